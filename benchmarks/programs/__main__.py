@@ -152,7 +152,7 @@ def _row(file: Path, recipes: Any, options: argparse.Namespace) -> Row:
     count = enough_calls(call, LEAST)
     best = min(seconds_of(call, count) for _ in range(5))
     searched = found.times.search
-    parts = len(found.parts)
+    parts = len(found.specs)
     return Row(_name(file), parts, searched, elapsed - searched, best, error)
 
 

@@ -2,9 +2,10 @@
 
 import abc
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
-from morello.aot.c_names import check_c_name
+from morello.aot.c_names import c_identifiers, check_c_name
 from morello.aot.entry_points import (
     declaration,
     entry_points,
@@ -97,6 +98,8 @@ class Library(Files):
         stages: the way to the kernel.
         parameters: its arguments.
         name: of the function in C; also the beginning of all other names.
+        title: a model in a few words; empty for a Spec. The constants of a model are
+            arguments: after its own, before the results.
 
     Raises:
         CompileError: no name for a function in C, a CPU feature that no test at run
@@ -106,9 +109,20 @@ class Library(Files):
     stages: Stages
     parameters: tuple[Parameter, ...]
     name: str
+    title: str = ""
 
     def __post_init__(self) -> None:
         check_c_name(self.name)
+
+    @classmethod
+    def of_model(
+        cls, stages: Stages, parameters: tuple[Parameter, ...], name: str, title: str
+    ) -> "Library":
+        """The library of a model, whose arguments get names of C."""
+        names = c_identifiers([parameter.name for parameter in parameters])
+        named = zip(parameters, names, strict=True)
+        parameters = tuple(dataclasses.replace(one, name=own) for one, own in named)
+        return cls(stages, parameters, name, title)
 
     @property
     def features(self) -> str:
@@ -132,7 +146,10 @@ class Library(Files):
 
     @property
     def packable(self) -> tuple[Packable, ...]:
-        """The inputs that lie otherwise than row-major: each has a pack function."""
+        """The inputs that lie otherwise than row-major: each has a pack function.
+        Those of a model are row-major."""
+        if self.title:
+            return ()
         spec = self.stages.spec
         return tuple(
             Packable(
@@ -186,16 +203,15 @@ class Library(Files):
     @property
     def header(self) -> str:
         """The header, for C99 and C++."""
-        spec, target = self.stages.spec, self.stages.target
-        serial = dataclasses.replace(spec, serial=True)
+        text, meaning, shapes, layouts = self._described()
         return header(
             Interface(
                 self.name,
-                print_spec(serial, target.limits),
-                _meaning(spec),
+                text,
+                meaning,
                 self.parameters,
-                tuple(spec.shape(i) for i in range(len(spec.tensors))),
-                tuple(str(tensor.layout) for tensor in spec.tensors),
+                tuple(shapes),
+                tuple(layouts),
                 self.workspace_bytes,
                 tuple(
                     (one.stages.target.name, tuple(sorted(one.required)))
@@ -204,6 +220,22 @@ class Library(Files):
                 max(one.stages.threads for one in self.variants),
                 tuple(operand.name for operand in self.packable),
             )
+        )
+
+    def _described(self) -> tuple[str, str, Sequence[tuple[int, ...]], Sequence[str]]:
+        """The computation as text and as a sentence, and the logical shapes and layouts
+        of the arguments."""
+        if self.title:
+            meaning = "The constants of the model are arguments, after its own."
+            shapes = tuple(parameter.shape for parameter in self.parameters)
+            return self.title, meaning, shapes, ("row-major",) * len(shapes)
+        spec = self.stages.spec
+        serial = dataclasses.replace(spec, serial=True)
+        return (
+            print_spec(serial, self.stages.target.limits),
+            _meaning(spec),
+            tuple(spec.shape(i) for i in range(len(spec.tensors))),
+            tuple(str(tensor.layout) for tensor in spec.tensors),
         )
 
 

@@ -53,7 +53,9 @@ class Variants(Library):
                     "the same CPU features: one of them would never run",
                     "give targets of several instruction sets: avx2,avx512",
                 )
-        return cls(first.stages, first.parameters, given.name, tuple(others))
+        return cls(
+            first.stages, first.parameters, given.name, given.title, tuple(others)
+        )
 
     @property
     def workspace_bytes(self) -> int:
@@ -63,7 +65,8 @@ class Variants(Library):
     @property
     def variants(self) -> tuple[Library, ...]:
         """The first choice first."""
-        return (Library(self.stages, self.parameters, self.name), *self.others)
+        first = Library(self.stages, self.parameters, self.name, self.title)
+        return (first, *self.others)
 
     @property
     def modules(self) -> tuple[Module, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from morello.compiler.code_folder import folder_beside
 from morello.compiler.goal import goal_of
-from morello.compiler.kernel import Kernel, Times, native_function
+from morello.compiler.kernel import Kernel, Times, native_function, parameters
 from morello.compiler.stages import build_stages
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
@@ -81,7 +81,7 @@ def compile(
     machine = chosen_target(target, schedule)
     goal = goal_of(spec, machine)
     _check(goal, schedule)
-    count = _available(thread_count(threads, schedule))
+    count = available_threads(thread_count(threads, schedule))
     parallel, machine = parallel_goal(goal.spec, machine, count)
     goal = OpenSpec(parallel, goal.open)
     start = time.perf_counter()
@@ -97,7 +97,7 @@ def compile(
     engine = compile_cached(
         stages.llvm, cpu=machine.cpu, features=features, folder=search.code
     )
-    function = native_function(stages, engine)
+    function = native_function(stages, engine, parameters(stages.spec))
     elapsed = time.perf_counter() - start
     times = Times(search.seconds, elapsed - search.seconds)
     return Kernel(stages, function, engine, times, goal.open)
@@ -228,7 +228,7 @@ def tuning_time(
     return float(tune)
 
 
-def _available(threads: int) -> int:
+def available_threads(threads: int) -> int:
     """``threads``, or 1 with a warning where there is no OpenMP runtime."""
     if threads > 1 and not load_openmp():
         warnings.warn(

@@ -1,15 +1,19 @@
-"""A compiled Spec: a function of NumPy arrays that keeps every stage of its making."""
+"""A compiled program: a function of NumPy arrays that keeps every stage of its making.
+
+A program is one Spec, or the Specs of a model in order, which are one function then.
+"""
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from morello.aot.library import Library
 from morello.compiler.packing import pack
 from morello.compiler.pickling import Parts, freeze, thaw
 from morello.compiler.stages import Stages
+from morello.errors import CompileError
 from morello.machine import Target
 from morello.runtime.engine import Engine
 from morello.runtime.function import NativeFunction
@@ -27,15 +31,69 @@ class Times:
     """Everything after the search: passes, LLVM, loading."""
 
 
-class Kernel:
-    """A compiled Spec: a function of NumPy arrays, and the stages on the way to it.
+class HeldArrays(Protocol):
+    """Arrays that a kernel passes to its function besides the arguments of a call:
+    constants of a model, and what is computed of its weights."""
 
-    Calling it: ``kernel(a, b)`` returns a new output, ``kernel(a, b, out=c)`` fills
-    ``c``. Arguments are C-contiguous arrays of the operands' physical shapes, without
+    @property
+    def title(self) -> str:
+        """The model in a few words."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the arguments of a call."""
+
+    @property
+    def constants(self) -> dict[str, Array]:
+        """The arrays that are the same in each call, by the name of the parameter."""
+
+    @property
+    def argument_checks(self) -> Sequence[tuple[str, str]]:
+        """The arguments that have to be something in each call, and what."""
+
+    @property
+    def fallback(self) -> tuple[Any, ...]:
+        """The ops that upstream's plain lowering computes."""
+
+    @property
+    def reads(self) -> frozenset[int]:
+        """The numbers of the arguments that the function reads."""
+
+    @property
+    def weights(self) -> frozenset[int]:
+        """The numbers of the arguments that `arrays` depends on."""
+
+    def arrays(self, weights: Mapping[int, Array]) -> tuple[Array, ...]:
+        """The arrays between the arguments of a call and its results.
+
+        Args:
+            weights: C-contiguous arrays by the number of the argument.
+        """
+
+    def complete(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments of a call and the arrays that are held, by position.
+
+        Args:
+            named: loses the arguments that follow those by position.
+
+        Raises:
+            ArgumentError: an argument is not what it has to be.
+        """
+
+
+class Kernel:
+    """A compiled program: a function of NumPy arrays, and the stages on the way to it.
+
+    Calling it: ``kernel(a, b)`` returns a new output, or a tuple of several;
+    ``kernel(a, b, out=c)`` fills ``c``, or the arrays of a tuple. Arguments are
+    C-contiguous arrays of the operands' physical shapes, without
     the batch where it may be left out and is 1; rows of an operand with a leading
     dimension are so far apart, or any distance where that is ``ld?``. Where the layout
     is a transpose, views in logical order (``w.T``) are taken too. A call releases the
     GIL, and many threads may call one kernel at a time.
+
+    The kernel of a model has several Specs, one workspace, and the constants of the
+    model (`held`).
 
     A kernel can be pickled: it travels to other processes, with its machine code. A
     copy is the kernel itself, which never changes.
@@ -48,6 +106,7 @@ class Kernel:
         engine: Engine,
         times: Times,
         settled: tuple[int, ...] = (),
+        held: HeldArrays | None = None,
     ) -> None:
         self._stages = stages
         self._function = function
@@ -55,16 +114,46 @@ class Kernel:
         self._settled = settled
         self._call = function.checked()
         self.times = times
-        """Seconds of the search and of the compilation."""
+        """Seconds of the searches and of everything after them."""
+        self.held = held
+        """Arrays that a model brings to each call; None for a Spec."""
 
     @property
     def spec(self) -> Spec:
-        """The computation."""
+        """The computation of a kernel that has one Spec.
+
+        Raises:
+            CompileError: it is the kernel of a model with several.
+        """
         return self._stages.spec
 
     @property
+    def specs(self) -> tuple[Spec, ...]:
+        """Each Spec, in the order in which they are computed."""
+        return tuple(spec for spec, _ in self._stages.parts)
+
+    @property
+    def solutions(self) -> tuple[Solution | None, ...]:
+        """The result of the search for each of `specs`; None for a given schedule."""
+        return tuple(solution for _, solution in self._stages.parts)
+
+    @property
+    def fallback(self) -> tuple[Any, ...]:
+        """The ops of a model that upstream's plain lowering computes, as
+        `Model.fallback`."""
+        return () if self.held is None else self.held.fallback
+
+    @property
+    def constants(self) -> dict[str, Array]:
+        """The arrays of a model that are the same in each call, by parameter."""
+        return {} if self.held is None else self.held.constants
+
+    @property
     def text(self) -> str:
-        """The Spec in its shortest form, the layouts that were left open settled."""
+        """The Spec in its shortest form, the layouts that were left open settled; of a
+        model its title."""
+        if self.held is not None:
+            return self.held.title
         serial = dataclasses.replace(self.spec, serial=True)
         return print_spec(serial, self.target.limits)
 
@@ -106,7 +195,7 @@ class Kernel:
     @property
     def impl(self) -> Impl | None:
         """The program as a tree of decisions; None if the schedule was given."""
-        return self._stages.solution.impl if self._stages.solution else None
+        return self.solution.impl if self.solution else None
 
     @property
     def solution(self) -> Solution | None:
@@ -120,7 +209,8 @@ class Kernel:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The dtype, shape and role of each argument."""
+        """The dtype, shape and role of each argument of the function: those of a call,
+        what is `held`, and the outputs."""
         return self._function.parameters
 
     @property
@@ -142,7 +232,13 @@ class Kernel:
     @property
     def __signature__(self) -> inspect.Signature:
         """What a call takes, for `inspect.signature`."""
-        return self._function.signature
+        whole = self._function.signature
+        if self.held is None:
+            return whole
+        ours = {p.name for p in self.parameters if not p.is_output}
+        ours -= set(self.held.arguments)
+        taken = [p for name, p in whole.parameters.items() if name not in ours]
+        return whole.replace(parameters=taken)
 
     @property
     def workspace_bytes(self) -> int:
@@ -152,7 +248,8 @@ class Kernel:
     def cost(self) -> int:
         """The predicted cost of one call, in 1/1000 cycles.
 
-        The cost that the search compared, or the cost of the given schedule.
+        The cost that the search compared, or the cost of the given schedule; of a
+        model the sum of its Specs.
         """
         return self._stages.cost
 
@@ -162,6 +259,8 @@ class Kernel:
         Raises:
             ArgumentError: an argument does not fit; the message names it.
         """
+        if self.held is not None:
+            args = self.held.complete(args, kwargs)
         return self._call(*args, **kwargs)
 
     def bind(self, *args: Any, **kwargs: Any) -> Callable[[], Any]:
@@ -173,6 +272,8 @@ class Kernel:
         Raises:
             ArgumentError: an argument does not fit; the message names it.
         """
+        if self.held is not None:
+            args = self.held.complete(args, kwargs)
         return self._function.bind(*args, **kwargs)
 
     def pack(self, array: Array, operand: str | None = None) -> Array:
@@ -190,20 +291,30 @@ class Kernel:
         Raises:
             ArgumentError: the array does not fit the operand, or it is not clear which
                 operand is meant.
+            CompileError: it is the kernel of a model with several Specs.
         """
         return pack(self.spec, self._settled, array, operand)
 
     def library(self, name: str | None = None) -> Library:
-        """The kernel as C and C++ programs link it.
+        """The kernel as C and C++ programs link it; `constants` are arguments there.
 
         Args:
-            name: of the function in C; if it is left out, one made of the Spec.
+            name: of the function in C; if it is left out, one made of the Spec, or of
+                the name of the model.
 
         Raises:
-            CompileError: C has no such name.
+            CompileError: C has no such name, or a call of a model has to check
+                arguments.
         """
         name = self._stages.name if name is None else name
-        return Library(self._stages, self.parameters, name)
+        if self.held is None:
+            return Library(self._stages, self.parameters, name)
+        for argument, wanted in self.held.argument_checks:
+            raise CompileError(
+                f"input '{argument}' has to be {wanted}, which C programs do not check",
+                f"read the model with constants={{'{argument}': …}}",
+            )
+        return Library.of_model(self._stages, self.parameters, name, self.text)
 
     def save(self, path: str | Path, name: str | None = None) -> None:
         """Write it for C and C++ programs: ``kernel.save("k.o")``.
@@ -225,7 +336,7 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = Parts(self._stages, self._engine.compiled, self.times, self._settled)
-        return _restore, freeze(parts)
+        return _restore, freeze((parts, self._function.parameters, self.held))
 
     def __copy__(self) -> "Kernel":
         return self
@@ -241,10 +352,10 @@ def _restore(version: str, data: bytes) -> Kernel:
         CompileError: by another version of Morello.
         TargetError: this machine lacks a feature that it may use.
     """
-    parts: Parts = thaw(version, data)
+    parts, every, held = thaw(version, data)
     engine = parts.engine()
-    function = native_function(parts.stages, engine)
-    return Kernel(parts.stages, function, engine, parts.times, parts.settled)
+    function = native_function(parts.stages, engine, every)
+    return Kernel(parts.stages, function, engine, parts.times, parts.settled, held)
 
 
 def bound_apart(kernel: Kernel, arguments: Sequence[Array]) -> Callable[[], Any]:
@@ -255,15 +366,18 @@ def bound_apart(kernel: Kernel, arguments: Sequence[Array]) -> Callable[[], Any]
     """
     if not kernel.workspace_bytes:
         return kernel.bind(*arguments)
-    return native_function(kernel._stages, kernel._engine).bind(*arguments)
+    every = kernel.parameters
+    return native_function(kernel._stages, kernel._engine, every).bind(*arguments)
 
 
-def native_function(stages: Stages, engine: Engine) -> NativeFunction:
+def native_function(
+    stages: Stages, engine: Engine, every: tuple[Parameter, ...]
+) -> NativeFunction:
     """The function of arrays of compiled stages."""
     return NativeFunction(
         engine,
         stages.name,
-        parameters(stages.spec),
+        every,
         stages.workspace_bytes,
         stages.threads,
     )

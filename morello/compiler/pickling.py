@@ -9,6 +9,7 @@ import pickle
 from typing import Any
 
 from morello._version import __version__
+from morello.compiler.stages import Stages
 from morello.errors import CompileError
 from morello.runtime.engine import Compiled, Engine, load
 from morello.runtime.openmp import load_openmp
@@ -18,8 +19,7 @@ from morello.runtime.openmp import load_openmp
 class Parts:
     """What a kernel is made of anew."""
 
-    stages: Any
-    """`Stages`, or what a model has of it."""
+    stages: Stages
     compiled: Compiled
     times: Any
     """Seconds of its search and compilation: `morello.compiler.kernel.Times`."""

@@ -19,7 +19,7 @@ from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
 from morello.dialect.target import target_of
 from morello.dialect.transform.price import price_of
-from morello.errors import ScheduleError
+from morello.errors import CompileError, ScheduleError
 from morello.machine import Target
 from morello.mlir import ir
 from morello.passes.base import PassFailure
@@ -41,18 +41,19 @@ LOWER = (
 
 @dataclasses.dataclass(frozen=True)
 class Stages:
-    """The texts from a Spec to LLVM IR."""
+    """The texts from one Spec, or the Specs of a model, to LLVM IR."""
 
-    spec: Spec
-    target: Target
     name: str
+    """Of the function."""
+    target: Target
+    parts: tuple[tuple[Spec, Solution | None], ...]
+    """Each Spec, and its program; None if the schedule was given."""
     schedule: str
     mlir: str
     llvm: str = dataclasses.field(repr=False)
     workspace_bytes: int
     cost: int
-    """Millicycles of a call by the cost model, added up while the schedule ran."""
-    solution: Solution | None
+    """Millicycles of a call by the cost model."""
     filled: tuple[Solution, ...] = ()
     """The programs that the search found for the holes of a given schedule."""
 
@@ -60,6 +61,33 @@ class Stages:
     def threads(self) -> int:
         """The most threads that a call uses."""
         return self.target.threads if "omp.parallel" in self.mlir else 1
+
+    @property
+    def spec(self) -> Spec:
+        """The only Spec.
+
+        Raises:
+            CompileError: there are several, or none.
+        """
+        return self._only[0]
+
+    @property
+    def solution(self) -> Solution | None:
+        """The program of the only Spec; None if the schedule was given.
+
+        Raises:
+            CompileError: there are several, or none.
+        """
+        return self._only[1]
+
+    @property
+    def _only(self) -> tuple[Spec, Solution | None]:
+        if len(self.parts) != 1:
+            raise CompileError(
+                f"{self.name} has {len(self.parts)} Specs, not one",
+                "read Kernel.specs and Kernel.solutions, which list all",
+            )
+        return self.parts[0]
 
 
 Search = Callable[[Spec, Target], Solution]
@@ -107,9 +135,8 @@ def build_stages(
         mlir = str(module)
         llvm = name_module(lower_to_llvm_text(module), name)
         check_calls(llvm)
-    return Stages(
-        spec, target, name, text, mlir, llvm, workspace, cost, solution, filled
-    )
+    parts = ((spec, solution),)
+    return Stages(name, target, parts, text, mlir, llvm, workspace, cost, filled)
 
 
 def program_schedule(spec: Spec, target: Target, impl: Impl) -> str:

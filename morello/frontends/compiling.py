@@ -2,13 +2,12 @@
 
 import dataclasses
 import time
-import warnings
 from collections.abc import Callable, Sequence
 
 from morello.compiler.compile import Searches
 from morello.compiler.kernel import Times
 from morello.compiler.schedule_text import schedule_text
-from morello.compiler.stages import name_module
+from morello.compiler.stages import Stages, name_module
 from morello.dialect import load
 from morello.dialect.build import spec_of
 from morello.errors import CompileError, SearchError
@@ -24,7 +23,6 @@ from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
 from morello.passes.synthesize import add_schedule
 from morello.runtime.code_cache import compile_cached
 from morello.runtime.engine import Engine
-from morello.runtime.openmp import load_openmp
 from morello.runtime.runtime_calls import check_calls
 from morello.runtime.translate import lower_to_llvm_text
 from morello.search import Solution
@@ -40,42 +38,11 @@ Progress = Callable[[str], None]
 """Told what is searched each time that a search begins: "2 of 9: matmul:…". Distinct
 Specs are counted."""
 
-Found = tuple[Part, Spec, Solution]
+Searched = tuple[Part, Spec, Solution]
 """A part, its Spec, and its program."""
 
-Compiled = Found | PlainPart
-"""The same of any step of a model."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Texts:
-    """The stages of a compiled model."""
-
-    name: str
-    """Of the function."""
-    target: Target
-    schedule: str
-    mlir: str
-    llvm: str = dataclasses.field(repr=False)
-    workspace_bytes: int
-
-    @property
-    def threads(self) -> int:
-        """The most threads that a call uses."""
-        return self.target.threads if "omp.parallel" in self.mlir else 1
-
-
-def available_threads(threads: int) -> int:
-    """``threads``, or 1 with a warning where there is no OpenMP runtime."""
-    if threads > 1 and not load_openmp():
-        warnings.warn(
-            "no OpenMP runtime was found, so the model has one thread; install the "
-            "package intel-openmp",
-            RuntimeWarning,
-            stacklevel=4,
-        )
-        return 1
-    return threads
+Compiled = Searched | PlainPart
+"""A step of a model: a part that was searched, or one that plain lowering computes."""
 
 
 def searched_parts(
@@ -165,7 +132,7 @@ def compiled_parts(
     machine: Target,
     search: Searches,
     start: float,
-) -> tuple[Texts, Engine, Times]:
+) -> tuple[Stages, Engine, Times]:
     """One function of all parts, loaded.
 
     Raises:
@@ -199,7 +166,10 @@ def compiled_parts(
     )
     elapsed = time.perf_counter() - start
     times = Times(search.seconds, elapsed - search.seconds)
-    return Texts(name, machine, schedule, mlir, llvm, workspace), engine, times
+    every = tuple((spec, solution) for _, spec, solution in searched)
+    cost = sum(solution.impl.cost for _, solution in every)
+    stages = Stages(name, machine, every, schedule, mlir, llvm, workspace, cost)
+    return stages, engine, times
 
 
 def _symbol(name: str) -> str:

@@ -1,7 +1,7 @@
 """A program of MLIR as parts: `from_mlir`, and `Model`, which it gives.
 
-A model lists its parts: graphs that become Specs. Compiled (`compiled_model.py`), they
-are one function with one workspace, and one call computes all of them.
+A model lists its parts: graphs that become Specs. Compiled, they are one kernel: one
+function with one workspace, and one call computes all of them.
 """
 
 import dataclasses
@@ -12,22 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from morello.compiler.compile import Searches, tuning_time
+from morello.compiler.compile import Searches, available_threads, tuning_time
+from morello.compiler.kernel import Kernel, native_function
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import ArgumentError
 from morello.frontends.channels_last import channels_last
-from morello.frontends.compiled_model import CompiledModel
-from morello.frontends.compiling import (
-    Progress,
-    available_threads,
-    compiled_parts,
-    searched_parts,
-)
+from morello.frontends.compiling import Progress, compiled_parts, searched_parts
 from morello.frontends.dry_run import check_survival
 from morello.frontends.evaluating import evaluate_part
 from morello.frontends.expected import Expected
 from morello.frontends.groups import grouped
+from morello.frontends.held_arrays import ModelArrays
 from morello.frontends.importing import imported
 from morello.frontends.improving import improved
 from morello.frontends.model_parameters import parameters, result_name
@@ -65,7 +61,7 @@ class Model:
         self._tensors = tensors
         self._steps = steps
         self._preparation = preparation
-        self._compiled: CompiledModel | None = None
+        self._compiled: Kernel | None = None
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -112,7 +108,7 @@ class Model:
         tune: bool | float | str | None = None,
         pack: bool = False,
         progress: Progress | None = None,
-    ) -> "CompiledModel":
+    ) -> Kernel:
         """Search the best program of each part, and compile all as one function.
 
         Args:
@@ -139,11 +135,14 @@ class Model:
         found, weights = searched_parts(
             tensors, self._steps, machine, count, search, progress, pack
         )
-        compiled = compiled_parts(tensors, found, machine, search, start)
-        return CompiledModel(tensors, found, *compiled, self._preparation, weights)
+        stages, engine, times = compiled_parts(tensors, found, machine, search, start)
+        steps = [step if isinstance(step, PlainPart) else step[0] for step in found]
+        held = ModelArrays.of(tensors, steps, self._preparation, weights)
+        function = native_function(stages, engine, parameters(tensors))
+        return Kernel(stages, function, engine, times, (), held)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it; the first call compiles. See `CompiledModel`."""
+        """Run it; the first call compiles. See `Kernel`."""
         if self._compiled is None:
             self._compiled = self.compile()
         return self._compiled(*args, **kwargs)
@@ -312,7 +311,7 @@ def trusted_model(
 
     Args:
         weights: arguments that change seldom. What is computed of them alone is no part
-            of a call: `CompiledModel.held` computes it.
+            of a call: `Kernel.held` computes it.
         fallback: as `from_mlir` takes it.
         names: what ops are called in messages, by their places; if it is left out,
             what the text has there.

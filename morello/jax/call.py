@@ -11,14 +11,10 @@ import jax
 
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
-from morello.frontends.compiled_model import CompiledModel
 from morello.jax.handler_code import handler_module, wanted
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.parameter import Parameter
-
-Code = Kernel | CompiledModel
-"""What XLA can call."""
 
 _HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
@@ -27,7 +23,7 @@ _HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 class _Registered:
     """What XLA's registry points to; kept until the process ends."""
 
-    kernel: Code
+    kernel: Kernel
     table: CallTable
     engine: Engine
     handler: Any
@@ -37,7 +33,7 @@ _registered: dict[str, _Registered] = {}
 _lock = threading.Lock()
 
 
-def target_name(kernel: Code) -> str:
+def target_name(kernel: Kernel) -> str:
     """The name under which `call` registers a kernel with XLA.
 
     It is made of the Spec and of the machine code: the same in every process for the
@@ -47,7 +43,9 @@ def target_name(kernel: Code) -> str:
     return f"morello.{kernel.symbol}.{code[:16]}"
 
 
-def call(kernel: Code, *, vmap_method: str | None = "sequential") -> Callable[..., Any]:
+def call(
+    kernel: Kernel, *, vmap_method: str | None = "sequential"
+) -> Callable[..., Any]:
     """A function of JAX arrays that runs a kernel on the CPU.
 
     It takes the inputs in the order of ``kernel.parameters``, in their physical
@@ -67,7 +65,7 @@ def call(kernel: Code, *, vmap_method: str | None = "sequential") -> Callable[..
             that XLA does not have.
         ArgumentError: of the function, while it is traced: an argument does not fit.
     """
-    if not isinstance(kernel, Code):
+    if not isinstance(kernel, Kernel):
         raise ArgumentError(
             f"'kernel' is {type(kernel).__name__}, not a kernel",
             "give what morello.compile returns",
@@ -75,7 +73,7 @@ def call(kernel: Code, *, vmap_method: str | None = "sequential") -> Callable[..
     for parameter in kernel.parameters:
         if parameter.strides:
             raise CompileError(
-                f"{parameter.role} of {_label(kernel)} has gaps between its rows, "
+                f"{parameter.role} of {kernel.text} has gaps between its rows, "
                 "which arrays of JAX do not have",
                 "compile a Spec without a leading dimension (ld)",
             )
@@ -83,9 +81,9 @@ def call(kernel: Code, *, vmap_method: str | None = "sequential") -> Callable[..
     inputs = [p for p in kernel.parameters if not p.is_output]
     outputs = [p for p in kernel.parameters if p.is_output]
     held = [p for p in outputs if p.accumulates]
-    constants = _constants(kernel)
+    constants = [*kernel.constants.values()]
     given = inputs[: len(inputs) - len(constants)]
-    label = _label(kernel)
+    label = kernel.text
     aliases = {
         len(inputs) + number: outputs.index(parameter)
         for number, parameter in enumerate(held)
@@ -112,24 +110,14 @@ def call(kernel: Code, *, vmap_method: str | None = "sequential") -> Callable[..
     return compiled
 
 
-def _constants(kernel: Code) -> list[Any]:
-    """What a model holds, which its code takes after the arguments."""
-    return list(kernel.constants.values()) if isinstance(kernel, CompiledModel) else []
-
-
-def _label(kernel: Code) -> str:
-    """What errors call it."""
-    return kernel.text if isinstance(kernel, Kernel) else kernel.symbol
-
-
-def _register(kernel: Code) -> str:
+def _register(kernel: Kernel) -> str:
     """Make the kernel known to XLA, once; its name there."""
     name = target_name(kernel)
     with _lock:
         if name not in _registered:
             has_workspace = kernel.workspace_bytes > 0
             text = handler_module(
-                _label(kernel), kernel.parameters, has_workspace, kernel.threads > 1
+                kernel.text, kernel.parameters, has_workspace, kernel.threads > 1
             )
             engine = compile_llvm(text, cpu="x86-64", opt=1)
             table = CallTable(

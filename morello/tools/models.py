@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from morello.compiler.kernel import Kernel
 from morello.compiler.threads import thread_count
 from morello.compiler.tuning.timing import pinned, sample
 from morello.errors import ArgumentError, MorelloError
 from morello.explain import Request as Wanted
 from morello.explain import as_text, explain
 from morello.explain.words import Clock
-from morello.frontends.compiled_model import CompiledModel
 from morello.frontends.model import Model, from_mlir
 from morello.machine import Target
 from morello.runtime.parameter import Parameter
@@ -99,7 +99,7 @@ def _compile(
     model: Model,
     target: Target,
     measured: bool,
-) -> CompiledModel:
+) -> Kernel:
     with progress(f"searching for the parts of {options.spec}") as show:
         part = ""
 
@@ -183,13 +183,11 @@ def _compared(model: Model, arrays: list[Array], found: Any) -> str:
     return f"within {100 * worst:.3g} % of the allowed difference from the definition"
 
 
-def _rows(
-    options: _Options, found: CompiledModel, threads: int
-) -> list[tuple[str, str]]:
+def _rows(options: _Options, found: Kernel, threads: int) -> list[tuple[str, str]]:
     search, rest = time_text(found.times.search), time_text(found.times.compile)
     return [
         ("model", f"{options.spec} on {target_text(found.target)}"),
-        ("parts", str(len(found.parts))),
+        ("parts", str(len(found.specs))),
         *_fallback_rows(found),
         ("threads", threads_text(threads, found.threads)),
         ("kernel", f"found in {search}, compiled in {rest}"),
@@ -198,7 +196,7 @@ def _rows(
     ]
 
 
-def _fallback_rows(found: CompiledModel) -> list[tuple[str, str]]:
+def _fallback_rows(found: Kernel) -> list[tuple[str, str]]:
     """What plain lowering computes, each op once."""
     named = [f"{refusal.op} at {refusal.place}" for refusal in found.fallback]
     return [("fallback", ", ".join(dict.fromkeys(named)))] if named else []

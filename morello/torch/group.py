@@ -10,8 +10,8 @@ from torch.fx import GraphModule, Node
 from torch.fx.passes.tools_common import stable_topological_sort
 from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
+from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError
-from morello.frontends.compiled_model import CompiledModel
 from morello.frontends.model import Model, trusted_model
 from morello.torch.lowering import linalg_bytecode, lowered, refused_nodes, told
 from morello.torch.native_call import NativeCall, given_strides
@@ -91,7 +91,7 @@ class Group:
     def _read(self, simple: GraphModule, weights: Sequence[int]) -> Model:
         return trusted_model(linalg_bytecode(simple), weights=weights, rounds=False)
 
-    def _searched(self, model: Model, simple: GraphModule) -> CompiledModel:
+    def _searched(self, model: Model, simple: GraphModule) -> Kernel:
         """The program of a lowered graph."""
         threads = self._options.threads
         compiled = model.compile(

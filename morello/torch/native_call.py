@@ -8,7 +8,7 @@ import ml_dtypes
 import torch
 import xxhash
 
-from morello.frontends.compiled_model import CompiledModel
+from morello.compiler.kernel import HeldArrays, Kernel
 from morello.frontends.group_dims import row_major
 from morello.runtime.address_call import address_call
 from morello.runtime.call_table import CallTable
@@ -38,10 +38,8 @@ class Weights:
             are in no counter.
     """
 
-    def __init__(
-        self, compiled: CompiledModel, places: Sequence[int], freeze: bool
-    ) -> None:
-        self._compiled = compiled
+    def __init__(self, model: HeldArrays, places: Sequence[int], freeze: bool) -> None:
+        self._model = model
         self._places = tuple(places)
         self._freeze = freeze
         self._views: tuple[list[int], list[Any]] = [], []
@@ -60,7 +58,7 @@ class Weights:
 
     def _computed(self, state: Any, weights: Sequence[Any]) -> _Held:
         elements = [array_of(weight.detach().contiguous()) for weight in weights]
-        arrays = self._compiled.held(dict(zip(self._places, elements, strict=True)))
+        arrays = self._model.arrays(dict(zip(self._places, elements, strict=True)))
         addresses = tuple(int(array.ctypes.data) for array in arrays)
         aliases = tuple(weight.detach() for weight in weights)
         return _Held(state, arrays, addresses, aliases)
@@ -106,7 +104,7 @@ class NativeCall:
 
     def __init__(
         self,
-        compiled: CompiledModel,
+        compiled: Kernel,
         results: tuple[Any, bool],
         places: Sequence[int],
         guarded: Sequence[int] = (),
@@ -114,11 +112,13 @@ class NativeCall:
     ) -> None:
         outputs, self._several = results
         self.compiled = compiled
-        held_of = compiled.held_of
-        self.weights = Weights(compiled, [p for p in places if p in held_of], freeze)
+        model = compiled.held
+        assert model is not None
+        read = [place for place in places if place in model.weights]
+        self.weights = Weights(model, read, freeze)
         self._forms = [(tuple(o.shape), _strides(o.shape), o.dtype) for o in outputs]
         self._as_eager = given_strides(outputs)
-        self._loose = sorted(compiled.reads.difference(guarded))
+        self._loose = sorted(model.reads.difference(guarded))
         table = CallTable(
             compiled.address,
             compiled.parameters,

@@ -8,13 +8,10 @@ import torch
 
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
-from morello.frontends.compiled_model import CompiledModel
 from morello.runtime.parameter import Parameter
 
-Code = Kernel | CompiledModel
 
-
-def operator(kernel: Code) -> Callable[..., Any]:
+def operator(kernel: Kernel) -> Callable[..., Any]:
     """An operator that runs a kernel on the CPU, registered as ``morello::…``.
 
     It takes the inputs in the order of ``kernel.parameters``, in their physical shapes,
@@ -30,12 +27,12 @@ def operator(kernel: Code) -> Callable[..., Any]:
         CompileError: its operands have gaps, it adds to an output, or PyTorch has no
             such elements.
     """
-    if not isinstance(kernel, Code):
+    if not isinstance(kernel, Kernel):
         raise ArgumentError(
             f"'kernel' is {type(kernel).__name__}, not a kernel",
             "give what morello.compile returns",
         )
-    held = len(kernel.constants) if isinstance(kernel, CompiledModel) else 0
+    held = len(kernel.constants)
     read = [p for p in kernel.parameters if not p.is_output]
     inputs = read[: len(read) - held]
     outputs = [p for p in kernel.parameters if p.is_output]

@@ -14,7 +14,6 @@ from morello.compiler.compile import compile
 from morello.compiler.kernel import Kernel
 from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError, SearchError
-from morello.frontends.compiled_model import CompiledModel
 from morello.frontends.model import Model, model_of
 from morello.search import Patience
 from morello.tracing import array_functions  # noqa: F401 (fills the tables of functions)
@@ -269,7 +268,7 @@ class Jitted:
                 self._plain[key] = found
         return found(arrays.found, arrays.objects)
 
-    def kernel(self, *shapes: Any, **options: Any) -> Kernel | CompiledModel:
+    def kernel(self, *shapes: Any, **options: Any) -> Kernel:
         """The kernel for arguments of some shapes: to explain, to time, to save."""
         pattern, objects = _shapes(self._function, shapes, options)
         return self._for(pattern).of(objects)[0].kernel
@@ -369,7 +368,7 @@ class _Compiled:
         self._inputs = program.graph.inputs(made.builder)
 
     @property
-    def kernel(self) -> Kernel | CompiledModel:
+    def kernel(self) -> Kernel:
         """The kernel, or several as one function."""
         return self._graph.kernel
 

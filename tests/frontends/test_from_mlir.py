@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.frontends.compiled_model import CompiledModel
+from morello.compiler.kernel import Kernel
 from morello.frontends.model import Model
 from morello.mlir import ir
 from morello.spec import Array
@@ -37,7 +37,7 @@ def model_of(name: str) -> Model:
 
 
 @functools.cache
-def compiled(name: str) -> CompiledModel:
+def compiled(name: str) -> Kernel:
     return model_of(name).compile(threads=1)
 
 

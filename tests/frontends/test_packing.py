@@ -40,13 +40,15 @@ def test_constants_are_packed_once() -> None:
 def test_weights_are_packed_when_they_are_known() -> None:
     model = trusted_model(LAYER.replace("CONSTANT", ""), weights=[1])
     plain = model.compile(target="avx2", threads=1)
-    assert not plain.reads_weights
+    assert plain.held is not None
+    assert not plain.held.weights
     compiled = model.compile(target="avx2", threads=1, pack=True)
-    assert compiled.reads_weights
+    assert compiled.held is not None
+    assert compiled.held.weights == {1}
     again = pickle.loads(pickle.dumps(compiled))
     x = drawn(6, 32)
     for w in (drawn(48, 32), 2 * drawn(48, 32)):
-        (array,) = compiled.held({1: w})
+        (array,) = compiled.held.arrays({1: w})
         assert array.shape != w.shape
         for run in (plain, compiled, again):
             np.testing.assert_array_equal(run(x, w), np.abs(x @ w.T))

@@ -184,7 +184,7 @@ def test_equal_parts_share_code() -> None:
     w = np.random.default_rng(2).standard_normal((4, 4), np.float32)
     compiled = morello.from_mlir(text).compile(threads=1, target="avx2", time_limit=0.5)
     np.testing.assert_allclose(compiled(X, w), X @ w @ w @ w, rtol=2e-5, atol=1e-6)
-    assert len(compiled.parts) == 3
+    assert len(compiled.specs) == 3
     assert compiled.mlir.count("call @model_f_part0") == 3
     assert compiled.mlir.count("func.func") == 2
 

@@ -21,7 +21,7 @@ from torch.nn import functional  # noqa: E402
 
 import morello.torch  # noqa: E402
 from morello.errors import MorelloError  # noqa: E402
-from morello.frontends.compiled_model import CompiledModel  # noqa: E402
+from morello.frontends.held_arrays import ModelArrays  # noqa: E402
 from morello.torch import graph_breaks, group, partition, worker  # noqa: E402
 
 pytestmark = [
@@ -211,9 +211,9 @@ def test_a_change_of_a_weight_is_seen(
     fast = torch.compile(model, backend="morello", options={**WAIT, "freeze": freeze})
     x = torch.randn(1, 4, 6, 6)
     computed: list[int] = []
-    held = CompiledModel.held
+    arrays = ModelArrays.arrays
     monkeypatch.setattr(
-        CompiledModel, "held", lambda self, ws: computed.append(1) or held(self, ws)
+        ModelArrays, "arrays", lambda self, ws: computed.append(1) or arrays(self, ws)
     )
 
     def is_right() -> bool:

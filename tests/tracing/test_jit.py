@@ -325,7 +325,7 @@ def test_results_without_a_program_as_a_whole_are_parts_of_one_function() -> Non
     joined, rest = parts(x)
     assert np.array_equal(joined, np.concatenate([x[5:], x[:3] * 2]))
     assert np.array_equal(rest, x[3:5] + 1)
-    assert len(parts.kernel((7, 2)).parts) == 3
+    assert len(parts.kernel((7, 2)).specs) == 3
 
 
 def _filtered(x: Any) -> Any:
@@ -369,7 +369,7 @@ def test_layers_of_any_number_share_a_program() -> None:
     run = morello.jit(layers, threads=1)
     assert np.allclose(run(x, weights), layers(x, weights), rtol=1e-4, atol=1e-5)
     compiled = run.kernel(x, weights)
-    assert len(compiled.parts) == 12
+    assert len(compiled.specs) == 12
     assert len({*compiled.specs}) == 1
 
 

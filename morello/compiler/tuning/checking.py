@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 from morello.compiler.candidates import Candidate
-from morello.compiler.kernel import Kernel, Times, native_function
+from morello.compiler.kernel import Kernel, Times, native_function, parameters
 from morello.compiler.stages import Stages, build_stages
 from morello.compiler.tuning.contest import likely_seconds
 from morello.compiler.tuning.trial import Trial
@@ -193,7 +193,7 @@ class _Checks:
         target = stages.target
         features = ",".join(f"+{feature}" for feature in target.features)
         engine = compile_llvm(stages.llvm, cpu=target.cpu, features=features)
-        function = native_function(stages, engine)
+        function = native_function(stages, engine, parameters(stages.spec))
         kernel = Kernel(stages, function, engine, Times(0.0, 0.0))
         self._pace.llvm = time.perf_counter() - start
         return kernel
