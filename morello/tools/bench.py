@@ -1,4 +1,4 @@
-"""``morello bench``: time a Spec's kernel, and the peak of the machine.
+"""``morello bench``: time a kernel, and the peak of the machine.
 
 Read `main`, then `Measurement`, which defines each measured field.
 """
@@ -13,8 +13,6 @@ import numpy as np
 from morello.compiler.kernel import Kernel
 from morello.compiler.threads import thread_count
 from morello.compiler.tuning.timing import Samples, pinned, sample
-from morello.compiler.tuning.trial import Trial
-from morello.compiler.tuning.verify import Verdict
 from morello.errors import MorelloError
 from morello.machine import print_target
 from morello.machine.host import host
@@ -22,18 +20,16 @@ from morello.machine.isa import Isa
 from morello.machine.processors import processors
 from morello.runtime.peak import measure_peak, peak_dtypes
 from morello.search import Solution
-from morello.spec import Array, Dtype, Spec
+from morello.spec import Array, Dtype, Spec, print_spec
 from morello.tools.commands import BenchOptions
 from morello.tools.explain import count_and_note
-from morello.tools.input_output import write_output
-from morello.tools.model_files import is_model
+from morello.tools.input_output import UsageError, write_output
 from morello.tools.progress import progress, search_text
-from morello.tools.request import Request
+from morello.tools.subjects import SpecSubject, Subject, Verdict, subject_of
 from morello.tools.table import (
     cost_text,
     made_from,
     table,
-    target_text,
     threads_text,
     time_text,
 )
@@ -47,6 +43,11 @@ class Measurement:
     """What ``--json`` prints, field by field; None where something does not apply."""
 
     spec: str
+    """The Spec, or the file of a model."""
+    parts: tuple[str, ...]
+    """Each Spec that is computed."""
+    fallback: tuple[str, ...]
+    """The ops of a model that MLIR's plain lowering computes."""
     target: str
     cpu: str
     """The processor, as LLVM calls it."""
@@ -95,65 +96,72 @@ def main(options: BenchOptions) -> int:
         MorelloError: a refused argument, or a wrong kernel. ``--json`` prints an
             object in the second case too, without times.
     """
-    if is_model(options.spec, options.fallback):
-        # Programs of MLIR need much that Specs do not.
-        from morello.tools.models import bench_model
-
-        return bench_model(options)
-    request = Request.read(
-        options.spec, options.target, options.schedule, options.db, options.time_limit
-    )
-    trial = Trial.make(request.goal.spec, options.seed, {})
-    threads = thread_count(options.threads, request.schedule)
-    kernel = request.compile(threads, tune=False if options.untuned else None)
-    trial = trial.settled(kernel.spec)
-    outputs = trial.run(kernel)
-    verdict = trial.judge(outputs)
+    subject = subject_of(options, options.seed)
+    if options.count and not isinstance(subject, SpecSubject):
+        raise UsageError(
+            "argument --count: a model has several Specs",
+            "give the Spec of one part, as 'morello explain' lists them",
+        )
+    threads = thread_count(options.threads, subject.schedule)
+    kernel = subject.compile(threads, False if options.untuned else None)
+    outputs = subject.arguments(kernel)
+    kernel(*outputs)
+    verdict = subject.judge(outputs)
     samples, core_peak = None, None
     if verdict.holds:
-        with progress(f"timing {request.text}"):
-            samples, core_peak = _measure(trial, kernel, outputs, options.seconds)
-    found = _measurement(kernel.text, kernel, threads, samples, core_peak)
-    if options.count and found.search is not None:
-        programs = count_and_note(request, kernel.spec, kernel.target)
-        found.search["programs_log10"] = programs * math.log10(2)
+        with progress(f"timing {subject.text}"):
+            samples, core_peak = _measure(subject, kernel, outputs, options.seconds)
+    measured = _measurement(subject, kernel, threads, samples, core_peak)
+    if options.count and measured.search and isinstance(subject, SpecSubject):
+        programs = count_and_note(subject.request, kernel.spec, kernel.target)
+        measured.search["programs_log10"] = programs * math.log10(2)
     if options.json:
-        write_output("-", json.dumps(dataclasses.asdict(found)) + "\n")
+        write_output("-", json.dumps(dataclasses.asdict(measured)) + "\n")
     if not verdict.holds:
         raise MorelloError(
-            f"the kernel of {request.text} is wrong and was not timed: {verdict}",
+            f"the kernel of {subject.text} is wrong and was not timed: {verdict}",
             "please report it with the schedule that 'morello emit' prints",
         )
     if not options.json:
-        write_output("-", _text(found, kernel, verdict))
+        write_output("-", _text(measured, subject, kernel, verdict))
     return 0
 
 
 def _measure(
-    trial: Trial, kernel: Kernel, outputs: list[Array], seconds: float
+    subject: Subject, kernel: Kernel, first: list[Array], seconds: float
 ) -> tuple[Samples, float | None]:
     """Samples of the kernel, and the peak of a core seen between them.
 
+    Args:
+        first: the arguments of a call, as it has left them.
+
     Raises:
-        MorelloError: the calls end with other outputs than ``outputs``, the first.
+        MorelloError: the last call leaves other outputs than the first.
     """
     isa = kernel.target.isa
-    dtype = peak_dtype(kernel.spec, isa)
+    dtypes = {peak_dtype(spec, isa) for spec in kernel.specs if spec.flops}
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
     peaks: list[float] = []
 
     def look_at_peak() -> None:
         if dtype is not None:
             peaks.append(measure_peak(dtype, _PEAK_SECONDS, isa))
 
-    arguments = tuple(trial.arguments())
+    arguments = tuple(subject.arguments(kernel))
     with pinned(kernel.threads == 1):
         look_at_peak()  # compiles the loop, too
         samples = sample(kernel, arguments, look_at_peak, seconds)
-    if not kernel.spec.kind.accumulates and not trial.agree(arguments, outputs):
-        raise MorelloError(
-            f"the kernel of {kernel.spec} gives another output after many calls",
-            "please report it with the schedule that 'morello emit' prints",
+    if not any(parameter.accumulates for parameter in kernel.parameters):
+        pairs = zip(
+            subject.outputs(arguments).values(),
+            subject.outputs(first).values(),
+            strict=True,
         )
+        if any(last.tobytes() != array.tobytes() for last, array in pairs):
+            raise MorelloError(
+                f"the kernel of {subject.text} gives another output after many calls",
+                "please report it with the schedule that 'morello emit' prints",
+            )
     return samples, max(peaks, default=None)
 
 
@@ -185,20 +193,23 @@ def operand_bytes(spec: Spec) -> int:
 
 
 def _measurement(
-    text: str,
+    subject: Subject,
     kernel: Kernel,
     threads: int,
     samples: Samples | None,
     core_peak: float | None,
 ) -> Measurement:
-    spec = kernel.spec
     best = samples.best if samples else None
     median = samples.median if samples else None
     cores = min(threads, processors())
     peak = core_peak * cores if core_peak is not None else None
-    gflops = _rate(spec.flops, best)
+    flops = sum(spec.flops for spec in kernel.specs)
+    gflops = _rate(flops, best)
+    searched = any(solution is not None for solution in kernel.solutions)
     return Measurement(
-        spec=text,
+        spec=kernel.text if kernel.held is None else subject.text,
+        parts=tuple(print_spec(spec, kernel.target.limits) for spec in kernel.specs),
+        fallback=tuple(refusal.op for refusal in kernel.fallback),
         target=print_target(dataclasses.replace(kernel.target, threads=1)),
         cpu=host().cpu,
         threads=threads,
@@ -208,18 +219,23 @@ def _measurement(
         samples=len(samples.seconds) if samples else 0,
         calls_per_sample=samples.calls if samples else 0,
         gflops=gflops,
-        median_gflops=_rate(spec.flops, median),
-        gbytes_per_s=_rate(operand_bytes(spec), best),
+        median_gflops=_rate(flops, median),
+        gbytes_per_s=_rate(sum(map(operand_bytes, kernel.specs)), best),
         peak_gflops=peak,
         peak_gflops_core=core_peak,
         fraction_of_peak=gflops / peak if gflops and peak else None,
-        search_s=kernel.times.search if kernel.solution or kernel.filled else None,
+        search_s=kernel.times.search if searched or kernel.filled else None,
         compile_s=kernel.times.compile,
         cost=kernel.cost(),
         workspace_bytes=kernel.workspace_bytes,
-        search=_search_data(kernel.solution),
+        search=_search_data(_only_solution(kernel)),
         verified=samples is not None,
     )
+
+
+def _only_solution(kernel: Kernel) -> Solution | None:
+    """The result of the search of a kernel that has one Spec."""
+    return kernel.solutions[0] if len(kernel.solutions) == 1 else None
 
 
 def _search_data(solution: Solution | None) -> dict[str, Any] | None:
@@ -242,11 +258,14 @@ def _rate(amount: int, seconds: float | None) -> float | None:
     return amount / seconds / 1e9 if amount and seconds else None
 
 
-def _text(found: Measurement, kernel: Kernel, verdict: Verdict) -> str:
+def _text(
+    found: Measurement, subject: Subject, kernel: Kernel, verdict: Verdict
+) -> str:
     """A measurement for a person."""
     samples = f"{found.samples} samples of {found.calls_per_sample} calls"
     rows = [
-        ("spec", f"{found.spec} on {target_text(kernel.target)} ({found.cpu})"),
+        *subject.rows(kernel),
+        ("cpu", found.cpu),
         ("threads", threads_text(found.threads, found.threads_used)),
         ("kernel", made_from(kernel)),
         ("cost", cost_text(found.cost)),
@@ -263,8 +282,9 @@ def _text(found: Measurement, kernel: Kernel, verdict: Verdict) -> str:
             )
         )
     rows.append(("bandwidth", f"{found.gbytes_per_s:.2f} GB/s of operands"))
-    if kernel.solution is not None and kernel.solution.statistics.specs:
-        rows.append(("search", search_text(kernel.solution.statistics)))
+    solution = _only_solution(kernel)
+    if solution is not None and solution.statistics.specs:
+        rows.append(("search", search_text(solution.statistics)))
     if found.search is not None and found.search["programs_log10"] is not None:
         rows.append(("programs", f"10^{found.search['programs_log10']:,.1f}"))
     return table(*rows)

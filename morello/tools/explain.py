@@ -51,10 +51,7 @@ def main(options: ExplainOptions) -> int:
         MorelloError: an argument is refused; nothing is written.
     """
     if is_model(options.spec, options.fallback):
-        # Programs of MLIR need much that Specs do not.
-        from morello.tools.models import explain_model
-
-        return explain_model(options)
+        return _explain_model(options)
     if options.json and options.html == "-":
         raise UsageError(
             "--json and --html - both write to the standard output",
@@ -63,6 +60,38 @@ def main(options: ExplainOptions) -> int:
     if options.html is not None:
         check_output(options.html)
     request = Request.read(options.spec, options.target, options.schedule, options.db)
+    _write(options, *_explained(options, request))
+    return 0
+
+
+def _explain_model(options: ExplainOptions) -> int:
+    """The parts of a model, then the program of each.
+
+    Raises:
+        MorelloError: ops without a Spec; ``--html``, ``--json``, ``--count`` or
+            ``--at``, which are for one Spec.
+    """
+    # Programs of MLIR need much that Specs do not.
+    from morello.tools.model_subject import part_requests, read_model
+
+    if options.html is not None or options.json or options.count or options.at:
+        raise UsageError(
+            "--html, --json, --count and --at explain one Spec",
+            "give the Spec of a part, as the list of 'morello explain' has it",
+        )
+    model = read_model(options.spec, options.fallback, options.schedule)
+    texts = [f"{model}\n"]
+    for number, request in enumerate(part_requests(model, options.target, options.db)):
+        texts.append(f"\npart {number}: {request.text}\n")
+        texts.append(_text(options, *_explained(options, request)))
+    write_output("-", "".join(texts))
+    return 0
+
+
+def _explained(
+    options: ExplainOptions, request: Request
+) -> tuple[Explanation, Unfused | None, "_More"]:
+    """The program of a Spec, the same without fusion, and what more was asked for."""
     threads = thread_count(options.threads, request.schedule)
     goal, machine, target = _settled(request, threads)
     with request.working() as show:
@@ -72,7 +101,7 @@ def main(options: ExplainOptions) -> int:
             key = measured_key(goal, machine, solver.pinned.pins)
             measured = find_measured(key, request.database())
         given = _given(request, goal, target, measured)
-        found = explain(goal, solver, _wanted(options), given)
+        explanation = explain(goal, solver, _wanted(options), given)
         listed: tuple[Candidate, ...] = ()
         if options.candidates:
             listed = find_candidates(goal, machine, solver, options.candidates)
@@ -91,12 +120,11 @@ def main(options: ExplainOptions) -> int:
                     "that are nothing by themselves",
                     "leave --unfused out",
                 )
-    _check_nodes(options.at, found)
+    _check_nodes(options.at, explanation)
     programs = None
     if options.count:
         programs = count_and_note(request, goal, target)
-    _write(options, found, apart, _More(measured, listed, programs))
-    return 0
+    return explanation, apart, _More(measured, listed, programs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,15 +226,22 @@ def _write(
         write_output(
             options.html, as_page(found, clock, options.top, options.moves, apart)
         )
-    parts = list(more.parts(clock))
     if options.json:
         data = as_data(found, options.ghz, options.top, apart)
         write_output("-", json.dumps({**data, **more.data()}) + "\n")
     elif options.html is None:
-        text = as_text(found, clock, options.top, options.moves, apart)
-        write_output("-", "\n".join((text, *(f"{part}\n" for part in parts))))
-    elif parts and options.html != "-":
+        write_output("-", _text(options, found, apart, more))
+    elif options.html != "-" and (parts := list(more.parts(clock))):
         write_output("-", "\n\n".join(parts) + "\n")
+
+
+def _text(
+    options: ExplainOptions, found: Explanation, apart: Unfused | None, more: _More
+) -> str:
+    """An explanation for a person."""
+    clock = Clock(options.ghz)
+    text = as_text(found, clock, options.top, options.moves, apart)
+    return "\n".join((text, *(f"{part}\n" for part in more.parts(clock))))
 
 
 def count_text(binary_logarithm: float) -> str:

@@ -1,5 +1,6 @@
 """``morello save``: write a kernel as files that C and C++ programs link."""
 
+import dataclasses
 from pathlib import Path
 
 from morello.aot.bundle import Bundle
@@ -8,7 +9,7 @@ from morello.aot.library import SUFFIXES, Library, unknown_suffix
 from morello.aot.variants import Variants
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
-from morello.spec import Spec
+from morello.spec import Array, Spec
 from morello.tools.array_files import read_operand
 from morello.tools.commands import SaveOptions
 from morello.tools.input_output import UsageError, check_output, write_output
@@ -24,10 +25,26 @@ def main(options: SaveOptions) -> int:
     """
     _check(options)
     if is_model(options.spec, options.fallback):
-        # Programs of MLIR need much that Specs do not.
-        from morello.tools.models import save_model
+        libraries, arrays = _model_libraries(options)
+    else:
+        libraries, arrays = _spec_libraries(options)
+    files = Bundle.of(libraries)
+    contents = [(file, files.content(file)) for file in options.output]
+    contents += [
+        (packed_file(options.output[0], name), array.tobytes())
+        for name, array in arrays.items()
+    ]
+    for file, content in contents:
+        write_output(file, content)
+    return 0
 
-        return save_model(options)
+
+Written = tuple[list[Library], dict[str, Array]]
+"""Libraries for the same files, and arrays that are written next to these."""
+
+
+def _spec_libraries(options: SaveOptions) -> Written:
+    """The kernels of Specs, and packed inputs."""
     requests = _requests(options, options.spec, options.schedule)
     others = {name: _requests(options, text) for name, text in options.also}
     spec = requests[0].goal.spec
@@ -41,14 +58,30 @@ def main(options: SaveOptions) -> int:
     for name, wanted in others.items():
         compiled = [request.compile(options.threads, tune=tune) for request in wanted]
         libraries.append(_library(options, compiled, name))
-    files = Bundle.of(libraries)
-    contents = [(file, files.content(file)) for file in options.output]
-    for name, array in arrays.items():
-        file = packed_file(options.output[0], name)
-        contents.append((file, kernels[0].pack(array, name).tobytes()))
-    for file, content in contents:
-        write_output(file, content)
-    return 0
+    packed = {name: kernels[0].pack(array, name) for name, array in arrays.items()}
+    return libraries, packed
+
+
+def _model_libraries(options: SaveOptions) -> Written:
+    """The kernel of a model for each target, and its constants, which are arguments in
+    C.
+
+    Raises:
+        MorelloError: ops without a Spec, or ``--pack`` or ``--also``.
+    """
+    # Programs of MLIR need much that Specs do not.
+    from morello.tools.model_subject import ModelSubject
+
+    if options.pack or options.also:
+        raise UsageError("--pack and --also are for Specs", "leave them out")
+    tune = None if options.tuned else False
+    kernels = [
+        ModelSubject(dataclasses.replace(options, target=target), seed=0).compile(
+            options.threads, tune
+        )
+        for target in options.targets or (options.target,)
+    ]
+    return [_library(options, kernels, options.name)], kernels[0].constants
 
 
 def _requests(
@@ -62,7 +95,7 @@ def _requests(
 
 
 def _library(options: SaveOptions, kernels: list[Kernel], name: str | None) -> Library:
-    """The kernels of one Spec under one name."""
+    """The kernels of one program under one name."""
     libraries = [kernel.library(name) for kernel in kernels]
     return Variants.of(libraries) if options.targets else libraries[0]
 

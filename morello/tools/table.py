@@ -37,15 +37,16 @@ def size_text(size: int) -> str:
 
 def made_from(kernel: Kernel) -> str:
     """How a kernel was made: the search and its time."""
-    found = "from the given schedule"
+    solutions = [solution for solution in kernel.solutions if solution is not None]
+    origin = "from the given schedule"
     if kernel.filled:
-        found += f", filled in {time_text(kernel.times.search)}"
-    elif kernel.solution is not None and kernel.solution.measured:
-        found = "chosen by measurement"
-    elif kernel.solution is not None:
-        found = f"found in {time_text(kernel.times.search)}"
+        origin += f", filled in {time_text(kernel.times.search)}"
+    elif any(solution.measured for solution in solutions):
+        origin = "chosen by measurement"
+    elif solutions or not kernel.specs:
+        origin = f"found in {time_text(kernel.times.search)}"
     compiled = f"compiled in {time_text(kernel.times.compile)}"
-    return f"{found}, {compiled}"
+    return f"{origin}, {compiled}"
 
 
 def cost_text(cost: int) -> str:

@@ -22,6 +22,7 @@ from morello.tools.measured_text import (
     measured_summary,
 )
 from morello.tools.measuring_commands import TuneOptions
+from morello.tools.model_files import is_model
 from morello.tools.progress import progress
 from morello.tools.request import Request
 from morello.tools.table import target_text
@@ -46,8 +47,7 @@ def main(options: TuneOptions) -> int:
         )
     texts = [text for family in options.specs for text in expand_braces(family)]
     requests = [
-        Request.read(text, options.target, None, options.db)
-        for text in dict.fromkeys(texts)
+        request for text in dict.fromkeys(texts) for request in _requests(text, options)
     ]
     database = requests[0].database()
     _check_writable(database)
@@ -61,6 +61,17 @@ def main(options: TuneOptions) -> int:
             continue
         write_output("-", _text(request, threads, found, options.json) + "\n")
     return int(failed)
+
+
+def _requests(text: str, options: TuneOptions) -> list[Request]:
+    """A Spec, or each distinct Spec of a model."""
+    if not is_model(text):
+        return [Request.read(text, options.target, None, options.db)]
+    # Programs of MLIR need much that Specs do not.
+    from morello.tools.model_subject import part_requests, read_model
+
+    parts = part_requests(read_model(text, False), options.target, options.db)
+    return list({(one.goal, one.target): one for one in parts}.values())
 
 
 def _text(request: Request, threads: int, found: Measured, as_json: bool) -> str:

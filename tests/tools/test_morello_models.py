@@ -46,7 +46,7 @@ def test_run_computes_given_arrays(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bench_times_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *OPTIONS, "--seconds", "0.01", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["model"] == "layer.mlir"
+    assert found["spec"] == "layer.mlir"
     assert found["threads"] == found["threads_used"] == len(found["parts"]) == 1
     assert 0 < found["best_s"] <= found["median_s"] < 1
 

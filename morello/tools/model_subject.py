@@ -1,0 +1,191 @@
+"""A file with a program of MLIR on a command line: a model of several Specs."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from morello.compiler.kernel import Kernel
+from morello.errors import ArgumentError
+from morello.frontends.model import Model, from_mlir
+from morello.machine import Target
+from morello.runtime.parameter import Parameter
+from morello.search import Patience, Statistics
+from morello.search.compiled import compiled, is_compiled
+from morello.search.storage.overlay import NONE, default_path, open_database
+from morello.spec import Array, OpenSpec
+from morello.tools.array_files import read_array
+from morello.tools.input_output import UsageError, input_name, read_mlir
+from morello.tools.progress import progress, search_text
+from morello.tools.request import Request, tool_target
+from morello.tools.subjects import Files, Options, Subject, sources_text
+
+_TOLERANCES = {"float32": 1e-3, "bfloat16": 5e-2, "float16": 1e-2}
+"""The allowed error of a result, as a part of its largest element."""
+
+
+def read_model(spec: str, fallback: bool, schedule: str | None = None) -> Model:
+    """The model in a file.
+
+    Args:
+        schedule: a given one is refused.
+
+    Raises:
+        MorelloError: it cannot be read, or has ops without a Spec.
+    """
+    if schedule is not None:
+        raise UsageError(
+            "argument --schedule: a model has several Specs",
+            "give the Spec of one part, as 'morello explain' lists them",
+        )
+    return from_mlir(read_mlir(spec), source=input_name(spec), fallback=fallback)
+
+
+def part_requests(model: Model, target: str | None, db: str | None) -> list[Request]:
+    """The Spec of each part of a model, as if a command line gave it."""
+    machine = tool_target(target)
+    laid_out = dataclasses.replace(machine, relayouts=False)
+    return [
+        Request(
+            OpenSpec(part.spec(machine.limits), ()),
+            laid_out if part.is_laid_out else machine,
+            None,
+            db,
+        )
+        for part in model.parts
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Closeness:
+    """The distance of a model's results from the definition of its parts."""
+
+    of_allowed: float
+    """The greatest error, as a part of the allowed one."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the results are right."""
+        return self.of_allowed <= 1
+
+    def __str__(self) -> str:
+        if not self.holds:
+            return (
+                f"the results are {self.of_allowed:.3g} times as far from the "
+                "definition of its parts as they may be"
+            )
+        part = f"{100 * self.of_allowed:.3g} %"
+        return f"within {part} of the allowed difference from the definition"
+
+
+class ModelSubject(Subject):
+    """A model, on random inputs of deviation 1 unless files give them."""
+
+    kind = "model"
+
+    def __init__(self, options: Options, seed: int) -> None:
+        self.target: Target = tool_target(options.target)
+        self.model = read_model(options.spec, options.fallback, options.schedule)
+        self._options = options
+        self._seed = seed
+        self._files: dict[str, str] = {}
+        self._arrays: dict[str, Array] = {}
+
+    @property
+    def text(self) -> str:
+        """The file."""
+        return self._options.spec
+
+    def compile(self, threads: int, tune: bool | None) -> Kernel:
+        """All parts as one kernel."""
+        options = self._options
+        with progress(f"searching for the parts of {options.spec}") as show:
+            part = ""
+
+            def begin(text: str) -> None:
+                nonlocal part
+                part = text
+
+            def watch(found: Statistics) -> None:
+                if not found.tables and not is_compiled():
+                    show("compiling the search, once after installation")
+                    compiled().prepare()
+                show(f"{part}: {search_text(found)}")
+
+            patience = Patience(options.time_limit, interruptible=True, watch=watch)
+            return self.model.compile(
+                target=self.target,
+                threads=threads,
+                db=open_database(options.db, default=default_path) or NONE,
+                time_limit=patience,
+                tune=tune,
+                progress=begin,
+            )
+
+    def read(self, files: Files) -> None:
+        """Take arguments from files."""
+        parameters = {p.name: p for p in self._inputs}
+        for name, path in files:
+            if name not in parameters or name in self._files:
+                raise ArgumentError(
+                    f"--input {name}=…: {self.model.name} has no such argument, or it "
+                    "is given twice",
+                    f"its arguments are {', '.join(parameters) or 'none'}",
+                )
+            own = parameters[name]
+            self._files[name] = path
+            self._arrays[name] = read_array(path, own.role, own.dtype, own.shapes)
+
+    @property
+    def _inputs(self) -> list[Parameter]:
+        return [p for p in self.model.parameters if not p.is_output]
+
+    def arguments(self, kernel: Kernel) -> list[Array]:
+        """The same inputs each time, and new outputs, each byte of them set."""
+        rng = np.random.default_rng(self._seed)
+        drawn = {p.name: _drawn(rng, p) for p in self._inputs} | self._arrays
+        outputs = [p for p in self.model.parameters if p.is_output]
+        return [*(drawn[p.name] for p in self._inputs), *map(_poisoned, outputs)]
+
+    def judge(self, arguments: Sequence[Array]) -> Closeness:
+        """Compare results with the definition of the parts, element by element."""
+        count = len(self._inputs)
+        wanted = self.model.evaluate(*arguments[:count])
+        several = wanted if isinstance(wanted, tuple) else (wanted,)
+        pairs = zip(arguments[count:], several, strict=True)
+        return Closeness(max((_error(own, want) for own, want in pairs), default=0.0))
+
+    def outputs(self, arguments: Sequence[Array]) -> dict[str, Array]:
+        """The results by name."""
+        names = [p.name for p in self.model.parameters if p.is_output]
+        return dict(zip(names, arguments[len(self._inputs) :], strict=True))
+
+    @property
+    def sources(self) -> str:
+        """The file of each argument, or the seed."""
+        return sources_text([p.name for p in self._inputs], self._files, self._seed)
+
+    def describe(self) -> str:
+        """The parts of the model."""
+        return f"{self.model}\n"
+
+
+def _drawn(rng: np.random.Generator, parameter: Parameter) -> Array:
+    return rng.standard_normal(parameter.shape, np.float32).astype(parameter.dtype)
+
+
+def _poisoned(parameter: Parameter) -> Array:
+    """An output before a call, so that an element that is not written shows."""
+    array = np.empty(parameter.shape, parameter.dtype)
+    array.reshape(-1).view(np.uint8)[...] = 0xA5
+    return array
+
+
+def _error(result: Array, wanted: Array) -> float:
+    """The greatest error of a result, as a part of the allowed one."""
+    one, other = result.astype(np.float64), wanted.astype(np.float64)
+    if not np.array_equal(np.isnan(one), np.isnan(other)):
+        return float("inf")
+    scale = float(np.nanmax(np.abs(other), initial=0.0)) or 1.0
+    error = float(np.nanmax(np.abs(one - other), initial=0.0)) / scale
+    return error / _TOLERANCES.get(result.dtype.name, 1e-9)
