@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from morello.compiler.code_folder import folder_beside
-from morello.compiler.goal import goal_of
+from morello.compiler.goal import Program, goal_of
 from morello.compiler.kernel import Kernel, Times, native_function, parameters
 from morello.compiler.stages import build_stages
 from morello.compiler.target_choice import chosen_target
@@ -31,7 +31,7 @@ from morello.subinterpreters import in_any_interpreter
 
 @in_any_interpreter
 def compile(
-    spec: str | Spec | OpenSpec,
+    spec: str | Spec | OpenSpec | Program,
     *,
     target: str | Target | None = None,
     threads: int | None = None,
@@ -45,7 +45,8 @@ def compile(
     Args:
         spec: what to compute, as a `Spec` or as text: ``matmul:512x512x512:f32``. An
             operand that is packed once may leave its layout to the search:
-            ``matmul:1x512x512:f32:rhs=any``; `Kernel.pack` then gives the argument.
+            ``matmul:1x512x512:f32:rhs=any``; `Kernel.pack` then gives the argument. Or
+            a program: what `from_mlir`, `from_onnx` or `trace` returns.
         target: the machine to compile for: a name, optionally with numbers in braces,
             ``@FILE``, or a `Target`. If it is left out: the target of the given
             schedule, else ``MORELLO_TARGET``, else the known target that is nearest to
@@ -77,6 +78,15 @@ def compile(
         DatabaseError: a database is another program's or another version's file.
     """
     _check_schedule(schedule)
+    if isinstance(spec, Program):
+        if schedule is not None:
+            raise CompileError(
+                "a schedule is given, which is for one Spec, and a program",
+                "give the Spec of one part, as Model.specs lists them",
+            )
+        return spec.compile(
+            target=target, threads=threads, db=db, time_limit=time_limit, tune=tune
+        )
     tuning = tuning_time(tune, schedule)
     machine = chosen_target(target, schedule)
     goal = goal_of(spec, machine)

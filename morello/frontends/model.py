@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from morello.compiler.compile import Searches, available_threads, tuning_time
+from morello.compiler.goal import Program
 from morello.compiler.kernel import Kernel, native_function
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
@@ -45,7 +46,7 @@ from morello.spec import print_spec
 from morello.subinterpreters import in_any_interpreter
 
 
-class Model:
+class Model(Program):
     """A program of linalg or StableHLO as parts, each of which becomes a Spec.
 
     `compile` searches and compiles them; a call does so with the defaults, once.

@@ -6,8 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from morello.compiler.compile import compile
+from morello.compiler.goal import Program
+from morello.compiler.kernel import Kernel
+from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError
 from morello.frontends.parts import MOST_OPERANDS
+from morello.machine import Target
 from morello.spec import Compose, Layout, Spec, argument_tensor
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import Expression, references, renumbered
@@ -288,7 +293,7 @@ def every_dim(builder: Builder, values: list[int]) -> set[int]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Traced:
+class Traced(Program):
     """A function as a graph, for arguments of some shapes."""
 
     kind: Compose
@@ -302,6 +307,11 @@ class Traced:
     def spec(self, limits: Limits) -> Spec:
         """The Spec of the graph."""
         return Spec(self.kind, self.sizes, self.tensors, limits)
+
+    def compile(self, *, target: str | Target | None = None, **options: Any) -> Kernel:
+        """The kernel of the graph; the arguments are those of `morello.compile`."""
+        limits = chosen_target(target).limits
+        return compile(self.spec(limits), target=target, **options)
 
     def __str__(self) -> str:
         sizes = ",".join(f"d{i}={size}" for i, size in enumerate(self.sizes))

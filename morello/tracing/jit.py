@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.compiler.compile import compile
 from morello.compiler.kernel import Kernel
-from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError, SearchError
 from morello.frontends.model import Model, model_of
 from morello.search import Patience
@@ -387,9 +385,8 @@ class _Graph:
     """A graph as a kernel of arrays."""
 
     def __init__(self, traced: Traced, options: dict[str, Any]) -> None:
-        limits = chosen_target(options.get("target")).limits
-        spec = traced.spec(limits)
-        self.kernel = compile(spec, **options)
+        self.kernel = traced.compile(**options)
+        spec = self.kernel.spec
         self._shapes = [spec.shape(i) for i in range(len(spec.tensors))]
         self._values = traced.inputs
         self._out = [self._shapes[out] for out in spec.kind.written]
