@@ -264,8 +264,7 @@ def _text(
     """A measurement for a person."""
     samples = f"{found.samples} samples of {found.calls_per_sample} calls"
     rows = [
-        *subject.rows(kernel),
-        ("cpu", found.cpu),
+        *subject.rows(kernel, found.cpu),
         ("threads", threads_text(found.threads, found.threads_used)),
         ("kernel", made_from(kernel)),
         ("cost", cost_text(found.cost)),

@@ -104,9 +104,14 @@ class Subject(abc.ABC):
     def describe(self) -> str:
         """Lines before the table."""
 
-    def rows(self, kernel: Kernel) -> list[tuple[str, str]]:
-        """The program and what computes it, for a table."""
-        rows = [(self.kind, f"{kernel.text} on {target_text(kernel.target)}")]
+    def rows(self, kernel: Kernel, cpu: str = "") -> list[tuple[str, str]]:
+        """The program and what computes it, for a table.
+
+        Args:
+            cpu: this machine's processor, where it is told.
+        """
+        machine = target_text(kernel.target) + (f" ({cpu})" if cpu else "")
+        rows = [(self.kind, f"{kernel.text} on {machine}")]
         if len(kernel.specs) != 1 or kernel.held is not None:
             rows.append(("parts", str(len(kernel.specs))))
         named = [f"{refusal.op} at {refusal.place}" for refusal in kernel.fallback]
