@@ -9,8 +9,8 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import morello
-import morello.tracing.jit as jit
 from morello.errors import MorelloError
+from morello.tracing import builder
 
 Array = np.ndarray[Any, Any]
 
@@ -106,13 +106,13 @@ def test_images_are_convolved(stride: int) -> None:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The Specs that are compiled in a test."""
     specs: list[Any] = []
-    compile_spec = jit.compile
+    compile_spec = builder.compile
 
     def noted(spec: Any, **options: Any) -> Any:
         specs.append(spec)
         return compile_spec(spec, **options)
 
-    monkeypatch.setattr(jit, "compile", noted)
+    monkeypatch.setattr(builder, "compile", noted)
     return specs
 
 
