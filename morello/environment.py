@@ -101,7 +101,8 @@ VARIABLES = (
     Variable(
         "MORELLO_TEST_ALL",
         "tests",
-        "if set, all attributes of ONNX ops are tried, not a part that is drawn",
+        "if set, all cases of broad tests run (random programs, edge sizes, ONNX "
+        "attributes), not a part that is drawn",
     ),
     Variable(
         "PYTHON",

@@ -37,7 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header() -> str:
     """The seed with which the same samples are drawn again."""
     return (
-        f"samples of peers' suites: MORELLO_TEST_SEED={os.environ['MORELLO_TEST_SEED']}"
+        f"cases that are drawn: MORELLO_TEST_SEED={os.environ['MORELLO_TEST_SEED']}; "
+        "MORELLO_TEST_ALL=1 runs all"
     )
 
 
@@ -49,9 +50,38 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if "mark.quick" not in collection_path.read_text() else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run quick files last, so that the workers end at the same time."""
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Leave out cases that are not drawn. Run quick files last, so that the workers end
+    at the same time."""
+    left_out = not_drawn(items)
+    if left_out:
+        config.hook.pytest_deselected(items=[i for i in items if i in left_out])
+        items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: item.get_closest_marker("quick") is not None)
+
+
+def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The cases of tests with the mark ``sampled(n)`` that this run leaves out.
+
+    Of each function one case of n is drawn by the seed of the run, and at least one.
+    All cases run where ``MORELLO_TEST_ALL`` is set. A case that is named by its id on
+    the command line is the only one of its function, and runs.
+    """
+    if os.environ.get("MORELLO_TEST_ALL"):
+        return set()
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") is not None:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for function, every in cases.items():
+        mark = every[0].get_closest_marker("sampled")
+        count = -(-len(every) // mark.args[0])
+        draw = random.Random(f"{os.environ['MORELLO_TEST_SEED']} {function}")
+        left_out.update(set(every) - set(draw.sample(every, count)))
+    return left_out
 
 
 def pytest_collection_finish() -> None:

@@ -56,6 +56,7 @@ def _actions(impl: Impl) -> Iterator[str]:
         yield from _actions(branch.impl)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_random_programs_are_within_the_bound(name: str) -> None:
     spec = parse_spec(GRAPHS[name], AVX2.limits)

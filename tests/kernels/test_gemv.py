@@ -68,6 +68,7 @@ def test_axpy_by_four_rows_is_exact(dtype: str) -> None:
     check_random(Case("gemv_axpy_4", s) for s in given)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("accum", [True, False])
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
@@ -105,6 +106,7 @@ def test_axpy_overwrites_what_out_holds(dtype: str) -> None:
     check_random(Case("gemv_axpy", s) for s in given)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("accum", [False, True])
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_dot_is_exact_at_every_edge_size(dtype: str, accum: bool) -> None:
@@ -127,6 +129,7 @@ def test_dot_is_exact_where_it_prefetches() -> None:
     check_random(Case("gemv_dot", dot(s, level="MEM")) for s in sizes)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("accum", [True, False])
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_dot_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:

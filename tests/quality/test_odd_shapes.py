@@ -24,6 +24,7 @@ SQUARE = "matmul:512x512x512:f32"
 OTHERS = ("max:33x65:f32", "move:33x65:f32:dst=[1,0]", "fill:33x65:s32", "max:7x3:s32")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", ODD)
 def test_odd_shapes_are_exact_and_bounded(text: str) -> None:
     made = program(text)

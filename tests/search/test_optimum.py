@@ -28,6 +28,7 @@ BUDGET = 1000
 FEW_LIMITS = (Limits(7, 16, 1024), Limits(16, 0, 8))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ALONE, ids=str)
 def test_no_program_is_better(kind: Kind) -> None:
     found = Agreement()
@@ -54,6 +55,7 @@ def test_no_program_is_better_where_short_reductions_are_peeled(kind: Kind) -> N
     assert found.points[kind.label] >= 100
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("other", [GOLDEN_COVE, AVX512], ids=lambda t: t.name)
 @pytest.mark.parametrize("kind", ALONE, ids=str)
 def test_no_program_is_better_on_a_target_with_other_kernels(
