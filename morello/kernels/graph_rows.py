@@ -2,9 +2,10 @@
 
 Its code is written from the expressions of the nodes. Vectors lie along one dimension,
 which is innermost in every operand that has it; windows may move along it in steps of
-two, as under a filter with a stride. A value that lacks the dimension is
-computed once a row, as a scalar. A reduction along it is carried in vectors, whose
-lanes are reduced at the end of the row; one across it is carried from row to row.
+two, as under a filter with a stride. A value that lacks the dimension, or has one
+element for all of it, is computed once a row, as a scalar. A reduction along it is
+carried in vectors, whose lanes are reduced at the end of the row; one across it is
+carried from row to row.
 """
 
 import dataclasses
@@ -46,6 +47,7 @@ from morello.spec import (
 )
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.functions import FUNCTIONS
+from morello.spec.graphs.blocks import block_of, in_one_block
 from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
@@ -79,9 +81,11 @@ class GraphRows(Kernel):
                     return False
             elif tensor.level is not Level.L1:
                 return False
-        plan = one_pass(kind.value)
         inner = _inner(key)
-        if plan is None or inner is None:
+        if inner is None or one_pass(kind.value) is None:
+            return False
+        plan = one_pass(in_one_block(kind.value, inner))
+        if plan is None:
             return False
         registers = any(t.level is Level.VRF for t in key.tensors)
         return not (registers and plan.reduced)
@@ -105,14 +109,20 @@ class GraphRows(Kernel):
         return (Form(tensor.dtype, Layout(tuple(map(PhysicalDim, order)))),)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """Beside operands in registers the code is straight, and stays short."""
-        if not any(t.level is Level.VRF for t in frame.key.tensors):
-            return ()
+        """Vectors lie within one block of what is divided along them. Beside operands
+        in registers the code is straight, and stays short."""
         inner = _inner(frame.key)
         assert inner is not None
+        block, name = block_of(_value(frame.key), inner), frame.key.kind.dims[inner]
+        conditions: tuple[Condition, ...] = ()
+        if block is not None:
+            reason = f"takes {block} {name} at most: tile it"
+            conditions = (Condition(frame.sizes[inner] <= block, reason),)
+        if not any(t.level is Level.VRF for t in frame.key.tensors):
+            return conditions
         vectors = vectors_of(frame.sizes[inner], self.isa.lanes(_F32))
         rows = product(tuple(s for d, s in enumerate(frame.sizes) if d != inner))
-        return (within_block(rows * vectors, self.isa),)
+        return (*conditions, within_block(rows * vectors, self.isa))
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """What a vector takes, a row, and the ends of reductions."""
@@ -121,9 +131,8 @@ class GraphRows(Kernel):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Loops over rows, and in them over vectors."""
-        inner = _inner(spec.key)
-        assert inner is not None
-        GraphWriter(emitter, spec, operands, inner, self.unroll, self.taps).write()
+        seen = _seen(spec.key)
+        GraphWriter(emitter, spec, operands, *seen, self.unroll, self.taps).write()
 
 
 def _lead(key: SpecKey) -> int:
@@ -147,7 +156,7 @@ def _wanted_inner(key: SpecKey) -> int | None:
 
 def _inner(key: SpecKey) -> int | None:
     """The dimension along vectors: the innermost of an operand of the most dimensions;
-    None where it is not innermost in all operands that have it, or divided in one."""
+    None where it is not innermost in all operands that have it, undivided."""
     operands, tensors = key.kind.operands, key.tensors
     lead = _lead(key)
     if not operands[lead].rank:
@@ -156,15 +165,26 @@ def _inner(key: SpecKey) -> int | None:
     for operand, tensor in zip(operands, tensors, strict=True):
         if inner in operand.dims:
             innermost = operand.axis(inner) == tensor.layout.innermost
-            if (
-                not innermost
-                or operand.map(inner).is_divided
-                or operand.step(inner) > MOST_STEP
+            if not operand.map(inner).is_divided and (
+                not innermost or operand.step(inner) > MOST_STEP
             ):
                 return None
         elif tensor.level is Level.VRF:
             return None
     return inner
+
+
+def _value(key: SpecKey) -> Graph:
+    assert isinstance(key.kind, Compose)
+    return key.kind.value
+
+
+def _seen(key: SpecKey) -> tuple[Graph, int]:
+    """The graph that is computed, and the dimension along vectors: all of it is in one
+    block of what is divided."""
+    inner = _inner(key)
+    assert inner is not None
+    return in_one_block(_value(key), inner), inner
 
 
 @dataclasses.dataclass
@@ -189,11 +209,9 @@ class _Counts:
 
     @classmethod
     def of(cls, frame: Frame, isa: Isa, unroll: int, taps: int) -> "_Counts":
-        kind = frame.key.kind
-        assert isinstance(kind, Compose)
-        graph, plan, inner = kind.value, one_pass(kind.value), _inner(frame.key)
+        kind, (graph, inner) = frame.key.kind, _seen(frame.key)
+        plan = one_pass(graph)
         assert plan is not None
-        assert inner is not None
         vector: Ops = {}
         late: Ops = {}
         scalar = late_scalar = 0
@@ -257,11 +275,9 @@ class _Counts:
 
     def total(self) -> OpCounts:
         """All of it."""
-        kind = self.frame.key.kind
-        assert isinstance(kind, Compose)
-        plan, inner = one_pass(kind.value), _inner(self.frame.key)
+        graph, inner = _seen(self.frame.key)
+        plan = one_pass(graph)
         assert plan is not None
-        assert inner is not None
         sizes, count = self.frame.sizes, self.frame.sizes[inner]
         registers = any(t.level is Level.VRF for t in self.frame.key.tensors)
         vectors = vectors_of(count, self.lanes)
@@ -281,7 +297,7 @@ class _Counts:
         chain: Ops = {"fma": self.chain * -(-vectors // chains)} if self.chain else {}
         alone = 1 - self._together()
         phases = [Phase(row, chain, times=rows * again * alone)]
-        if shares_rows(kind.value, inner):
+        if shares_rows(graph, inner):
             phases += self._side_by_side(rows, again, row)
         if self.scalar:
             phases.append(Phase({"scalar": self.scalar}, times=rows))
@@ -295,23 +311,18 @@ class _Counts:
 
     def _together(self) -> Ints:
         """1 where rows are computed side by side, else 0 (`GraphWriter`)."""
-        kind = self.frame.key.kind
-        assert isinstance(kind, Compose)
-        plan, inner = one_pass(kind.value), _inner(self.frame.key)
+        graph, inner = _seen(self.frame.key)
+        plan = one_pass(graph)
         assert plan is not None
-        assert inner is not None
-        if not shares_rows(kind.value, inner):
+        if not shares_rows(graph, inner):
             return 0
         return (self.frame.sizes[max(plan.reduced)] <= self.taps) * 1
 
     def _side_by_side(self, rows: Ints, again: Ints, row: Ops) -> list[Phase]:
         """Groups of rows, and what remains: what they read alike is loaded once. Sums
         are short chains, each hidden behind the next ones."""
-        kind = self.frame.key.kind
-        assert isinstance(kind, Compose)
-        inner = _inner(self.frame.key)
-        assert inner is not None
-        along, sizes = rows_of(kind.value, inner)[-1], self.frame.sizes
+        graph, inner = _seen(self.frame.key)
+        along, sizes = rows_of(graph, inner)[-1], self.frame.sizes
         groups, rest = sizes[along] // self.unroll, sizes[along] % self.unroll
         outer = rows // np.maximum(sizes[along], 1)
         loads = np.maximum(self.loads, 1)
@@ -328,9 +339,8 @@ class _Counts:
 
     def _read(self, along: int, again: Ints, count: Ints) -> Ints:
         """How often so many rows side by side load a vector, all that is reduced."""
-        kind, inner = self.frame.key.kind, _inner(self.frame.key)
-        assert isinstance(kind, Compose)
-        graph, sizes = kind.value, self.frame.sizes
+        kind, sizes = self.frame.key.kind, self.frame.sizes
+        graph, inner = _seen(self.frame.key)
         plan = one_pass(graph)
         assert plan is not None
         found: Ints = 0

@@ -14,7 +14,7 @@ from morello.kernels.reduce import reduce_lanes
 from morello.kernels.running import Running
 from morello.kernels.side_by_side import Side, SideBySide, of_vector
 from morello.kernels.vectors import parts
-from morello.spec import Compose, Dtype, Level, Spec
+from morello.spec import Dtype, Level, Spec
 from morello.spec.graphs.expression import Call, Expression, computed
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
@@ -46,17 +46,16 @@ class GraphWriter:
         emitter: Emitter,
         spec: Spec,
         operands: Sequence[Buffer],
+        graph: Graph,
         inner: int,
         unroll: int,
         most_taps: int,
     ) -> None:
-        kind = spec.kind
-        assert isinstance(kind, Compose)
-        plan = one_pass(kind.value)
+        plan = one_pass(graph)
         assert plan is not None
         self.emitter, self.spec, self.unroll = emitter, spec, unroll
-        self.graph, self.plan, self.inner = kind.value, plan, inner
-        self.buffers = dict(zip(kind.values, operands, strict=True))
+        self.graph, self.plan, self.inner = graph, plan, inner
+        self.buffers = dict(zip(spec.kind.values, operands, strict=True))
         self.lanes = emitter.isa.lanes(_F32)
         self.taps = taps_of(plan.reduced - {inner}, spec.sizes, most_taps)
         """The reduced dimensions whose places are written out one by one."""

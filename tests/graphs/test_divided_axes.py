@@ -44,6 +44,27 @@ GRAPHS: dict[str, tuple[str, str, Callable[..., Array], str, int]] = {
         "avx2",
         1,
     ),
+    "rows of blocks": (
+        "y[n]=sum(a[k]*s[n,k//32]*b[n,k])",
+        "5x70",
+        lambda a, s, b: (np.repeat(s, 32, axis=1)[:, : len(a)] * b) @ a,
+        "avx2",
+        1,
+    ),
+    "a product with blocks": (
+        "y[n]=sum(a[k]*s[n,k//8])",
+        "5x20",
+        lambda a, s: np.repeat(s, 8, axis=1)[:, : len(a)] @ a,
+        "avx2",
+        1,
+    ),
+    "blocks of two sizes": (
+        "y[n]=sum(a[k//4]*s[n,k//6]*b[n,k])",
+        "3x29",
+        lambda a, s, b: (np.repeat(s, 6, axis=1)[:, :29] * b) @ np.repeat(a, 4)[:29],
+        "avx512",
+        1,
+    ),
     "an image": ("y[c,u,v]=x[c,u//2,v//2]+z[c,u,v]", "3x10x9", _upsampled, "avx2", 1),
     "rows of a product": (
         "y[m,n]=sum(a[m//4,k]*b[k,n])",
@@ -80,6 +101,13 @@ def test_a_head_at_a_time_is_a_product() -> None:
         "compose:8x4x16x8:f32:graph=s[h,q,k]=sum(Q[h,q,d]*K[h//4,k,d])", threads=1
     )
     assert "morello_transform.squeeze" in kernel.schedule
+
+
+def test_a_block_is_read_in_vectors() -> None:
+    spec = "compose:8x64:f32:graph=y[n]=sum(a[k]*s[n,k//32]*b[n,k])"
+    schedule = morello.compile(spec, threads=1).schedule
+    assert 'dim = "d1", size = 32' in schedule
+    assert '"graph_rows"' in schedule
 
 
 def test_an_operand_is_as_small_as_what_is_read() -> None:

@@ -1,0 +1,31 @@
+"""Blocks of a divided axis: where a dimension lies within one, the axis is none.
+
+Of ``y[n] = sum(a[k] * s[n,k//32] * b[n,k])`` with at most 32 k each row has one scale,
+``s[n,0]``, and what reads it is ``y[n] = sum(a[k] * s[n] * b[n,k])``.
+"""
+
+import dataclasses
+from functools import lru_cache
+
+from morello.spec.graphs.graph import Graph
+from morello.spec.index_map import ONE, IndexMap
+
+
+@lru_cache(maxsize=65536)
+def in_one_block(graph: Graph, dim: int) -> Graph:
+    """The graph of as many elements of a dimension as no divided axis tells apart."""
+
+    def left(axis: IndexMap) -> IndexMap:
+        return ONE if axis.is_divided and dim in axis.dims else axis
+
+    inputs = tuple(tuple(map(left, axes)) for axes in graph.inputs)
+    return dataclasses.replace(graph, inputs=inputs)
+
+
+@lru_cache(maxsize=65536)
+def block_of(graph: Graph, dim: int) -> int | None:
+    """The most such elements; None for any number."""
+    axes = (axis for axes in graph.inputs for axis in axes)
+    return min(
+        (a.divisor for a in axes if a.is_divided and dim in a.dims), default=None
+    )
