@@ -21,9 +21,10 @@ def apply_pad(site: Site, action: Pad) -> Left:
     axes = site.spec.kind.operands[found.operand].axes
     layout = site.spec.tensors[found.operand].layout
     sizes = holes["copy"].sizes
-    start = tuple(axis.before for axis in axes)
+    start = tuple(max(axis.before, 0) for axis in axes)
     inside = part_at(room, found.room.layout, start, sizes)
-    reached = part_at(source, layout, (0,) * len(axes), sizes)
+    start = tuple(max(-axis.before, 0) for axis in axes)
+    reached = part_at(source, layout, start, sizes)
     memrefs = list(site.operands)
     memrefs[found.operand] = room
     operands = {"fill": [room], "copy": [reached, inside], "body": memrefs}

@@ -44,9 +44,12 @@ def _mesh(
 
     def read(value: int) -> Array:
         at = tuple(
-            axis.at(index) + np.zeros((), np.int64) for axis in graph.axes(value)
+            axis.at(index) + np.asarray(max(-axis.before, 0))
+            for axis in graph.axes(value)
         )
-        around = [(axis.before, max(axis.after, 0)) for axis in graph.axes(value)]
+        around = [
+            (max(axis.before, 0), max(axis.after, 0)) for axis in graph.axes(value)
+        ]
         found: Array = np.pad(values[value], around)[at]
         return found
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
+import morello
 from morello.actions.merge import Merged, merged_key
 from morello.actions.unfold import Unfolded, unfolded_key
 from morello.machine import AVX2
@@ -181,3 +182,14 @@ def test_what_is_not_unfolded(text: str, reason: str) -> None:
     found = unfolded_key(parse_spec(text, AVX2.limits).key)
     assert isinstance(found, str)
     assert reason in found
+
+
+def test_an_axis_may_be_reached_in_part() -> None:
+    """Neither the first places of an axis nor the last, beside zeros."""
+    kernel = morello.compile(
+        "compose:4x6:f32:graph=y[u,n]=x[pad(u,-2,-3),pad(n,-1,2)]*2.0", threads=1
+    )
+    x = np.arange(45, dtype=np.float32).reshape(9, 5)
+    expected = np.zeros((4, 6), np.float32)
+    expected[:, :4] = 2 * x[2:6, 1:]
+    np.testing.assert_array_equal(kernel(x), expected)

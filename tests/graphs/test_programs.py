@@ -39,6 +39,7 @@ GRAPHS = {
     "depthwise": "compose:9x11x3:f32:graph=y[u,c]=sum(x[pad(u+i,1,1),c]*w[i,c])",
     "steps": "conv:2x3x7x8x4x3x3:f32:pad=1:stride=2",
     "channels last": "conv:2x3x7x8x4x3x3:f32:stride=2:layout=nhwc",
+    "a part": "compose:4x9:f32:graph=y[u,n]=x[pad(u,-2,-3),pad(n,-1,2)]*2.0",
     "blocks": "compose:5x9x14:f32:graph=y[m,n]=sum(a[m,k]*s[k//4,n]*b[k,n])",
     "rows of blocks": "compose:5x14:f32:graph=y[n]=sum(a[k]*s[n,k//4]*b[n,k])",
     "groups": "compose:4x3x9x5:f32:graph=s[h,q,k]=sum(Q[h,q,d]*K[h//2,k,d])",

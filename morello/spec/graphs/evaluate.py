@@ -175,11 +175,12 @@ def _repeated(
 
 
 def _padded(array: Array, axes: tuple[IndexMap, ...]) -> Array:
-    """Zeros around an array that windows reach beyond."""
+    """An array from the first place that is reached on, with zeros around it."""
     if not any(axis.is_padded for axis in axes):
         return array
-    around = [(axis.before, max(axis.after, 0)) for axis in axes]
-    return np.pad(array, around)
+    around = [(max(axis.before, 0), max(axis.after, 0)) for axis in axes]
+    reached = tuple(slice(max(-axis.before, 0), None) for axis in axes)
+    return np.pad(array, around)[reached]
 
 
 def _spread(

@@ -21,4 +21,4 @@ def padded(graph: Graph, value: int) -> Graph | None:
 
 def copied(axis: IndexMap, sizes: tuple[Any, ...]) -> Any:
     """How many elements of an axis are reached (integers or arrays)."""
-    return axis.extent(sizes) + min(axis.after, 0)
+    return axis.extent(sizes) + min(axis.before, 0) + min(axis.after, 0)
