@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from morello.frontends.onnx_ops.places import check_within
+
 if TYPE_CHECKING:
     from morello.frontends.onnx_expansion import Arguments, Expansion, Results
 
@@ -18,15 +20,18 @@ _MOST_FACTORS = 16
 
 
 def picked(to: Expansion, own: Arguments) -> Results:
-    """Elements at constant places along an axis."""
+    """Elements at constant places along an axis.
+
+    Raises:
+        CompileError: a place is outside.
+    """
     x, places = own.input(0), to.array(own.input(1))
     shape = to.shape(x)
     if shape is None or places is None or len(shape) != places.ndim:
         return None
     axis = own.get("axis", 0) % len(shape)
+    check_within(own, places, shape[axis])
     wrapped: Any = np.where(places < 0, places + shape[axis], places)
-    if (wrapped < 0).any() or (wrapped >= shape[axis]).any():
-        return None
     grid = np.indices(places.shape)
     first = np.moveaxis(wrapped, axis, 0).reshape(places.shape[axis], -1)
     others = [i for i in range(len(shape)) if i != axis]

@@ -17,6 +17,7 @@ from morello.torch.lowering import linalg_bytecode, lowered, refused_nodes, told
 from morello.torch.native_call import NativeCall, given_strides
 from morello.torch.options import Options
 from morello.torch.partition import groups_without, replace_nodes
+from morello.torch.places import checked
 from morello.torch.worker import patience, submit
 
 log = logging.getLogger("morello.torch")
@@ -86,7 +87,11 @@ class Group:
                     self._guarded,
                     freeze=self._options.freeze,
                 )
-                self._run = self.native
+                self._serve(self.native)
+
+    def _serve(self, run: Callable[..., Any]) -> None:
+        """Call this from now on; eager where it would raise an error."""
+        self._run = checked(run, self._graph, self._graph.forward)
 
     def _read(self, simple: GraphModule, weights: Sequence[int]) -> Model:
         return trusted_model(linalg_bytecode(simple), weights=weights, rounds=False)
@@ -149,7 +154,7 @@ class Group:
         stable_topological_sort(simple)
         simple.graph.lint()
         simple.recompile()
-        self._run = _around(simple.forward, _results(self._graph))
+        self._serve(_around(simple.forward, _results(self._graph)))
         names = ", ".join(dict.fromkeys(str(node.target) for node in eager))
         log.warning(
             "a group of %s is divided, %s stays eager: %s",

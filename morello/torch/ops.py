@@ -7,6 +7,7 @@ import torch
 from torch.fx import Node
 
 from morello.spec.functions import ROWS
+from morello.torch.places import is_of_floats, lookups_of
 
 aten: Any = torch.ops.aten
 
@@ -178,6 +179,8 @@ def refused(node: Node) -> str:
     """Why an op of `COMPUTED` is not known with its arguments; empty if it is."""
     if node.target in OF_AXES and not node.all_input_nodes[0].meta["val"].dim():
         return "of a number"
+    if any(is_of_floats(lookup.places, KNOWN) for lookup in lookups_of(node)):
+        return "at places that are computed of floats"
     reason = _REASONS.get(node.target)
     return reason(node) if reason else ""
 

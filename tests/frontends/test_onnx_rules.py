@@ -344,3 +344,31 @@ def test_corners_are_aligned_by_the_size_of_the_result(
     x = np.arange(4, dtype=np.float32)
     found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
     np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("place", [5, -6])
+@pytest.mark.parametrize(
+    ("made", "shape"),
+    [
+        (node("Gather", ["x", "i"], ["y"], axis=1), (2,)),
+        (node("GatherElements", ["x", "i"], ["y"], axis=1), (1, 2)),
+        (node("GatherND", ["x", "i"], ["y"], batch_dims=1), (3, 1)),
+        (node("ScatterElements", ["x", "i", "u"], ["y"], axis=1), (1, 2)),
+        (node("ScatterND", ["x", "i", "u"], ["y"]), (1, 2)),
+    ],
+    ids=["gather", "elements", "slices", "scatter", "scattered slices"],
+)
+def test_constant_places_outside_are_refused(
+    made: Any, shape: tuple[int, ...], place: int
+) -> None:
+    places = np.zeros(shape, np.int64)
+    places.flat[-1] = place
+    constants = {"i": places, "u": floats(*shape)}
+    if made.op_type == "ScatterND":
+        constants["u"] = floats(1)
+    results = {"Gather": (3, 2), "GatherElements": (1, 2), "GatherND": (3,)}
+    result = results.get(made.op_type, (3, 5))
+    proto = model([made], {"x": (3, 5)}, {"y": result}, constants)
+    words = rf"onnx\.{made.op_type}\) has the place {place} of an axis of 5 elements"
+    with pytest.raises(CompileError, match=words):
+        morello.from_onnx(proto.SerializeToString())

@@ -42,11 +42,47 @@ def split(to: Expansion, own: Arguments) -> Results:
     ]
 
 
+def check_within(own: Arguments, places: Any, size: int) -> None:
+    """Check constant places along an axis, which may count from its end.
+
+    Raises:
+        CompileError: one is outside, where ONNX has no result.
+    """
+    outside = places[(places < -size) | (places >= size)]
+    if outside.size:
+        raise CompileError(
+            f"{own.name} (onnx.{own.kind}) has the place {outside.flat[0]} of an axis "
+            f"of {size} elements",
+            f"correct the model: places are {-size} to {size - 1}",
+        )
+
+
+def picked(to: Expansion, own: Arguments) -> Results:
+    """Slices at constant places, which are left as they are.
+
+    Raises:
+        CompileError: a place is outside.
+    """
+    shape, places = to.shape(own.input(0)), to.array(own.input(1))
+    if shape is None or places is None:
+        return None
+    first = own.get("axis", 0) % len(shape)
+    parts = [places]
+    if own.kind == "GatherND":
+        first, parts = own.get("batch_dims", 0), np.moveaxis(places, -1, 0)
+    for axis, part in enumerate(parts, first):
+        check_within(own, part, shape[axis])
+    return None
+
+
 def scattered(to: Expansion, own: Arguments) -> Results:
     """Elements or slices that replace others, or are added to them, at constant places:
     a lookup in both, or in sums of updates.
 
     Each place of the result takes the updates that go there, in order.
+
+    Raises:
+        CompileError: a place is outside.
     """
     data, updates = own.input(0), own.input(2)
     shape, places = to.shape(data), to.array(own.input(1))
@@ -54,11 +90,13 @@ def scattered(to: Expansion, own: Arguments) -> Results:
     if shape is None or places is None or reduction not in _JOINED:
         return None
     if own.kind == "ScatterND":
+        for axis, part in enumerate(np.moveaxis(places, -1, 0)):
+            check_within(own, part, shape[axis])
         flat, inner = _nd_places(shape, places)
     else:
-        flat, inner = _element_places(shape, places, own.get("axis", 0)), 1
-    if flat is None:
-        return None
+        axis = own.get("axis", 0) % len(shape)
+        check_within(own, places, shape[axis])
+        flat, inner = _element_places(shape, places, axis), 1
     count = int(np.prod(shape)) // inner
     rows = to.reshape(data, count, inner)
     parts = to.reshape(updates, flat.size, inner)
@@ -101,25 +139,19 @@ def _rounds(flat: Any, reduction: str) -> list[Any]:
 
 
 def _nd_places(shape: tuple[int, ...], places: Any) -> tuple[Any, int]:
-    """The flat places of slices, and the elements of each; None for ones outside."""
+    """The flat places of slices, and the elements of each."""
     depth = places.shape[-1]
     index = places.reshape(-1, depth)
     sizes = np.array(shape[:depth])
     index = np.where(index < 0, index + sizes, index)
     inner = int(np.prod(shape[depth:], dtype=np.int64))
-    if ((index < 0) | (index >= sizes)).any():
-        return None, inner
     return np.ravel_multi_index(tuple(index.T), shape[:depth]), inner
 
 
 def _element_places(shape: tuple[int, ...], places: Any, axis: int) -> Any:
-    """The flat places of elements; None for ones outside."""
-    axis %= len(shape)
+    """The flat places of elements."""
     grid = np.indices(places.shape)
     grid[axis] = np.where(places < 0, places + shape[axis], places)
-    sizes = np.array(shape).reshape(-1, *[1] * places.ndim)
-    if ((grid < 0) | (grid >= sizes)).any():
-        return None
     return np.ravel_multi_index(tuple(grid), shape).reshape(-1)
 
 
@@ -205,6 +237,8 @@ def one_hot(to: Expansion, own: Arguments) -> Results:
 
 RULES = {
     "Compress": compressed,
+    "Gather": picked,
+    "GatherND": picked,
     "MaxUnpool": unpooled,
     "OneHot": one_hot,
     "Scatter": scattered,

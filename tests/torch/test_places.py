@@ -1,0 +1,98 @@
+"""Lookups at places outside of a tensor raise eager's errors."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip(
+    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from torch.nn import functional  # noqa: E402
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.usefixtures("one_database"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+_OPTIONS = {"wait": True, "threads": 1, "time_limit": 0.2}
+_TABLE = torch.arange(20.0).reshape(5, 4).sin()
+
+Function = Callable[[Any, Any], Any]
+
+LOOKUPS: list[tuple[str, Function, list[Any], list[Any]]] = [
+    (
+        "embedding",
+        lambda x, i: functional.embedding(i, x) * 2,
+        [[0, 4, 2]],
+        [[0, 5, 2], [0, -1, 2]],
+    ),
+    ("x[i]", lambda x, i: x[i] * 2, [[0, 4, -5]], [[5], [-6]]),
+    ("x[i, i]", lambda x, i: x[i, i] * 2, [[3, -4]], [[4], [-5]]),
+    (
+        "x[:, i]",
+        lambda x, i: x[:, i] * 2,
+        [[0, -4], [3, 3]],
+        [[4, 0], [0, -5]],
+    ),
+    (
+        "gather",
+        lambda x, i: torch.gather(x, 1, i) * 2,
+        [[[3, 0]]],
+        [[[4, 0]], [[0, -1]]],
+    ),
+    (
+        "index_select",
+        lambda x, i: torch.index_select(x, -1, i) * 2,
+        [[0, 3]],
+        [[4, 0], [-1, 0]],
+    ),
+    (
+        "cross_entropy",
+        lambda x, i: functional.cross_entropy(x, i),
+        [[0, 3, -100, 1, 2]],
+        [[0, 4, 0, 0, 0], [0, 0, -1, 0, 0]],
+    ),
+    (
+        "computed places",
+        lambda x, i: functional.embedding(i + 1, x) * 2,
+        [[0, 3]],
+        [[4, 0]],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "within", "outside"),
+    [pytest.param(*row[1:], id=row[0]) for row in LOOKUPS],
+)
+def test_places_outside_raise_what_eager_raises(
+    function: Function, within: list[Any], outside: list[Any]
+) -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="morello", options=_OPTIONS)
+    for places in map(torch.tensor, within):
+        torch.testing.assert_close(compiled(_TABLE, places), function(_TABLE, places))
+    for places in map(torch.tensor, outside):
+        with pytest.raises((IndexError, RuntimeError)) as wanted:
+            function(_TABLE, places)
+        with pytest.raises(wanted.type) as raised:
+            compiled(_TABLE, places)
+        assert str(raised.value) == str(wanted.value)
+
+
+def test_places_of_floats_are_looked_up_by_eager() -> None:
+    torch._dynamo.reset()
+
+    def function(x: Any, i: Any) -> Any:
+        return x[(i * 1.0).long()] * 2
+
+    compiled = torch.compile(function, backend="morello", options=_OPTIONS)
+    places = torch.tensor([0, 4])
+    torch.testing.assert_close(compiled(_TABLE, places), function(_TABLE, places))
+    with pytest.raises(IndexError, match="index 5 is out of bounds"):
+        compiled(_TABLE, torch.tensor([0, 5]))
