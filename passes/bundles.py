@@ -7,6 +7,7 @@ each pass, timing and verifying see every pass by itself.
 import dataclasses
 from typing import ClassVar
 
+from morello.machine.architectures import HOST
 from morello.passes.base import Bundle
 
 _LOWER_TO_LLVM = (
@@ -21,7 +22,7 @@ _LOWER_TO_LLVM = (
     "expand-strided-metadata",
     # Metadata expansion leaves affine.apply behind.
     "lower-affine",
-    "convert-vector-to-llvm{enable-x86=true}",
+    f"convert-vector-to-llvm{{{HOST.vector_options}}}",
     # LLVM intrinsics first; the other functions become calls to libm.
     "convert-math-to-llvm",
     "convert-math-to-libm",

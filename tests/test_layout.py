@@ -115,9 +115,9 @@ IMPORTS = {
         "runtime",
         "compiler",
     },
-    "tracing": {"spec", "machine", "compiler", "frontends"},
+    "tracing": {"spec", "machine", "search", "compiler", "frontends"},
     "cluster": {"spec", "machine", "search", "runtime", "compiler"},
-    "jax": {"runtime", "compiler", "frontends"},
+    "jax": {"machine", "runtime", "compiler", "frontends"},
     "torch": {"spec", "compiler", "search", "runtime", "frontends"},
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""

@@ -5,9 +5,12 @@ import enum
 import re
 from collections.abc import Sequence
 
-from morello.aot.cpu_check import BASE_CPU, cpu_check
+from morello.machine.architectures import HOST
 from morello.runtime.call_table import ALIGNMENT
 from morello.runtime.parameter import Parameter
+
+_BASE = HOST.base_attributes
+"""Of functions that run before the CPU is checked."""
 
 
 class Status(enum.IntEnum):
@@ -159,7 +162,7 @@ def entry_points(
         CompileError: a feature that no test is known for.
     """
     checked = _checked(name, parameters, workspace_bytes)
-    return f"{checked}\n{cpu_check(supported_name(name), features)}"
+    return f"{checked}\n{HOST.cpu_check(supported_name(name), features)}"
 
 
 def declaration(name: str, parameters: Sequence[Parameter], workspace: bool) -> str:
@@ -196,7 +199,7 @@ def dispatching_entry_points(
     for number, (features, takes_workspace) in enumerate(variants):
         kernel = variant_name(name, number)
         asks = f"{kernel}.supported"
-        checks.append(_internal(cpu_check(asks, features)))
+        checks.append(_internal(HOST.cpu_check(asks, features)))
         asked.append(
             f"  %has{number} = call i32 @{asks}()\n"
             f"  %some{number} = or i32 "
@@ -219,10 +222,10 @@ def dispatching_entry_points(
             *declared,
             _checked(name, parameters, workspace_bytes),
             *checks,
-            f"define i32 @{supported_name(name)}() {BASE_CPU} {{\n{asking}\n"
+            f"define i32 @{supported_name(name)}() {_BASE} {{\n{asking}\n"
             f"  ret i32 %some{len(variants) - 1}\n}}",
             f"define void @{unchecked_name(name)}("
-            f"{_given(parameters, workspace_bytes > 0)}) {BASE_CPU} {{\n{running}\n}}",
+            f"{_given(parameters, workspace_bytes > 0)}) {_BASE} {{\n{running}\n}}",
         ]
     )
 
@@ -268,7 +271,7 @@ def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -
     checks = "\n".join(blocks)
     asks = supported_name(name)
     return f"""
-define i32 @{name}({given}) {BASE_CPU} {{
+define i32 @{name}({given}) {_BASE} {{
   %known = call i32 @{asks}()
   %supported = icmp ne i32 %known, 0
   br i1 %supported, label %checks, label %UNSUPPORTED

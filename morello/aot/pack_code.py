@@ -9,7 +9,7 @@ zero.
 import dataclasses
 import math
 
-from morello.aot.cpu_check import BASE_CPU
+from morello.machine.architectures import HOST
 from morello.spec import Layout
 
 _STRIDE = "%stride{dim}"
@@ -154,7 +154,7 @@ def pack_function(name: str, operand: Packable) -> str:
     reads, phis = _strides(operand.shape)
     body, packs = "\n".join(writer.lines), pack_name(name, operand.name)
     return f"""
-define void @{packs}(ptr %from, ptr %strides, ptr %to) {BASE_CPU} {{
+define void @{packs}(ptr %from, ptr %strides, ptr %to) {HOST.base_attributes} {{
 entry:
   %row.major = icmp eq ptr %strides, null
   br i1 %row.major, label %start, label %given

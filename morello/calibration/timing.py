@@ -4,7 +4,7 @@ A generated function calls a program again and again, so that Python is not in t
 time. Programs that are compared are visited in turns, several times, and the least
 time of each counts: everything else on a machine only takes time away.
 
-A chain of dependent additions, which every x86 does one a cycle, says how long a cycle
+A chain of dependent additions, which every core does one a cycle, says how long a cycle
 is. It is one cycle for all programs of a round: the clock that a chain shows just
 after a program is not always the program's own, so that some of them seem faster or
 slower than they are beside others.
@@ -31,6 +31,7 @@ import numpy.typing as npt
 from morello.compiler.stages import build_stages
 from morello.errors import CompileError
 from morello.machine import Target
+from morello.machine.architectures import HOST
 from morello.runtime.clock import CHAIN, CHAIN_TRIPS, chain_code, cycle_by
 from morello.runtime.engine import Engine, compile_llvm
 from morello.search import Impl, Solution, Statistics
@@ -240,7 +241,7 @@ class Stopwatch:
         self.sample = sample
         self._memory: tuple[Spec, Arguments] | None = None
         code = _REPEAT + chain_code() + _side_by_side()
-        self._engine: Engine = compile_llvm(code, cpu="x86-64-v3")
+        self._engine: Engine = compile_llvm(code, cpu=HOST.vector_cpu)
         pointers = [ctypes.c_void_p] * (_POINTERS + 1)
         kind = ctypes.CFUNCTYPE(None, pointers[0], ctypes.c_int64, *pointers[1:])
         self._repeat = kind(self._engine.address("repeat"))

@@ -12,6 +12,7 @@ import jax
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
 from morello.jax.handler_code import handler_module, wanted
+from morello.machine.architectures import HOST
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.parameter import Parameter
@@ -119,7 +120,7 @@ def _register(kernel: Kernel) -> str:
             text = handler_module(
                 kernel.text, kernel.parameters, has_workspace, kernel.threads > 1
             )
-            engine = compile_llvm(text, cpu="x86-64", opt=1)
+            engine = compile_llvm(text, cpu=HOST.base_cpu, opt=1)
             table = CallTable(
                 kernel.address,
                 kernel.parameters,

@@ -13,56 +13,9 @@ from pathlib import Path
 import llvmlite.binding as lb
 
 from morello.errors import TargetError
+from morello.machine.architectures import HOST
 
 _SYSFS_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-
-_V1 = frozenset({"64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2"})
-_V2 = _V1 | {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"}
-_V3 = _V2 | {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"}
-_V4 = _V3 | {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
-_ZEN1 = (_V3 | {"adx", "aes", "clflushopt", "pclmul", "prfchw", "rdrnd", "rdseed"}) | {
-    "sha",
-    "sse4a",
-    "xsavec",
-    "xsaveopt",
-}
-_ZEN2 = _ZEN1 | {"clwb", "rdpid"}
-_ZEN3 = _ZEN2 | {"vaes", "vpclmulqdq"}
-_ZEN4 = (_ZEN3 | _V4) | {
-    "avx512bf16",
-    "avx512bitalg",
-    "avx512ifma",
-    "avx512vbmi",
-    "avx512vbmi2",
-    "avx512vnni",
-    "avx512vpopcntdq",
-    "gfni",
-}
-
-_CPU_FEATURES = {
-    "x86-64": _V1,
-    "x86-64-v2": _V2,
-    "x86-64-v3": _V3,
-    "x86-64-v4": _V4,
-    "haswell": _V3 | {"pclmul", "rdrnd", "xsaveopt"},
-    "znver1": _ZEN1,
-    "znver2": _ZEN2,
-    "znver3": _ZEN3,
-    "znver4": _ZEN4,
-}
-"""CPU name as LLVM spells it: the instruction sets that code for it may use."""
-
-_NEVER_CHOSEN = frozenset(
-    {
-        *("adx", "aes", "clflushopt", "clwb", "cx16", "pclmul", "rdpid", "rdrnd"),
-        *("rdseed", "sha", "vaes", "vpclmulqdq", "xsave", "xsavec", "xsaveopt"),
-    }
-)
-"""Instruction sets that LLVM uses where a program asks for one by name, which
-kernels do not. Virtual machines often hide some of them."""
-
-_TUNING = frozenset({"prefer-128-bit", "prefer-256-bit"})
-"""Features that steer LLVM and need nothing of the CPU."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,12 +145,12 @@ def required_features(cpu: str, features: str = "") -> frozenset[str]:
     Raises:
         TargetError: a name that is not known.
     """
-    if cpu not in _CPU_FEATURES:
+    if cpu not in HOST.cpus:
         raise TargetError(
-            f"unknown CPU {cpu!r}", f"use one of {', '.join(sorted(_CPU_FEATURES))}"
+            f"unknown CPU {cpu!r}", f"use one of {', '.join(sorted(HOST.cpus))}"
         )
-    required = set(_CPU_FEATURES[cpu] - _NEVER_CHOSEN)
-    known = _processor()[2] | _TUNING
+    required = set(HOST.cpus[cpu] - HOST.never_chosen)
+    known = _processor()[2] | HOST.tuning
     for change in filter(None, features.split(",")):
         sign, name = change[0], change[1:]
         if sign not in "+-" or name not in known:
@@ -205,7 +158,7 @@ def required_features(cpu: str, features: str = "") -> frozenset[str]:
                 f"unknown CPU feature {change!r}",
                 "write +name or -name with a name that LLVM has, e.g. +avx512f",
             )
-        if sign == "+" and name not in _TUNING:
+        if sign == "+" and name not in HOST.tuning:
             required.add(name)
         else:
             required.discard(name)

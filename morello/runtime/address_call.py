@@ -8,6 +8,7 @@ tenth of a microsecond more than the function itself.
 import functools
 from collections.abc import Callable
 
+from morello.machine.architectures import HOST
 from morello.runtime.call_code import declarations
 from morello.runtime.call_table import CallTable, Word
 from morello.runtime.engine import compile_llvm
@@ -76,7 +77,7 @@ def _code(arrays: int, has_workspace: bool, has_threads: bool) -> Method:
         failed=_FAILED if has_workspace else "",
         call=call,
     )
-    engine = compile_llvm(text, cpu="x86-64", opt=1)
+    engine = compile_llvm(text, cpu=HOST.base_cpu, opt=1)
     keep(engine)
     return method(b"kernel_on_addresses", engine.address("call"), FASTCALL)
 

@@ -1,6 +1,6 @@
 """How long a cycle of the core is now: `cycle`.
 
-A chain of dependent additions, which every x86 does one a cycle, is timed.
+A chain of dependent additions, which every core does one a cycle, is timed.
 """
 
 import ctypes
@@ -8,6 +8,7 @@ import functools
 import time
 from typing import Any
 
+from morello.machine.architectures import HOST
 from morello.runtime.engine import Engine, compile_llvm
 
 CHAIN = 128
@@ -47,7 +48,7 @@ exit:
 @functools.cache
 def _compiled() -> tuple[Engine, Any]:
     """What owns the code, and the function."""
-    engine = compile_llvm(chain_code(), cpu="x86-64-v3")
+    engine = compile_llvm(chain_code(), cpu=HOST.vector_cpu)
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
     return engine, kind(engine.address("chain"))
 

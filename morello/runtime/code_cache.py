@@ -24,7 +24,8 @@ import llvmlite
 import llvmlite.binding as lb
 
 from morello._version import __version__
-from morello.runtime.engine import TRIPLE, TUNE, Compiled, Engine, compile_object, load
+from morello.machine.architectures import HOST
+from morello.runtime.engine import Compiled, Engine, compile_object, load
 
 VERSION = 1
 """Of the format, and of what `engine` does with a module: a commit that changes either
@@ -86,7 +87,7 @@ def clear(folder: Path) -> None:
 
 def _key(text: str, cpu: str, features: str) -> str:
     versions = VERSION, __version__, llvmlite.__version__, lb.llvm_version_info
-    parts = repr((versions, TRIPLE, TUNE, cpu, features)), text
+    parts = repr((versions, HOST.triple, HOST.tune, cpu, features)), text
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -21,19 +21,12 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from morello.errors import CompileError, TargetError
 from morello.interrupts import interruptible
 from morello.lazy import cached_property
+from morello.machine.architectures import HOST
 from morello.machine.host import missing_features, required_features
 from morello.runtime.llvm_text import refuse_hazards
 from morello.runtime.object_file import undefined_symbols
 
-TRIPLE = "x86_64-unknown-linux-gnu"
-
-
-TUNE = "znver2"
-"""The CPU whose instruction order LLVM follows; no instruction depends on it. For
-haswell LLVM puts each sum right after its product, which leaves multipliers idle on
-Zen 4 in loops with as many integer sums as products."""
-
-_ADDED = f' "no-builtins" "tune-cpu"="{TUNE}"'
+_ADDED = f' "no-builtins" "tune-cpu"="{HOST.tune}"'
 """Attributes of every function. Without builtins a loop that copies or fills stays a
 loop; LLVM would otherwise call ``memcpy`` or ``memset``, against the schedule."""
 
@@ -117,7 +110,7 @@ class Engine:
 
 @functools.cache
 def _initialise() -> None:
-    """Bring LLVM's x86 back end up, once a process."""
+    """Bring LLVM's back end up, once a process."""
     lb.initialize_native_target()
     lb.initialize_native_asmprinter()
     lb.initialize_native_asmparser()
@@ -145,7 +138,7 @@ def _target_machine(
     """A code generator of its own for one use: they are not shared between threads."""
     _initialise()
     models = {_Reach.LINKER: "small", _Reach.NEAR: "default", _Reach.FAR: "large"}
-    return lb.Target.from_triple(TRIPLE).create_target_machine(
+    return lb.Target.from_triple(HOST.triple).create_target_machine(
         cpu=cpu,
         features=features,
         opt=opt,
@@ -175,7 +168,7 @@ def _parse(text: str, machine: Any) -> Any:
             f"LLVM cannot read the module: {str(error).strip()}",
             "the bindings' LLVM is newer than llvmlite's; please report the construct",
         ) from error
-    module.triple = TRIPLE
+    module.triple = HOST.triple
     module.data_layout = str(machine.target_data)
     return module
 
@@ -253,11 +246,8 @@ def compile_modules_for_linker(
         required_features(cpu, features)
     texts = [_for_cpu(*module) for module in modules]
     return _compile(
-        around, _BASE_CPU, "", 3, for_linker=True, more=texts, exported=exported
+        around, HOST.base_cpu, "", 3, for_linker=True, more=texts, exported=exported
     )
-
-
-_BASE_CPU = "x86-64"
 
 
 def _for_cpu(text: str, cpu: str, features: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.machine.architectures import HOST
 from morello.runtime.call_code import call_module
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import compile_llvm
@@ -60,7 +61,7 @@ class CallCode:
     ) -> None:
         # Unoptimised it is compiled in 4 ms instead of 30, and costs 20 ns a call.
         text = call_module(arrays, has_workspace, has_threads, rows)
-        engine = compile_llvm(text, cpu="x86-64", opt=0)
+        engine = compile_llvm(text, cpu=HOST.base_cpu, opt=0)
         # Built-in functions may be called and freed until the process ends.
         keep(engine)
         kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)

@@ -366,7 +366,7 @@ stages:
   schedule  this module with its schedule, found by search
   mlir      the loops and vectors that the schedule makes
   llvm      LLVM IR, optimised
-  asm       x86 assembly
+  asm       assembly
 
 examples:
   morello emit matmul:8x8x8:f32 --stage schedule -o mm.mlir

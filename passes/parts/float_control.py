@@ -3,21 +3,17 @@
 A process may have told its threads to take denormal numbers for zero (libraries built
 with ``-ffast-math`` do, when they are loaded), to round in another direction, or to
 trap. Functions whose kernels compute with floats look at the thread's control register
-(MXCSR) at their start; where it is set so, it is changed until the end.
+at their start; where it is set so, it is changed until the end.
 """
 
 from collections.abc import Iterable
 
+from morello.machine.architectures import HOST
 from morello.mlir import dialect, ir
 
 arith = dialect("arith")
 memref = dialect("memref")
 scf = dialect("scf")
-
-_FLAGS, _MASKS = 0x3F, 0x1F80
-"""Bits of MXCSR: Intel's manual, volume 1, 10.2.3. The flags of exceptions that were
-raised stay; all exceptions are masked. The rest is 0: round to nearest even, and
-denormal numbers are kept."""
 
 _ALIGNED = 1
 """Which field of a memref is the address of its elements."""
@@ -48,11 +44,11 @@ def _guard(block: ir.Block) -> None:
     word = ir.IntegerType.get_signless(32)
     with ir.InsertionPoint.at_block_begin(block):
         old, new = (_slot(word) for _ in range(2))
-        _call("llvm.x86.sse.stmxcsr", old[1])
+        _call(HOST.float_control.read, old[1])
         found = memref.LoadOp(old[0], []).result
-        kept = _constant(word, _FLAGS)
+        kept = _constant(word, HOST.float_control.flags)
         plain = arith.AndIOp(found, kept).result
-        wanted = arith.OrIOp(plain, _constant(word, _MASKS)).result
+        wanted = arith.OrIOp(plain, _constant(word, HOST.float_control.plain)).result
         memref.StoreOp(wanted, new[0], [])
         differs = arith.CmpIOp(arith.CmpIPredicate.ne, found, wanted).result
         _set_if(differs, new[1])
@@ -79,7 +75,7 @@ def _slot(word: ir.Type) -> tuple[ir.Value, ir.Value]:
 def _set_if(condition: ir.Value, address: ir.Value) -> None:
     changed = scf.IfOp(condition)
     with ir.InsertionPoint(changed.then_block):
-        _call("llvm.x86.sse.ldmxcsr", address)
+        _call(HOST.float_control.write, address)
         scf.YieldOp([])
 
 

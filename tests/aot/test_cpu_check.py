@@ -6,9 +6,10 @@ import itertools
 import llvmlite.binding as lb
 import pytest
 
-from morello.aot.cpu_check import BITS, cpu_check
 from morello.errors import CompileError
 from morello.machine import host
+from morello.machine.architectures import HOST
+from morello.machine.cpuid import BITS
 from morello.runtime.engine import Engine, compile_for_linker, load
 
 pytestmark = pytest.mark.quick
@@ -25,7 +26,7 @@ def function(number: int, engine: Engine) -> int:
 
 
 def build(cases: list[frozenset[str]]) -> Engine:
-    text = "\n".join(cpu_check(f"has{i}", case) for i, case in enumerate(cases))
+    text = "\n".join(HOST.cpu_check(f"has{i}", case) for i, case in enumerate(cases))
     return load(compile_for_linker("", text, cpu="x86-64"))
 
 
@@ -49,7 +50,7 @@ def test_features_together_are_there_if_each_is() -> None:
         assert function(i, engine) == all(ASKED[name] for name in case), case
 
 
-@pytest.mark.parametrize("cpu", sorted(host._CPU_FEATURES))
+@pytest.mark.parametrize("cpu", sorted(HOST.cpus))
 def test_every_cpu_that_can_be_compiled_for_can_be_asked(cpu: str) -> None:
     features = host.required_features(cpu)
     engine = build([features])
@@ -57,7 +58,7 @@ def test_every_cpu_that_can_be_compiled_for_can_be_asked(cpu: str) -> None:
 
 
 def test_nothing_but_x86_64_is_used_before_the_answer() -> None:
-    text = cpu_check("has", frozenset(CASES))
+    text = HOST.cpu_check("has", frozenset(CASES))
     compiled = compile_for_linker("", text, cpu="znver4")
     code = compiled.assembly()
     assert "cpuid" in code
@@ -69,4 +70,4 @@ def test_nothing_but_x86_64_is_used_before_the_answer() -> None:
 
 def test_a_feature_that_is_not_known() -> None:
     with pytest.raises(CompileError, match=r"no test at run time .* feature 'warp'"):
-        cpu_check("has", frozenset({"avx2", "warp"}))
+        HOST.cpu_check("has", frozenset({"avx2", "warp"}))

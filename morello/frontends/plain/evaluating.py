@@ -7,6 +7,7 @@ from morello.frontends.parts import PlainPart
 from morello.frontends.plain.lowering import PLAIN
 from morello.frontends.plain.outlining import element_of
 from morello.frontends.tensors import Array, Tensors
+from morello.machine.architectures import HOST
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
@@ -71,7 +72,7 @@ def plain_function(text: str, inputs: int) -> NativeFunction:
         workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
         llvm = lower_to_llvm_text(module)
     check_calls(llvm, mathematics=True)
-    # Every CPU with AVX2 has it; without it such casts are calls of a library.
-    halves = "+f16c" if re.search(r"\bf16\b", text) else ""
-    engine = compile_llvm(llvm, cpu="x86-64", features=halves)
+    # Without these features such casts are calls of a library.
+    halves = HOST.half_floats if re.search(r"\bf16\b", text) else ""
+    engine = compile_llvm(llvm, cpu=HOST.base_cpu, features=halves)
     return NativeFunction(engine, PLAIN, tuple(parameters), workspace, 1)

@@ -98,9 +98,6 @@ _YMM = 0x6
 _ZMM = 0xE6
 """Registers that the system saves, as bits of XCR0."""
 
-BASE_CPU = 'nounwind "target-cpu"="x86-64" "target-features"="+sse2"'
-"""Attributes of functions that run on every x86-64, before the CPU is checked."""
-
 _CPUID = """\
   %{name} = call {{ i32, i32, i32, i32 }} asm sideeffect "cpuid", \
 "={{ax}},={{bx}},={{cx}},={{dx}},{{ax}},{{cx}},~{{dirflag}},~{{fpsr}},~{{flags}}"\
@@ -184,7 +181,7 @@ def _saved_registers(features: frozenset[str]) -> int:
     return _YMM if {"avx", "fma", "f16c", "avx2"} & features else 0
 
 
-def cpu_check(name: str, features: frozenset[str]) -> str:
+def cpu_check(name: str, features: frozenset[str], attributes: str) -> str:
     """LLVM IR of ``i32 @name()``: 1 where CPU and system have all features, else 0.
 
     It needs nothing of the CPU but x86-64 itself, and may be called from any thread.
@@ -192,6 +189,7 @@ def cpu_check(name: str, features: frozenset[str]) -> str:
     Args:
         name: of the function.
         features: as LLVM spells them.
+        attributes: of the function.
 
     Raises:
         CompileError: a feature whose bit is not known.
@@ -214,7 +212,7 @@ def cpu_check(name: str, features: frozenset[str]) -> str:
     return f"""
 @{name}.answer = internal global i32 0
 
-define i32 @{name}() {BASE_CPU} {{
+define i32 @{name}() {attributes} {{
 entry:
   %kept = load atomic i32, ptr @{name}.answer monotonic, align 4
   %new = icmp eq i32 %kept, 0

@@ -1,0 +1,70 @@
+"""A processor architecture as a row: the facts of it that are in no instruction set.
+
+Who compiles, measures or guards code reads them from `HOST` (`architectures.py`).
+Another architecture is another row there, besides its instruction sets and targets.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+
+@dataclasses.dataclass(frozen=True)
+class FloatControl:
+    """The register of a thread that says how floats are computed.
+
+    Args:
+        read: the LLVM intrinsic that stores it in memory.
+        write: the one that loads it from memory.
+        flags: its bits that are no setting, but say what happened.
+        plain: its settings for IEEE 754: no traps, to nearest, denormal numbers.
+    """
+
+    read: str
+    write: str
+    flags: int
+    plain: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Architecture:
+    """A processor architecture. Names of CPUs and features are as LLVM spells them."""
+
+    names: tuple[str, ...]
+    """The names that systems have for it (`platform.machine`)."""
+    triple: str
+    """The target triple of code for it."""
+    tune: str
+    """The CPU whose instruction order LLVM follows; no instruction depends on it."""
+    base_cpu: str
+    """The CPU whose code runs on all others."""
+    base_features: str
+    """Features of `base_cpu` that functions name beside it."""
+    half_floats: str
+    """The features of code that casts to f16."""
+    vector_cpu: str
+    """The least CPU that kernels are written for; its code measures, too."""
+    vector_options: str
+    """Options of the pass ``convert-vector-to-llvm``."""
+    cpus: Mapping[str, frozenset[str]]
+    """By the name of a CPU, the features that code for it may use."""
+    never_chosen: frozenset[str]
+    """Features that LLVM uses only where a program asks for them by name."""
+    tuning: frozenset[str]
+    """Features that steer LLVM and need nothing of the CPU."""
+    float_control: FloatControl
+    check: Callable[[str, frozenset[str], str], str] = dataclasses.field(repr=False)
+    """Writes `cpu_check`, given the attributes of the function, too."""
+
+    @property
+    def base_attributes(self) -> str:
+        """Attributes of functions that run before the CPU is checked."""
+        cpu, features = self.base_cpu, self.base_features
+        return f'nounwind "target-cpu"="{cpu}" "target-features"="{features}"'
+
+    def cpu_check(self, name: str, features: frozenset[str]) -> str:
+        """LLVM IR of ``i32 @name()``: 1 where the CPU has all features, else 0.
+
+        Raises:
+            CompileError: a feature that a program cannot ask for.
+        """
+        return self.check(name, features, self.base_attributes)
