@@ -13,7 +13,7 @@ import numpy as np
 from morello.frontends.onnx_ops.places import check_within
 
 if TYPE_CHECKING:
-    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _MOST_FACTORS = 16
 """Of a product along an axis."""

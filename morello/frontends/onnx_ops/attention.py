@@ -10,7 +10,7 @@ import numpy as np
 from morello.frontends.tensors import Array
 
 if TYPE_CHECKING:
-    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
 def attention(to: Expansion, own: Arguments) -> Results:

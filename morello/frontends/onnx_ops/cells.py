@@ -12,7 +12,7 @@ import numpy as np
 from morello.frontends.tensors import Array
 
 if TYPE_CHECKING:
-    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _MOST_STEPS = 32
 

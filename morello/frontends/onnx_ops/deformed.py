@@ -11,7 +11,7 @@ from morello.frontends.onnx_ops import sampling
 from morello.frontends.tensors import Array
 
 if TYPE_CHECKING:
-    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _MOST_TAPS = 64
 """Elements of a filter, each of which is sampled by itself."""

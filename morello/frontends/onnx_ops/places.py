@@ -9,7 +9,7 @@ import numpy as np
 from morello.errors import CompileError
 
 if TYPE_CHECKING:
-    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
 def split(to: Expansion, own: Arguments) -> Results:

@@ -16,7 +16,7 @@ from morello.frontends.tensors import Array
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from morello.frontends.onnx_ops.cells import is_plain, stepped
 
 if TYPE_CHECKING:
-    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _LENGTHS = 4
 """The input that has the length of each sequence."""

@@ -15,7 +15,7 @@ from morello.errors import CompileError
 from morello.frontends import onnx_pooling
 
 if TYPE_CHECKING:
-    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _MOST_TAPS = 4
 """Rows that are picked for each row of the result; more of them are a product."""

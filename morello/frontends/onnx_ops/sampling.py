@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _CUBIC = -0.75
 """The coefficient of cubic interpolation."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from morello.errors import CompileError
 
 if TYPE_CHECKING:
-    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
 def within(to: Expansion, own: Arguments) -> Results:

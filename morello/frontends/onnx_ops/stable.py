@@ -13,7 +13,7 @@ from morello.errors import CompileError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from morello.frontends.onnx_expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _LARGEST = float(np.finfo(np.float32).max)
 

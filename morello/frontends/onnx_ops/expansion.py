@@ -1,0 +1,249 @@
+"""A graph of ONNX that is written again by rules: `Expansion`, and what rules get."""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from morello.errors import CompileError
+from morello.frontends.onnx_ops.reads import check_read
+
+
+class Expansion:
+    """Writes the nodes of a graph again.
+
+    Args:
+        proto: is not changed.
+        final: the results of nodes that rules for the same op made: they stay. More are
+            added.
+        rules: by the names of ops.
+        of_any_dtype: the ops whose rules are for other tensors than f32, too.
+    """
+
+    def __init__(
+        self,
+        proto: Any,
+        final: set[str],
+        rules: "Rules",
+        of_any_dtype: frozenset[str],
+    ) -> None:
+        self._onnx: Any = importlib.import_module("onnx")
+        self._helper: Any = importlib.import_module("onnx.helper")
+        self.arrays: Any = importlib.import_module("onnx.numpy_helper")
+        self._given = proto
+        self._made = type(proto)()
+        self._made.CopyFrom(proto)
+        graph = self._inferred(self._made)
+        self.held = {array.name: array for array in graph.initializer}
+        """The constants, by name."""
+        for node in graph.node:
+            for own in node.attribute if node.op_type == "Constant" else ():
+                if own.name == "value":
+                    self.held[node.output[0]] = own.t
+        self._taken = {name for node in graph.node for name in node.output}
+        self._taken |= {*self.held, *(value.name for value in graph.input)}
+        self._kinds = {name: array.data_type for name, array in self.held.items()}
+        self._shapes = {name: tuple(array.dims) for name, array in self.held.items()}
+        for value in (*graph.input, *graph.value_info, *graph.output):
+            dims = value.type.tensor_type.shape.dim
+            if value.type.tensor_type.HasField("shape"):
+                self._shapes[value.name] = tuple(dim.dim_value for dim in dims)
+            self._kinds[value.name] = value.type.tensor_type.elem_type
+        self._nodes: list[Any] = []
+        self._name = ""
+        self._kind = ""
+        self._final = final
+        self._rules, self._of_any_dtype = rules, of_any_dtype
+        versions = [own.version for own in proto.opset_import if not own.domain]
+        self.version: int = max(versions, default=1)
+
+    def _inferred(self, proto: Any) -> Any:
+        try:
+            return self._onnx.shape_inference.infer_shapes(proto, data_prop=True).graph
+        except self._onnx.shape_inference.InferenceError:
+            return proto.graph  # what is wrong is said when it is imported
+
+    def run(self) -> Any:
+        """The model in smaller ops; the same object where no rule applies."""
+        changed = False
+        for node in self._made.graph.node:
+            rule = self._rules.get(node.op_type) if not node.domain else None
+            if not self.has(node.input[0] if node.input else "", "FLOAT"):
+                rule = rule if node.op_type in self._of_any_dtype else None
+            if node.output[0] in self._final:
+                rule = None
+            self._name, self._kind = node.name, node.op_type
+            count = len(self._nodes)
+            arguments = Arguments(self._helper, node)
+            results = rule(self, arguments) if rule else None
+            if results is None:
+                del self._nodes[count:]
+                self._nodes.append(node)
+                continue
+            self._check(node, arguments, results)
+            changed = True
+            for own, result in zip(node.output, results, strict=False):
+                if own:
+                    self.op("Identity", result, output=own)
+        if not changed:
+            return self._given
+        nodes = list(self._nodes)
+        del self._made.graph.node[:]
+        self._made.graph.node.extend(nodes)
+        return self._made
+
+    def _check(self, node: Any, arguments: "Arguments", results: Sequence[str]) -> None:
+        """Check that a rule has read all that a node has, and gives all its results.
+
+        Raises:
+            CompileError: it has not.
+        """
+        versions = {own.domain: own.version for own in self._made.opset_import}
+        check_read(node, versions, arguments.attributes_read, arguments.inputs_read)
+        for name in node.output[len(results) :]:
+            if name:
+                raise CompileError(
+                    f"{node.name} (onnx.{node.op_type}): its result '{name}' is not "
+                    "computed here",
+                    "export the model without it",
+                )
+
+    def has(self, name: str, kind: str) -> bool:
+        """Whether a value has elements of a type of ONNX."""
+        wanted: int = getattr(self._onnx.TensorProto, kind)
+        return self._kinds.get(name) == wanted
+
+    def dtype(self, name: str) -> np.dtype[Any] | None:
+        """The dtype of a value; None where it is not known, or NumPy has none."""
+        kind = self._kinds.get(name)
+        if not kind:
+            return None
+        found = self._helper.tensor_dtype_to_np_dtype(kind)
+        return found if isinstance(found, np.dtype) else None
+
+    def array(self, name: str) -> Any:
+        """A constant; None for another value."""
+        held = self.held.get(name)
+        return None if held is None else self.arrays.to_array(held)
+
+    def shape(self, name: str) -> tuple[int, ...] | None:
+        """Of a value; None where it is not known."""
+        found = self._shapes.get(name)
+        return None if found is None or 0 in found else found
+
+    def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """A new node, and its result."""
+        name = output or self._fresh(kind)
+        self._add(kind, inputs, [name], attributes)
+        return name
+
+    def several(
+        self,
+        kind: str,
+        inputs: Sequence[str],
+        wanted: Sequence[bool],
+        **attributes: Any,
+    ) -> list[str]:
+        """The results of a new node that has several; "" for those not wanted."""
+        names = [self._fresh(kind) if is_wanted else "" for is_wanted in wanted]
+        self._add(kind, inputs, names, attributes)
+        return names
+
+    def _add(
+        self,
+        kind: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        attributes: dict[str, Any],
+    ) -> None:
+        self._nodes.append(
+            self._helper.make_node(kind, inputs, outputs, name=self._name, **attributes)
+        )
+        if kind == self._kind:
+            self._final.add(outputs[0])
+
+    def constant(self, array: Any) -> str:
+        """A new constant."""
+        name = self._fresh("constant")
+        self._made.graph.initializer.append(
+            self.arrays.from_array(np.asarray(array), name)
+        )
+        return name
+
+    def number(self, value: float) -> str:
+        """A new constant of f32."""
+        return self.constant(np.float32(value))
+
+    def numbers(self, *values: int) -> str:
+        """New places or sizes."""
+        return self.constant(np.array(values, np.int64))
+
+    def mean(self, value: str, axes: Sequence[int]) -> str:
+        """Along axes, which stay."""
+        return self.reduced("ReduceMean", value, axes)
+
+    def reduced(self, kind: str, value: str, axes: Sequence[int]) -> str:
+        """A reduction along axes, which stay."""
+        return self.op(kind, value, self.numbers(*axes))
+
+    def reshape(self, value: str, *shape: int) -> str:
+        """A value in another shape."""
+        return self.op("Reshape", value, self.numbers(*shape))
+
+    def cut(
+        self, value: str, start: int, end: int, step: int = 1, axis: int = -1
+    ) -> str:
+        """A slice along an axis."""
+        places = (self.numbers(n) for n in (start, end, axis, step))
+        return self.op("Slice", value, *places)
+
+    def _fresh(self, kind: str) -> str:
+        name = f"{self._name}.{kind}"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+
+class Arguments:
+    """The inputs and attributes of a node."""
+
+    def __init__(self, helper: Any, node: Any) -> None:
+        self._node = node
+        self.name: str = node.name
+        self.kind: str = node.op_type
+        self._attributes = {
+            own.name: helper.get_attribute_value(own) for own in node.attribute
+        }
+        self.outputs = [bool(name) for name in node.output]
+        self.attributes_read: set[str] = set()
+        self.inputs_read: set[int] = set()
+
+    def input(self, place: int) -> str:
+        """The name of an input; "" if there is none."""
+        self.inputs_read.add(place)
+        inputs = self._node.input
+        return inputs[place] if place < len(inputs) else ""
+
+    def output(self, place: int) -> str:
+        """The name of an output."""
+        name: str = self._node.output[place]
+        return name
+
+    def get(self, name: str, otherwise: Any) -> Any:
+        """An attribute."""
+        self.attributes_read.add(name)
+        return self._attributes.get(name, otherwise)
+
+    def attributes(self, without: Sequence[str] = ()) -> dict[str, Any]:
+        """The attributes that are given, but for some."""
+        self.attributes_read.update(self._attributes)
+        return {n: v for n, v in self._attributes.items() if n not in without}
+
+
+Results = list[str] | None
+"""What the outputs of a node are; None for arguments that a rule does not know."""
+
+Rules = Mapping[str, Callable[[Expansion, Arguments], Results]]
+"""What becomes of an op, by its name."""
