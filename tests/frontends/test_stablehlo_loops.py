@@ -1,5 +1,6 @@
 """Sorts, scatters, choices and loops by data are what JAX computes itself."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -170,3 +171,17 @@ def test_a_loop_in_a_branch_is_refused() -> None:
     text = jax.jit(function).lower(TRUE).as_text()
     with pytest.raises(ModelError, match="control flow depends on data"):
         morello.from_mlir(text, fallback=True)
+
+
+@pytest.mark.parametrize("size", [2, 3, 33, 20_000])
+def test_sorts_of_any_size_are_stable(size: int) -> None:
+    """The long one takes n·log²(n) steps: n² would be 400 million."""
+    keys = np.random.default_rng(0).integers(0, 1 + size // 3, size).astype(np.float32)
+    program = jax.jit(lambda x: (jnp.sort(x), jnp.argsort(x)))
+    text = program.lower(keys).as_text()
+    compiled = morello.from_mlir(text, fallback=True).compile(threads=1, time_limit=0.2)
+    start = time.thread_time()
+    values, places = compiled(keys)
+    assert time.thread_time() - start < 0.2
+    np.testing.assert_array_equal(values, np.sort(keys))
+    np.testing.assert_array_equal(places, np.argsort(keys, kind="stable"))
