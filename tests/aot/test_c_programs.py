@@ -111,6 +111,52 @@ def test_names_that_the_header_uses_itself(tmp_path: Path) -> None:
         run(compiler, *STRICT, "-c", file, cwd=tmp_path)
 
 
+@NEEDS_CC
+def test_the_workspace_from_malloc_is_aligned_and_large_enough(tmp_path: Path) -> None:
+    """Wherever the memory begins; beside it nothing is written, and it is freed."""
+    spec = "matmul:7x9x17:f32:lhs=[0,1,2]:rhs=[0,2,1]"
+    kernel = unsearched(spec, 1)
+    assert kernel.workspace_bytes
+    kernel.library("k").save(tmp_path / "k.h")
+    (tmp_path / "use.c").write_text(
+        """
+        #include <stdint.h>
+        #include <stdlib.h>
+        #include <string.h>
+        static char arena[1 << 16];
+        static size_t shift, given;
+        static int taken;
+        static void *lend(size_t size) {
+            given = size;
+            taken++;
+            return taken > 64 ? NULL : arena + 1024 + shift;
+        }
+        static void back(void *memory) { taken -= memory == arena + 1024 + shift; }
+        #define malloc lend
+        #define free back
+        #include "k.h"
+        int k(const k_lhs_t *lhs, const k_rhs_t *rhs, k_out_t *out, void *workspace) {
+            memset(workspace, 7, k_WORKSPACE_BYTES);
+            return (uintptr_t)workspace % k_WORKSPACE_ALIGNMENT ? 99 : k_OK;
+        }
+        int main(void) {
+            char *base = arena + 1024;
+            for (shift = 0; shift < 64; shift++) {
+                memset(arena, 0, sizeof arena);
+                if (k_malloc(0, 0, 0) != k_OK || taken) return 1;
+                for (char *at = arena; at < arena + sizeof arena; at++)
+                    if (*at && (at < base + shift || at >= base + shift + given))
+                        return 2;
+            }
+            taken = 64;
+            return k_malloc(0, 0, 0) == k_NO_MEMORY ? 0 : 3;
+        }
+        """
+    )
+    run("cc", "-std=c99", "use.c", "-o", "use", cwd=tmp_path)
+    run(tmp_path / "use")
+
+
 def test_python_without_docstrings_knows_meanings() -> None:
     code = (
         "from morello.docstrings import summary; from morello.spec.kinds import KINDS;"

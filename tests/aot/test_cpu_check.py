@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+import re
 
 import llvmlite.binding as lb
 import pytest
@@ -55,6 +56,84 @@ def test_every_cpu_that_can_be_compiled_for_can_be_asked(cpu: str) -> None:
     features = host.required_features(cpu)
     engine = build([features])
     assert function(0, engine) == (not host.missing_features(cpu))
+
+
+Registers = tuple[int, int, int, int]
+
+EVERY = -1
+"""All bits: what a leaf that a CPU lacks may answer with, too."""
+
+
+def answers(
+    features: frozenset[str], leaves: dict[tuple[int, int], Registers], xcr0: int
+) -> int:
+    """The answer on a CPU that is made up.
+
+    Args:
+        leaves: EAX, EBX, ECX and EDX by leaf and sub-leaf; others have every bit.
+        xcr0: what the system saves.
+    """
+    text = cpu_check("has", features)
+    four = "{ i32, i32, i32, i32 }"
+    text = re.sub(r'asm sideeffect "cpuid", "[^"]*"', "@cpuid", text)
+    text = re.sub(r'asm sideeffect "xgetbv", "[^"]*"', "@xgetbv", text)
+    lines = [f"define {four} @cpuid(i32 %leaf, i32 %sub) {{"]
+    for number, ((leaf, sub), found) in enumerate(leaves.items()):
+        fields = ", ".join(f"i32 {word & 0xFFFFFFFF}" for word in found)
+        lines.append(
+            f"  %a{number} = icmp eq i32 %leaf, {leaf}\n"
+            f"  %b{number} = icmp eq i32 %sub, {sub}\n"
+            f"  %c{number} = and i1 %a{number}, %b{number}\n"
+            f"  br i1 %c{number}, label %is{number}, label %not{number}\n"
+            f"is{number}:\n  ret {four} {{ {fields} }}\nnot{number}:"
+        )
+    lines.append(f"  ret {four} {{ i32 -1, i32 -1, i32 -1, i32 -1 }}\n}}")
+    lines.append("define { i32, i32 } @xgetbv(i32 %which) {")
+    lines.append(f"  ret {{ i32, i32 }} {{ i32 {xcr0}, i32 0 }}\n}}")
+    engine = load(compile_for_linker("", text + "\n".join(lines), cpu="x86-64"))
+    native = ctypes.CFUNCTYPE(ctypes.c_int)(engine.address("has"))
+    return int(native())
+
+
+OSXSAVE, YMM, ZMM = 1 << 27, 0x6, 0xE6
+BASIC, EXTENDED = (0, 0), (1 << 31, 0)
+
+
+@pytest.mark.parametrize(
+    ("features", "leaves", "xcr0", "wanted"),
+    [
+        ("sse4.2", {BASIC: (1, 0, 0, 0)}, 0, 1),
+        ("sse4.2", {BASIC: (0, 0, 0, 0)}, 0, 0),
+        ("sse4.2 movbe", {(1, 0): (0, 0, 1 << 20, EVERY)}, 0, 0),
+        ("sse4.2 movbe", {(1, 0): (0, 0, 1 << 20 | 1 << 22, 0)}, 0, 1),
+        ("bmi2", {BASIC: (6, 0, 0, 0)}, 0, 0),
+        ("bmi2", {BASIC: (7, 0, 0, 0)}, 0, 1),
+        ("bmi2", {(7, 0): (0, 0, EVERY, EVERY)}, 0, 0),
+        # Leaf 7 says how many sub-leaves it has.
+        ("avxifma", {(7, 0): (0, EVERY, EVERY, EVERY)}, YMM, 0),
+        ("avxifma", {(7, 0): (1, 0, 0, 0)}, YMM, 1),
+        ("avxifma", {(7, 1): (0, EVERY, EVERY, EVERY)}, YMM, 0),
+        ("lzcnt", {EXTENDED: (1 << 31, 0, 0, 0)}, 0, 0),
+        ("lzcnt", {EXTENDED: ((1 << 31) + 1, 0, 0, 0)}, 0, 1),
+        # What the system does not save is of no use.
+        ("avx2", {}, YMM, 1),
+        ("avx2", {}, 0x2, 0),
+        ("fma", {}, 0x4, 0),
+        ("f16c", {(1, 0): (0, 0, EVERY ^ OSXSAVE, 0)}, YMM, 0),
+        ("f16c", {(1, 0): (0, 0, OSXSAVE | 1 << 29, 0)}, YMM, 1),
+        ("avx512f", {}, YMM, 0),
+        ("avx512f", {}, ZMM ^ 0x20, 0),
+        ("avx512f", {}, ZMM, 1),
+        ("sse2", {}, 0, 1),
+    ],
+)
+def test_a_cpu_that_is_made_up(
+    features: str,
+    leaves: dict[tuple[int, int], Registers],
+    xcr0: int,
+    wanted: int,
+) -> None:
+    assert answers(frozenset(features.split()), leaves, xcr0) == wanted
 
 
 def test_nothing_but_x86_64_is_used_before_the_answer() -> None:
