@@ -12,15 +12,24 @@ from morello.dialect.build import (
     spec_function,
     spec_of,
 )
-from morello.dialect.memrefs import check_memref, tile_extent, whole_shape
+from morello.dialect.memrefs import (
+    DYNAMIC,
+    check_memref,
+    moved,
+    scaled,
+    tile_extent,
+    whole_shape,
+    whole_type,
+)
 from morello.dialect.operand_groups import MAX_OPERANDS
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.places import place
+from morello.dialect.range_check import build_range_check, read_range_check
 from morello.dialect.target import named_target, target_of
 from morello.errors import MorelloError, SpecError, TargetError
 from morello.machine import AVX2
-from morello.mlir import ir
-from morello.spec import Layout, Spec, TensorSpec, parse_spec
+from morello.mlir import dialect, ir
+from morello.spec import Dtype, Encoding, Layout, Spec, TensorSpec, parse_spec
 from morello.spec.kinds import KINDS, instances
 
 pytestmark = pytest.mark.quick
@@ -128,6 +137,26 @@ def test_odd_even_packs_are_not_cut() -> None:
     assert [tile_extent(plain, p, (3, 5)) for p in range(3)] == [3, 1, 5]
 
 
+@pytest.mark.parametrize(
+    ("base", "offsets", "strides", "wanted"),
+    [
+        (0, (2, 3), (8, 1), 19),
+        (5, (0, 0), (8, 1), 5),
+        (5, (0, 3), (DYNAMIC, 1), 8),  # nothing further along the first
+        (5, (1, 3), (DYNAMIC, 1), DYNAMIC),
+        (DYNAMIC, (0, 3), (8, 1), DYNAMIC),
+        (0, (DYNAMIC, 3), (8, 1), DYNAMIC),
+        (0, (3, DYNAMIC), (8, 1), DYNAMIC),
+        (0, (DYNAMIC, 3), (DYNAMIC, 1), DYNAMIC),
+    ],
+)
+def test_offsets_of_views(
+    base: int, offsets: tuple[int, ...], strides: tuple[int, ...], wanted: int
+) -> None:
+    assert moved(base, offsets, strides) == wanted
+    assert [scaled(8, 3), scaled(DYNAMIC, 3), scaled(0, 3)] == [24, DYNAMIC, 0]
+
+
 def test_registers_hold_whole_vectors() -> None:
     tensor = TensorSpec.parse("f32@VRF[0,1]v8")
     assert whole_shape(tensor, (3, 17)) == (3, 3)
@@ -159,6 +188,34 @@ def test_the_rows_of_an_argument_are_as_far_apart_as_its_spec_says(
         return
     with pytest.raises(SpecError, match="but its leading dimension is 8"):
         check_memref(spec, 0, found)
+
+
+@pytest.mark.parametrize(
+    ("form", "part", "said"),
+    [
+        ("s8@L1[0,1]", Encoding.S7, ""),
+        ("s8@MEM[1,0]", Encoding.S7, ""),
+        ("s8@L1[0,1]", Dtype.U8, "'part' is u8, which is no part of s8"),
+        ("f32@L1[0,1]", Encoding.S7, "'part' is s7, which is no part of f32"),
+        ("s8@L1[0,1,1p8]", Encoding.S7, "is packed or in registers"),
+        ("s8@VRF[0,1]v32", Encoding.S7, "is packed or in registers"),
+    ],
+)
+def test_operands_whose_range_is_checked(form: str, part: Dtype, said: str) -> None:
+    tensor, sizes = TensorSpec.parse(form), (8, 32)
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        kind = whole_type(tensor, sizes)
+        source = dialect("memref").AllocOp(kind, [], []).result
+        result = build_range_check(source, tensor, sizes, part)
+    if not said:
+        assert module.operation.verify()
+        assert read_range_check(result.owner) == (tensor, sizes, part)
+        return
+    with pytest.raises(SpecError, match=said):
+        read_range_check(result.owner)
+    with pytest.raises(ir.MLIRError, match="Verification failed"):
+        module.operation.verify()
 
 
 def test_places() -> None:
