@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import morello
+from morello.errors import MorelloError
 
 Array = np.ndarray[Any, Any]
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
@@ -248,7 +249,19 @@ def an_argument_and_a_global() -> Iterator[Callable[..., Any]]:
     held = np.full(4, 3, np.float32)
 
 
+def a_set_of_functions() -> Iterator[Callable[..., Any]]:
+    scale = 2.0
+
+    def scaled(x: Any) -> Any:
+        return x * scale
+
+    held = frozenset({scaled})
+    yield lambda x: sum(f(x) for f in held)
+    scale = 3.0
+
+
 STATES = [
+    a_set_of_functions,
     two_names_of_one_array,
     an_object_in_two_places,
     a_list_in_two_places,
@@ -410,6 +423,18 @@ class Model:
     @morello.jit(threads=1)
     def run(self, x: Any) -> Any:
         return x * self.scale + self.weight
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, object, "U1"])
+def test_an_array_that_has_become_one_of_no_numbers_is_refused(dtype: Any) -> None:
+    held = np.ones(4, np.float32)
+    run = morello.jit(lambda x: x * held, threads=1)
+    assert np.array_equal(run(X), X)
+    held = np.ones(4, dtype)
+    with pytest.raises((MorelloError, TypeError)):
+        run(X)
+    held = np.full(4, 2, np.float32)
+    assert np.array_equal(run(X), 2 * X)
 
 
 def test_objects_of_one_class_share_what_is_compiled() -> None:
