@@ -1,6 +1,8 @@
 """What is no Spec is computed by plain lowering: heavy ops where that is asked."""
 
 import pickle
+from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +101,46 @@ def test_places_and_divisors_that_are_data_do_no_harm() -> None:
     np.testing.assert_array_equal(quotients, [-(2**31), -(2**31), -(2**30)])
     np.testing.assert_array_equal(same, far)
     assert not np.shares_memory(same, far)
+
+
+DIVIDED = """
+func.func @f(%a: tensor<9xi32>, %b: tensor<9xi32>) -> tensor<9xi32> {
+  %e = tensor.empty() : tensor<9xi32>
+  %q = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>,
+      affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]}
+      ins(%a, %b : tensor<9xi32>, tensor<9xi32>) outs(%e : tensor<9xi32>) {
+    ^bb0(%x: i32, %y: i32, %o: i32):
+      %v = arith.OP %x, %y : i32
+      linalg.yield %v : i32
+  } -> tensor<9xi32>
+  return %q : tensor<9xi32>
+}
+"""
+
+DIVISIONS: dict[str, Callable[[int, int], int]] = {
+    "divsi": lambda a, b: int(Fraction(a, b)),
+    "floordivsi": lambda a, b: a // b,
+    "ceildivsi": lambda a, b: -(-a // b),
+    "remsi": lambda a, b: a - b * int(Fraction(a, b)),
+    "divui": lambda a, b: a // b,
+    "ceildivui": lambda a, b: -(-a // b),
+    "remui": lambda a, b: a % b,
+}
+
+
+@pytest.mark.parametrize("op", DIVISIONS)
+def test_divisions_are_exact_but_where_a_processor_would_stop(op: str) -> None:
+    """By 0, and of the least number by -1, it is by 1."""
+    a = np.array([7, -7, 7, -7, -(2**31), -(2**31), 5, -1, 2**31 - 1], np.int32)
+    b = np.array([2, 2, -2, -2, -1, 1, 0, -(2**31), -1], np.int32)
+    is_signed = op.endswith("si")
+    kind = np.int32 if is_signed else np.uint32
+    wanted = []
+    for x, y in zip(a.view(kind).tolist(), b.view(kind).tolist(), strict=True):
+        stops = y == 0 or (is_signed and (x, y) == (-(2**31), -1))
+        wanted.append(DIVISIONS[op](x, 1 if stops else y))
+    found = read(DIVIDED.replace("OP", op)).evaluate(a, b)
+    np.testing.assert_array_equal(found, np.array(wanted, kind).view(np.int32))
 
 
 PLACE = """
