@@ -299,6 +299,47 @@ def test_samples_outside_of_the_image(padding: str, wanted: list[float]) -> None
     np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("padding", "wanted"),
+    [
+        ("zeros", [0, 5, 12.5, 20, 0, 0]),
+        ("border", [10, 10, 12.5, 40, 40, 40]),
+        ("reflection", [10, 10, 12.5, 40, 35, 10]),
+    ],
+)
+def test_samples_outside_of_the_edges_of_the_outer_elements(
+    padding: str, wanted: list[float]
+) -> None:
+    """Without aligned corners, -1 and 1 are half an element beyond the outer ones."""
+    row = f32([10, 20, 40]).reshape(1, 1, 1, 3)
+    places = np.array([-1, -0.5, 0.25, 2.5, 3.25, 5], np.float32)
+    along = (2 * places + 1) / 3 - 1
+    grid = np.stack([along, np.zeros_like(along)], -1).reshape(1, 1, 6, 2)
+    options: Any = {"mode": "linear", "padding_mode": padding, "align_corners": 0}
+    layer = node("GridSample", ["x", "g"], ["y"], **options)
+    found = computed(layer, row, grid, opset=20)
+    np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_powers_of_a_pool_are_of_absolute_values(p: int) -> None:
+    row = f32([-1, 2, -3, -4, 0, 0]).reshape(1, 1, 6)
+    layer = node("LpPool", ["x"], ["y"], kernel_shape=[2], strides=[2], p=p)
+    pairs = ((1, 2), (3, 4), (0, 0))
+    wanted = [(a**p + b**p) ** (1 / p) for a, b in pairs]
+    np.testing.assert_allclose(computed(layer, row).ravel(), wanted, rtol=1e-5)
+
+
+def test_of_updates_of_one_place_the_last_counts() -> None:
+    x, updates = f32([1, 2, 3, 4]).ravel(), f32([10, 20, 30]).ravel()
+    layer = node("ScatterElements", ["x", "i", "u"], ["y"], axis=0)
+    places = np.array([2, 0, 2])
+    constants = {"i": places, "u": updates}
+    np.testing.assert_array_equal(
+        computed(layer, x, constants=constants), [20, 2, 30, 4]
+    )
+
+
 @pytest.mark.parametrize("is_last", [0, 1])
 @pytest.mark.parametrize("kind", ["ArgMax", "ArgMin"])
 def test_the_place_of_nan_is_that_of_an_extreme(kind: str, is_last: int) -> None:

@@ -34,6 +34,18 @@ def test_opcheck_passes(spec: str, dtypes: str) -> None:
     torch.library.opcheck(product, (x, w))
 
 
+def test_a_batch_of_one_is_left_out_where_all_leave_it_out() -> None:
+    kernel = morello.compile("matmul:3x4x5:f32", target=TARGET, threads=1)
+    product = morello.torch.operator(kernel)
+    x, w = torch.randn(3, 4), torch.randn(4, 5)
+    for lhs, rhs in ((x[None], w[None]), (x[None], w), (x, w[None])):
+        found = product(lhs, rhs)
+        assert found.shape == (1, 3, 5)
+        assert torch.allclose(found[0], x @ w, rtol=1e-5, atol=1e-5)
+        torch.library.opcheck(product, (lhs, rhs), test_utils="test_faketensor")
+    assert product(x, w).shape == (3, 5)
+
+
 def test_it_is_exported() -> None:
     kernel = morello.compile("matmul:3x4x5:f32", target=TARGET, threads=1)
     product = morello.torch.operator(kernel)

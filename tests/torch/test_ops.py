@@ -273,6 +273,34 @@ def test_special_values(name: str, evaluated: list[Any]) -> None:
     assert len(evaluated) == 1
 
 
+POOLS = {
+    "the place of a maximum": lambda x: functional.max_pool2d(
+        x, 2, return_indices=True
+    ),
+    "a maximum with a ceiling": lambda x: (
+        functional.max_pool2d(x, 2, 2, ceil_mode=True),
+    ),
+    "an average with padding": lambda x: (
+        functional.avg_pool2d(x, 3, 2, 1, count_include_pad=True),
+        functional.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
+    ),
+    "an average with a ceiling": lambda x: (
+        functional.avg_pool2d(x, 2, 2, ceil_mode=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_pools_that_may_stay_eager_are_right(name: str) -> None:
+    fast = torch.compile(Of(POOLS[name]), backend="morello", options={"wait": True})
+    x = torch.randn(1, 2, 5, 7)
+    with torch.no_grad():
+        found, wanted = fast(x + 1), POOLS[name](x + 1)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.dtype == other.dtype
+        assert torch.allclose(one.float(), other.float(), atol=1e-6)
+
+
 def test_variances_with_any_correction(evaluated: list[Any]) -> None:
     """The squares of the distances from the mean, 3, are 4, 1, 0 and 9."""
 
