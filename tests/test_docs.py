@@ -96,6 +96,7 @@ def test_generated_pieces_are_current(user: Environment) -> None:
     _run(sys.executable, "docs/generate.py", "--check", env=user)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=_id)
 def test_examples_run(path: Path, tmp_path: Path, user: Environment) -> None:
     """In order: the commands of a page, then its Python, in a folder of their own."""

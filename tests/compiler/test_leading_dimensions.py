@@ -71,7 +71,7 @@ def _check_call(kernel: Kernel, side: Side, seed: int) -> None:
         assert spec.to_logical(index, placed[index]).tobytes() == want.tobytes()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("text", "threads"),
     [*((text, 1) for text in SPECS), *((text, 2) for text in SHARED)],
@@ -85,7 +85,7 @@ def test_nothing_but_rows_is_touched(text: str, threads: int) -> None:
         check_in_child(partial(_check_call, kernel, side, 3))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("text", SPECS)
 def test_random_programs_touch_nothing_but_rows(text: str) -> None:
     for seed in range(2):

@@ -24,6 +24,7 @@ from tests.database.small import TEXTS, cold, filled, forget_programs, program, 
 MATMUL = "matmul:5x4x9:f32"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [*TEXTS, MATMUL])
 def test_cold_warm_half_filled_and_merged_agree(text: str, tmp_path: Path) -> None:
     wanted = cold(text)

@@ -66,7 +66,7 @@ def bits(array: Array) -> Array:
     return np.ascontiguousarray(array).view(np.uint8)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_a_program_computes_its_spec(seed: int) -> None:
     choice, rng = random.Random(seed), np.random.default_rng(seed)

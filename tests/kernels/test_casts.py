@@ -49,7 +49,7 @@ def cast(sizes: tuple[int, ...], src: str, dst: str) -> Spec:
     return spec(Move(len(sizes)), sizes, src, dst)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("src", "dst"), CASTS, ids=IDS)
 def test_rows_at_every_edge_size(src: str, dst: str) -> None:
     sizes = [(rows, n) for n in EDGE for rows in (1, 3)] + [(m, 5) for m in EDGE]
@@ -57,7 +57,7 @@ def test_rows_at_every_edge_size(src: str, dst: str) -> None:
     check_random(legal_cases("copy_rows", tuple(given)))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("src", "dst"), CASTS, ids=IDS)
 def test_registers_at_every_edge_size(src: str, dst: str) -> None:
     sizes = [(rows, n) for n in EDGE for rows in (1, 3)]
@@ -146,7 +146,7 @@ def all_patterns(source: str, dest: str = "bf16") -> np.ndarray[Any, Any]:
     return lower.reshape(-1).view(np.float32)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("src", "dst"), CASTS[:6], ids=IDS[:6])
 @pytest.mark.parametrize("name", ["copy_rows", "scalar"])
 def test_all_patterns_of_narrow_floats(name: str, src: str, dst: str) -> None:

@@ -82,6 +82,7 @@ def test_pairs_at_every_edge_size(lhs: str) -> None:
     check_random(cases)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lhs", PAIR_LHS)
 def test_saturating_pairs_at_every_edge_size(lhs: str) -> None:
     edge, rhs = EDGE if lhs == PAIR_LHS[0] else TWIN, "[0,2,1,2p32,1p2]"
@@ -182,6 +183,7 @@ def test_bytes_by_float_at_every_edge_size() -> None:
     check_random(cases)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("accum", [True, False])
 def test_bytes_by_float_of_panels_in_l2_are_exact(accum: bool) -> None:
     edge = EDGE if accum else TWIN

@@ -15,8 +15,8 @@ from tests.guarded import check_in_child
 from tests.quality.compiled import unsearched
 
 SMALL = "matmul:2x3x9:f32"
-CYCLES = 200
-WARM_UP = 60
+CYCLES = 130
+WARM_UP = 50
 GROWTH = 32 << 20
 
 SHARED = (

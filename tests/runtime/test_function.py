@@ -257,7 +257,7 @@ def test_many_threads_share_a_function(add: Call) -> None:
 
 def test_many_threads_compile() -> None:
     def work(failures: list[str]) -> None:
-        for _ in range(50):
+        for _ in range(20):
             function = NativeFunction(build(SOURCE), "add", PARAMETERS, BYTES)
             if not (function(A, B) == A + B).all():
                 failures.append("wrong result")

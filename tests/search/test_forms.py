@@ -127,6 +127,7 @@ def test_other_bytes_are_widened_to_pairs_of_s16(dtypes: str, out: str) -> None:
     assert casts == {"" if out == "s32" else "s32"}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("rhs", ["[0,1,2]", "[0,1,2,1p6]", "[0,2,1,1p3]"])
 @pytest.mark.parametrize("lhs", ["[0,1,2]", "[0,1,2,2oe4]", "[0,1,2,2p3]"])
 def test_packs_that_cut_pairs_leave_a_program(lhs: str, rhs: str) -> None:

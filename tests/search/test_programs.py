@@ -59,6 +59,7 @@ def test_every_program_is_legal_and_costs_what_it_says() -> None:
     assert seen >= 50
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_more_memory_is_never_worse(kind: Kind) -> None:
     rng = random.Random(f"memory {kind}")
