@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
 from morello.errors import MorelloError
+from morello.python_api import python_function
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -21,12 +22,10 @@ Result = TypeVar("Result")
 _KEYS = 1024
 """Slots that a thread of Linux has (PTHREAD_KEYS_MAX)."""
 
-_current = ctypes.pythonapi.PyThreadState_Get
-_noted = ctypes.pythonapi.PyGILState_GetThisThreadState
+_current = python_function("PyThreadState_Get", ctypes.c_void_p)
+_noted = python_function("PyGILState_GetThisThreadState", ctypes.c_void_p)
 _libc = ctypes.PyDLL(None)  # keeps Python's lock
-for _function in (_current, _noted, _libc.pthread_getspecific):
-    _function.restype = ctypes.c_void_p
-_current.argtypes = _noted.argtypes = []
+_libc.pthread_getspecific.restype = ctypes.c_void_p
 _libc.pthread_getspecific.argtypes = [ctypes.c_uint]
 _libc.pthread_setspecific.argtypes = [ctypes.c_uint, ctypes.c_void_p]
 

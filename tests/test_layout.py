@@ -129,6 +129,7 @@ EVERYWHERE = (
     "forks",
     "interrupts",
     "lazy",
+    "python_api",
     "new_arrays",
     "parent_death",
     "subinterpreters",

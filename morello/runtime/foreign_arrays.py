@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import ArgumentError
+from morello.python_api import python_function
 from morello.runtime.arguments import pointer
 from morello.runtime.element_types import element_type_of_dlpack
 from morello.runtime.foreign_types import learn
@@ -61,13 +62,11 @@ _READ_ONLY = 1
 _HOST_DEVICES = (1, 3, 13)
 """Memory that the CPU reads: its own, and pinned or managed memory of CUDA."""
 
-_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
-_pointer_of.restype = ctypes.c_void_p
+_pointer_of = python_function(
+    "PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
+)
 
-_name_of = ctypes.pythonapi.PyCapsule_GetName
-_name_of.argtypes = [ctypes.py_object]
-_name_of.restype = ctypes.c_char_p
+_name_of = python_function("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
 
 
 def shared(given: Any, parameter: Parameter) -> Any:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.python_api import python_function
 from morello.runtime.element_types import element_type_of
 
 MOST = 16
@@ -108,9 +109,9 @@ _names = (
 _kept: dict[type, tuple[Any, ...]] = {}
 """The types that were seen, with what the table has addresses of."""
 
-_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
-_pointer_of.restype = ctypes.c_void_p
+_pointer_of = python_function(
+    "PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
+)
 
 
 def dtype_word(dtype: np.dtype[Any]) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 from morello.errors import CompileError
 from morello.mlir import BACKEND, dialect, ir
+from morello.python_api import python_function
 
 _POINTER = ctypes.c_void_p
 _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -47,11 +48,13 @@ def _library() -> ctypes.PyDLL | None:
 
 def _operation_pointer(operation: ir.Operation) -> int:
     """The ``MlirOperation`` of an op, as bindings hand it to each other."""
-    unpack = ctypes.pythonapi.PyCapsule_GetPointer
-    unpack.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    unpack.restype = _POINTER
     name = f"{BACKEND}.ir.Operation._CAPIPtr".encode()
-    return int(unpack(operation._CAPIPtr, name))
+    return int(_pointer_of(operation._CAPIPtr, name))
+
+
+_pointer_of = python_function(
+    "PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
+)
 
 
 def llvm_ir(module: ir.Operation) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from morello.machine.architectures import HOST
+from morello.python_api import python_function
 from morello.runtime.call_code import call_module
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import compile_llvm
@@ -33,13 +34,15 @@ class Method(ctypes.Structure):
     )
 
 
-_new_builtin = ctypes.pythonapi.PyCFunction_NewEx
-_new_builtin.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-_new_builtin.restype = ctypes.py_object
+_new_builtin = python_function(
+    "PyCFunction_NewEx",
+    ctypes.py_object,
+    ctypes.c_void_p,
+    ctypes.py_object,
+    ctypes.c_void_p,
+)
 
-keep = ctypes.pythonapi.Py_IncRef
-keep.argtypes = [ctypes.py_object]
-keep.restype = None
+keep = python_function("Py_IncRef", None, ctypes.py_object)
 
 
 class CallCode:

@@ -73,7 +73,7 @@ def answers(
         leaves: EAX, EBX, ECX and EDX by leaf and sub-leaf; others have every bit.
         xcr0: what the system saves.
     """
-    text = cpu_check("has", features)
+    text = HOST.cpu_check("has", features)
     four = "{ i32, i32, i32, i32 }"
     text = re.sub(r'asm sideeffect "cpuid", "[^"]*"', "@cpuid", text)
     text = re.sub(r'asm sideeffect "xgetbv", "[^"]*"', "@xgetbv", text)

@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from morello.python_api import python_function
 from morello.runtime.element_types import (
     ELEMENT_TYPES,
     ElementType,
@@ -45,9 +46,9 @@ class _Tensor(ctypes.Structure):
 )
 def test_numpy_exports_the_same_code(row: ElementType) -> None:
     capsule: Any = np.zeros(3, row.numpy).__dlpack__()
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.argtypes, pointer.restype = [ctypes.py_object, ctypes.c_char_p], None
-    pointer.restype = ctypes.c_void_p
+    pointer = python_function(
+        "PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
+    )
     tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
     assert (tensor.code, tensor.bits) == (row.dlpack, 8 * row.numpy.itemsize)
 

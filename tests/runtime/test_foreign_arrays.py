@@ -12,6 +12,7 @@ import pytest
 
 import morello
 from morello.errors import ArgumentError
+from morello.python_api import python_function
 from morello.runtime.foreign_arrays import _Tensor, shared
 from morello.runtime.parameter import Parameter
 
@@ -68,10 +69,12 @@ class Old(Exported):
             strides=ctypes.cast(self.kept[1], ctypes.POINTER(ctypes.c_int64)),
         )
         self.managed = Managed(tensor)
-        new = ctypes.pythonapi.PyCapsule_New
-        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        new.restype = ctypes.py_object
-        return new(ctypes.addressof(self.managed), b"dltensor", None)
+        return _new_capsule(ctypes.addressof(self.managed), b"dltensor", None)
+
+
+_new_capsule = python_function(
+    "PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+)
 
 
 class Interface:

@@ -10,6 +10,7 @@ import pytest
 
 import morello
 from morello.errors import ArgumentError
+from morello.python_api import python_function
 from morello.runtime import foreign_types
 from morello.runtime.foreign_arrays import _Tensor, shared
 from morello.runtime.foreign_types import Field
@@ -46,9 +47,9 @@ def describe(given: Any, tensor: Any) -> int:
 
 
 _api = Api(major=1, describe=ctypes.cast(describe, ctypes.c_void_p))
-_new_capsule = ctypes.pythonapi.PyCapsule_New
-_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-_new_capsule.restype = ctypes.py_object
+_new_capsule = python_function(
+    "PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+)
 
 
 class Described:

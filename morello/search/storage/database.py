@@ -22,6 +22,7 @@ from pathlib import Path
 
 from morello.forks import before_forks, defer_forks
 from morello.interrupts import defer_sigint
+from morello.python_api import python_function
 from morello.search.storage.connection import (
     DAMAGE,
     absolute,
@@ -407,9 +408,7 @@ class Database:
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
 """All that are in use."""
 
-_keep = ctypes.pythonapi.Py_IncRef
-_keep.argtypes = [ctypes.py_object]
-_keep.restype = None
+_keep = python_function("Py_IncRef", None, ctypes.py_object)
 
 
 @before_forks
