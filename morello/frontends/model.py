@@ -32,7 +32,7 @@ from morello.frontends.parts import Part, PlainPart, Step
 from morello.frontends.plain.evaluating import evaluate_plainly
 from morello.frontends.prepared import Preparation, prepared
 from morello.frontends.reading import chosen_function, read_program
-from morello.frontends.refusals import ModelError, Refusal
+from morello.frontends.refusals import Refusal
 from morello.frontends.signature import Signature
 from morello.frontends.steps import counted, fallback_of
 from morello.frontends.tensors import Array, Given, Tensors
@@ -335,23 +335,6 @@ def model_of(tensors: Tensors) -> Model:
     """
     tensors, preparation = prepared(channels_last(improved(tensors)))
     return Model(tensors, grouped(tensors), preparation)
-
-
-def refusals(text: str | bytes, source: str = "model") -> tuple[Refusal, ...]:
-    """The ops of a program that are neither a Spec nor left to plain lowering.
-
-    Args:
-        text: of a program that this process has made, as `trusted_model` takes it.
-        source: what places call it.
-
-    Raises:
-        CompileError: it is no module.
-    """
-    try:
-        _imported(text, None, source)
-    except ModelError as error:
-        return error.refusals
-    return ()
 
 
 def _imported(

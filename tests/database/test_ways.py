@@ -15,7 +15,7 @@ from morello.search.storage.database import Database, Row
 from morello.search.storage.overlay import Overlay
 from tests.database.small import cold, filled, forget_programs, program
 
-EXAMPLES = 1000
+EXAMPLES = 400
 MEMORY = Path("/dev/shm")
 
 TEXTS = (
