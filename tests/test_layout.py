@@ -138,6 +138,13 @@ EVERYWHERE = (
 )
 """What any package may import."""
 
+CIRCLES: dict[str, list[str]] = {
+    "morello.cost.affine": ["morello.cost.cache_conflicts", "morello.machine.target"],
+    "morello.cost.cache_conflicts": ["morello.machine.target"],
+    "morello.machine.target": ["morello.cost.affine"],
+}
+"""Modules that import each other: a target makes its cost model."""
+
 UNUSED_BY_SEARCH = (
     "mlir",
     "torch_mlir",
@@ -249,6 +256,38 @@ def test_imports_point_one_way(name: str) -> None:
         if imported not in legal
     ]
     assert wrong == []
+
+
+def _imported(path: Path, modules: set[str]) -> set[str]:
+    """The modules of morello that a module imports, anywhere, types too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            whole = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= whole & modules or {node.module}
+    return found & modules
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def test_no_imports_go_in_a_circle() -> None:
+    files = {_module(path): path for path in _modules("morello")}
+    for folder in ("dialect", "passes"):
+        files |= {f"morello.{_module(path)}": path for path in _modules(folder)}
+    left = {name: _imported(path, {*files}) for name, path in files.items()}
+    while free := {
+        name for name, reads in left.items() if not reads & {*left} - {name}
+    }:
+        left = {name: reads for name, reads in left.items() if name not in free}
+    # What is left imports, or is in, a circle; who is imported by none is in none.
+    while outer := {*left} - {read for name in left for read in left[name] - {name}}:
+        left = {name: reads for name, reads in left.items() if name not in outer}
+    assert {name: sorted(reads & {*left}) for name, reads in left.items()} == CIRCLES
 
 
 def test_only_tests_and_tools_import_tools() -> None:

@@ -6,7 +6,7 @@ from numbers import Real
 
 from morello.cluster.job import Job
 from morello.cluster.solve_all import MakeExecutor, Solved, run_all
-from morello.compiler.compile import TUNING_SECONDS
+from morello.compiler.goal import TUNING_SECONDS
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import MorelloError

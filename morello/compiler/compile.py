@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from morello.compiler.code_folder import folder_beside
-from morello.compiler.goal import Program, goal_of
+from morello.compiler.goal import TUNING_SECONDS, Program, goal_of
 from morello.compiler.kernel import Kernel, Times, native_function, parameters
 from morello.compiler.stages import build_stages
 from morello.compiler.target_choice import chosen_target
@@ -205,10 +205,6 @@ class Searches:
         if found.complete and self._tune is not None:
             found = self(spec, target)
         return spec, found
-
-
-TUNING_SECONDS = 5.0
-"""How long tuning takes where no time is given."""
 
 
 def tuning_time(

@@ -10,6 +10,9 @@ from morello.spec import OpenSpec, Spec, parse_open_spec
 if TYPE_CHECKING:
     from morello.compiler.kernel import Kernel
 
+TUNING_SECONDS = 5.0
+"""How long tuning a goal takes where no time is given."""
+
 
 class Program(abc.ABC):
     """A program that is compiled otherwise than as one given Spec: a model, a traced

@@ -1,8 +1,9 @@
 """The arguments and the results of a function, as tensors of memory."""
 
 import dataclasses
-from typing import TYPE_CHECKING
 
+from morello.frontends.imported_values import ImportedValues
+from morello.frontends.plain.fallback import Fallback
 from morello.frontends.plain.outlining import element_of
 from morello.frontends.refusals import OpError
 from morello.frontends.signature import unique_name
@@ -12,11 +13,10 @@ from morello.frontends.values import Read, Same
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
 
-if TYPE_CHECKING:
-    from morello.frontends.importing import Importer
 
-
-def add_argument(importer: "Importer", argument: ir.BlockArgument) -> None:
+def add_argument(
+    importer: ImportedValues, fallback: Fallback, argument: ir.BlockArgument
+) -> None:
     """Add an argument to the tensors, or refuse it if somebody reads it.
 
     One without elements is known.
@@ -35,11 +35,11 @@ def add_argument(importer: "Importer", argument: ir.BlockArgument) -> None:
     try:
         shape, dtype = array_type(argument.type, name)
     except OpError as error:
-        element = importer.fallback.element(argument.type)
+        element = fallback.element(argument.type)
         if element is not None:
             element = declared.element(element)
             given = Given(name, shape_of(argument), element, number)
-            importer.fallback.define(argument, tensors.add(given), element)
+            fallback.define(argument, tensors.add(given), element)
             return
         importer.known[argument] = None
         if next(iter(argument.uses), None) is not None or number == 0:
@@ -48,7 +48,7 @@ def add_argument(importer: "Importer", argument: ir.BlockArgument) -> None:
     importer.define(argument, tensors.add(Given(name, shape, dtype, number)))
 
 
-def add_results(importer: "Importer", op: ir.Operation) -> None:
+def add_results(importer: ImportedValues, fallback: Fallback, op: ir.Operation) -> None:
     """Add what a function returns to the results.
 
     Args:
@@ -58,7 +58,7 @@ def add_results(importer: "Importer", op: ir.Operation) -> None:
         OpError: no kernel gives such an array.
     """
     for number, value in enumerate(op.operands):
-        if importer.known[value] is None or importer.fallback.returns(op, value):
+        if importer.known[value] is None or fallback.returns(op, value):
             continue
         element = element_of(value.type) if has_no_elements(value.type) else None
         if isinstance(element, Dtype):  # nobody writes it
@@ -76,7 +76,7 @@ def add_results(importer: "Importer", op: ir.Operation) -> None:
 
 
 def _own_tensor(
-    importer: "Importer",
+    importer: ImportedValues,
     op: ir.Operation,
     tensor: int,
     kind: tuple[tuple[int, ...], Dtype],

@@ -2,11 +2,12 @@
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from morello.frontends.bodies import Element, Number, body_elements, constant, is_number
+from morello.frontends.imported_values import ImportedValues
 from morello.frontends.known_arrays import MOST, KnownArrays, narrowed
 from morello.frontends.known_places import MOST_RUNS, read_at, read_constant
 from morello.frontends.refusals import OpError
@@ -42,9 +43,6 @@ from morello.spec.graphs.expression import (
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain, plain_dims, renamed
 
-if TYPE_CHECKING:
-    from morello.frontends.importing import Importer
-
 _REDUCTIONS = {
     **{"add": "sum", "maximum": "max", "minimum": "min"},
     **{"fmax": "max", "fmin": "min"},
@@ -63,7 +61,7 @@ _OUT = -1
 class GenericOp:
     """One op, while it is read."""
 
-    def __init__(self, importer: "Importer", op: ir.Operation) -> None:
+    def __init__(self, importer: ImportedValues, op: ir.Operation) -> None:
         self.importer = importer
         self.op = op
         self.tensors = importer.tensors

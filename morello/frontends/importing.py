@@ -4,32 +4,24 @@
 depends on it is left out, so that one try finds all of them.
 """
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
-
-import numpy as np
 
 from morello.frontends import bodies
 from morello.frontends.axis_groups import axis_groups
 from morello.frontends.bodies import Element, is_number
 from morello.frontends.borders import add_argument, add_results
 from morello.frontends.generic import GenericOp
+from morello.frontends.imported_values import ImportedValues
 from morello.frontends.plain.fallback import Fallback
-from morello.frontends.read_axes import along, is_plain, next_of, regrouped, unread
-from morello.frontends.reasons import DATA_PLACES, ELSEWHERE, why_no_graph
+from morello.frontends.read_axes import along, next_of, regrouped, unread
+from morello.frontends.reasons import DATA_PLACES, why_no_graph
 from morello.frontends.refusals import (
     ModelError,
     OpError,
-    Refusal,
-    key_of,
-    place_of,
-    refusal_of,
 )
 from morello.frontends.signature import UNDECLARED, Signature, unique_name
 from morello.frontends.tensors import (
-    Access,
     Given,
     Joined,
     Node,
@@ -37,7 +29,6 @@ from morello.frontends.tensors import (
     View,
     Within,
     own_axes,
-    substituted,
 )
 from morello.frontends.types import (
     constant_array,
@@ -45,20 +36,14 @@ from morello.frontends.types import (
     dtype_of,
     makes_nothing,
     refuse_dynamic,
-    resources_of,
     shape_of,
 )
 from morello.frontends.values import (
-    Foreign,
-    Known,
     MissingError,
     Read,
     Same,
 )
-from morello.lazy import cached_property
 from morello.mlir import ir
-from morello.spec.dtypes import Dtype
-from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, plain, renamed
 
@@ -89,7 +74,7 @@ def imported(
     return Importer(function, source, names or {}, fallback, rounds, signature).run()
 
 
-class Importer:
+class Importer(ImportedValues):
     """Walks a function; `known` has what each of its values is."""
 
     def __init__(
@@ -101,19 +86,11 @@ class Importer:
         rounds: bool = True,
         signature: Signature = UNDECLARED,
     ) -> None:
-        self.rounds = rounds
-        self.signature = signature
-        self.function = function
-        self.source = source
-        self.names = names
+        super().__init__(function, source, names, rounds, signature)
         self.fallback = Fallback(self, fallback)
-        name = ir.StringAttr(function.attributes["sym_name"]).value
-        self.tensors = Tensors(name)
-        self.known: dict[ir.Value, Known] = {}
-        self.refusals: list[Refusal] = []
         self._steps: dict[str, Callable[[ir.Operation], None]] = {
             "arith.constant": self._constant,
-            "func.return": lambda op: add_results(self, op),
+            "func.return": lambda op: add_results(self, self.fallback, op),
             "linalg.generic": lambda op: GenericOp(self, op).run(),
             "tensor.cast": self._cast,
             "tensor.collapse_shape": self._view,
@@ -128,19 +105,11 @@ class Importer:
             "tensor.reshape": self._view,
         }
 
-    @cached_property
-    def resources(self) -> dict[str, str]:
-        """The bytes of constants; the bindings give them as text alone."""
-        module = self.function
-        while module.parent is not None:
-            module = module.parent.operation
-        return resources_of(str(module))
-
     def run(self) -> Tensors:
         """The tensors; see `imported`."""
         block = self.function.regions[0].blocks[0]
         for argument in block.arguments:
-            add_argument(self, argument)
+            add_argument(self, self.fallback, argument)
         for op in block.operations:
             self._guarded(op.operation)
         if self.refusals:
@@ -155,10 +124,6 @@ class Importer:
                 name = self.signature.result(number).name
                 taken.append(unique_name(name, f"out{number}", taken))
             self.tensors.result_names = taken[len(self.tensors.names) :]
-
-    def place(self, op: ir.Operation) -> str:
-        """Where the program has an op."""
-        return place_of(op.location, self.source)
 
     def _guarded(self, op: ir.Operation) -> None:
         """Read an op, or note why not, unless an operand was refused before."""
@@ -183,61 +148,6 @@ class Importer:
         except OpError as final:
             self.refuse(op, final)
             self.known |= dict.fromkeys(op.results)
-
-    def refuse(self, op: ir.Operation, error: OpError) -> None:
-        """Note why an op has no place."""
-        found = refusal_of(op, error, self.source)
-        name = self.name(op, error.location)
-        self.refusals.append(dataclasses.replace(found, op=name))
-
-    def name(self, op: ir.Operation, inside: ir.Location | None = None) -> str:
-        """The name of an op in the program, which may have another one now.
-
-        Args:
-            inside: of an op inside of it, where that is meant.
-        """
-        return self.names.get(key_of(inside or op.location), op.name)
-
-    def define(self, value: ir.Value, tensor: int) -> None:
-        """A value is a tensor as it is."""
-        shape = self.tensors.all[tensor].shape
-        self.known[value] = Read(tensor, own_axes(shape), shape)
-
-    def get(self, value: ir.Value) -> Read | Same:
-        """What a value is.
-
-        Raises:
-            MissingError: it was refused.
-        """
-        found = self.known.get(value)
-        if found is None:
-            raise MissingError
-        if isinstance(found, Foreign):
-            raise OpError(f"it reads {found.what}, which no graph does", ELSEWHERE)
-        return found
-
-    def constant(self, name: str, array: np.ndarray[Any, Any]) -> int:
-        """A constant of f32, each array once."""
-        for i, tensor in enumerate(self.tensors.all):
-            if isinstance(tensor, Given) and tensor.name == name:
-                return i
-        return self.tensors.add(Given(name, array.shape, Dtype.F32, -1, array))
-
-    def table(self, array: np.ndarray[Any, Any]) -> int:
-        """A constant of f32 that the program computes, each once."""
-        for i, tensor in enumerate(self.tensors.all):
-            if (
-                isinstance(tensor, Given)
-                and tensor.array is not None
-                and tensor.dtype is Dtype.F32
-                and tensor.array.shape == array.shape
-                and np.array_equal(tensor.array, array)
-            ):
-                return i
-        count = sum(isinstance(t, Given) for t in self.tensors.all)
-        return self.tensors.add(
-            Given(f"table{count}", array.shape, Dtype.F32, -1, array)
-        )
 
     def _scalar(self, op: ir.Operation) -> None:
         """An op on numbers outside of any body."""
@@ -324,51 +234,6 @@ class Importer:
             axes += plain(*wide)
         view = self.tensors.add(View(source.tensor, tuple(extents)))
         return Read(view, tuple(axes), shape)
-
-    def materialized(self, read: Read, place: str) -> int:
-        """The tensor whose elements, in order, are those of a read."""
-        own = self.tensors.all[read.tensor].shape
-        if read.axes == own_axes(read.shape) and own == read.shape:
-            return read.tensor
-        if is_plain(read) and math.prod(read.shape) == math.prod(own):
-            return self.tensors.add(View(read.tensor, read.shape))
-        return self.tensors.add(self.copy(read, place))
-
-    def copy(self, read: Read, place: str) -> Node:
-        """A node that is another tensor as it is read."""
-        reads = [Access(read.tensor, read.axes)]
-        expression: Expression = Call("copy", (Reference(0),))
-        for axis in sorted(unread(read)):
-            # A map has no dimension that nothing has which it reads.
-            extent = read.shape[axis]
-            zeros = self.constant(f"zeros{extent}", np.zeros(extent, np.float32))
-            reads.append(Access(zeros, plain(axis)))
-            expression = Call("add", (expression, Reference(len(reads) - 1)))
-        dtype = self.tensors.dtype(read.tensor)
-        return Node(
-            read.shape,
-            own_axes(read.shape),
-            MAP,
-            expression,
-            tuple(reads),
-            dtype,
-            place,
-        )
-
-    def through(
-        self,
-        source: Read,
-        inner: tuple[IndexMap, ...],
-        shape: tuple[int, ...],
-        place: str,
-    ) -> Read:
-        """A tensor that is read by other axes, over dimensions of a shape."""
-        own = self.tensors.all[source.tensor].shape
-        axes = substituted(source.axes, inner, shape, own)
-        if axes is None:
-            copied = self.tensors.add(self.copy(source, place))
-            return Read(copied, inner, shape)
-        return Read(source.tensor, axes, shape)
 
     def _pad(self, op: ir.Operation) -> None:
         source = self.get(op.operands[0])
@@ -534,12 +399,6 @@ class Importer:
             made.append(self.tensors.add(node))
         self.tensors.all[joined] = Joined(shape, dtype, name, tuple(made))
         self.define(result, joined)
-
-    def spread(self, same: Same) -> Read:
-        """A tensor of one number, as one that is read."""
-        number = float(same.number)
-        given = self.constant(f"number{number}", np.full((1,), number, np.float32))
-        return Read(given, (ONE,), same.shape)
 
     def _extract(self, op: ir.Operation) -> None:
         source = self.get(op.operands[0])

@@ -9,10 +9,10 @@ more, along which nothing is read.
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from morello.frontends.imported_values import ImportedValues
 from morello.frontends.known_arrays import MOST, constant_of, narrowed
 from morello.frontends.tensors import (
     Array,
@@ -25,9 +25,6 @@ from morello.frontends.tensors import (
 )
 from morello.frontends.values import Read, Same
 from morello.spec.index_map import ONE, IndexMap
-
-if TYPE_CHECKING:
-    from morello.frontends.importing import Importer
 
 MOST_RUNS = 16
 """Of an axis: each is a part of its own."""
@@ -56,7 +53,7 @@ def read_constant(tensors: Tensors, read: Read) -> Array | None:
 
 
 def read_at(
-    importer: "Importer",
+    importer: ImportedValues,
     source: Read,
     places: Sequence[Array],
     extents: tuple[int, ...],
@@ -103,7 +100,7 @@ def read_at(
 
 
 def _collapsed(
-    importer: "Importer", source: Read, rows: list[Array], place: str
+    importer: ImportedValues, source: Read, rows: list[Array], place: str
 ) -> tuple[Read, list[Array]]:
     """The same with one axis for axes that are read along one dimension: as an index
     into a tensor that was divided into groups is."""
@@ -132,7 +129,7 @@ def _step(row: Array) -> int | None:
 
 
 def _picked(
-    importer: "Importer", source: Read, axis: int, row: Array, place: str
+    importer: ImportedValues, source: Read, axis: int, row: Array, place: str
 ) -> Read | None:
     """A tensor whose elements along an axis are those of another at some places."""
     size, count = source.shape[axis], len(row)
@@ -161,7 +158,7 @@ def _picked(
 
 
 def _repeated(
-    importer: "Importer", source: Read, axis: int, times: int, place: str
+    importer: ImportedValues, source: Read, axis: int, times: int, place: str
 ) -> Read:
     """A tensor whose elements along an axis come so many times each."""
     wide = (*source.shape[: axis + 1], times, *source.shape[axis + 1 :])

@@ -20,7 +20,6 @@ from morello.spec.operand import Operand
 from morello.spec.options import text_options, text_value
 
 if TYPE_CHECKING:
-    from morello.spec.embedding import Embedding
     from morello.spec.graphs.graph import Graph
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -207,9 +206,10 @@ class Kind(ABC):
         """The value of the graph that each operand is."""
         return ()
 
-    def products(self, operand: int) -> tuple[tuple["Embedding", int], ...]:
-        """Specs of other kinds inside that read or write an operand, and which of their
-        operands it is: kernels ask for it in the forms that these want."""
+    def products(self, operand: int) -> tuple[tuple[Any, int], ...]:
+        """Specs of other kinds inside (`Embedding`) that read or write an operand, and
+        which of their operands it is: kernels ask for it in the forms that these
+        want."""
         return ()
 
     @property

@@ -25,7 +25,8 @@ from morello.tools.commands import BenchOptions
 from morello.tools.explain import count_and_note
 from morello.tools.input_output import UsageError, write_output
 from morello.tools.progress import progress, search_text
-from morello.tools.subjects import SpecSubject, Subject, Verdict, subject_of
+from morello.tools.subject_choice import subject_of
+from morello.tools.subjects import SpecSubject, Subject, Verdict
 from morello.tools.table import (
     cost_text,
     made_from,

@@ -77,7 +77,7 @@ def _information(flags: Flags) -> str | None:
         load_plugins(flags.load_pass_plugin)
         return list_passes(PASSES)
     if flags.show_dialects:
-        from morello.tools.opt_worker import dialects
+        from morello.tools.dialect_names import dialects
 
         return "Available Dialects: " + ",".join(dialects()) + "\n"
     return None

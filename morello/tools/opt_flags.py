@@ -135,7 +135,7 @@ class _Parser(argparse.ArgumentParser):
 
     def print_help(self, file: Any = None) -> None:
         """Print it as mlir-opt does: the dialects come with it."""
-        from morello.tools.opt_worker import dialects
+        from morello.tools.dialect_names import dialects
 
         super().print_help(file)
         self._print_message(f"\nAvailable Dialects: {', '.join(dialects())}\n", file)

@@ -1,6 +1,6 @@
 """What ``morello-opt`` does in its child process: parse, run, print.
 
-The only module of the tool that imports MLIR. It reports by `opt_events.py`.
+This and `dialect_names.py` alone import MLIR. It reports by `opt_events.py`.
 """
 
 import contextlib
@@ -37,6 +37,7 @@ from morello.tools.diagnostics import (
     Place,
     from_mlir,
 )
+from morello.tools.dialect_names import dialects
 from morello.tools.input_output import write_output
 from morello.tools.ir_dumps import ActionLog, Dumps
 from morello.tools.mlir_reproducer import HELD_AS, held_pipeline, with_pipeline
@@ -429,21 +430,3 @@ def _load_irdl(path: str) -> None:
                 "give it another name",
             )
     mlir_dialect("irdl").load_dialects(module)
-
-
-def dialects() -> list[str]:
-    """The names of all dialects that can be parsed, sorted."""
-    with ir.Context() as context:
-        dialect.load(context)
-        context.emit_error_diagnostics = False
-        try:
-            # The bindings have no list, but this error names them all.
-            ir.Module.parse("unknown_dialect.op")
-        except ir.MLIRError as error:
-            notes = [n.message for d in error.error_diagnostics for n in d.notes]
-            # "(*)" marks what has been loaded without being registered.
-            text = " ".join(notes).replace(" (*)", "")
-            found = re.search(r"Available dialects: ([^(;]*)", text)
-            if found:
-                return sorted(found[1].strip().split(", "))
-    raise PipelineError("the MLIR bindings do not tell which dialects they have")

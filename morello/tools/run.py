@@ -8,7 +8,7 @@ from morello.errors import MorelloError
 from morello.tools.array_files import write_operands
 from morello.tools.commands import RunOptions
 from morello.tools.input_output import check_output, write_output
-from morello.tools.subjects import subject_of
+from morello.tools.subject_choice import subject_of
 from morello.tools.table import cost_text, made_from, table, threads_text, time_text
 
 

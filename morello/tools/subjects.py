@@ -9,7 +9,6 @@ from morello.compiler.tuning.trial import Trial
 from morello.errors import ArgumentError
 from morello.spec import Array
 from morello.tools.array_files import logical_shapes, read_operand
-from morello.tools.model_files import is_model
 from morello.tools.request import Request
 from morello.tools.table import target_text
 
@@ -223,17 +222,3 @@ def sources_text(names: Sequence[str], files: dict[str, str], seed: int) -> str:
         )
         or "none"
     )
-
-
-def subject_of(options: Options, seed: int) -> Subject:
-    """The program that a command line names.
-
-    Raises:
-        MorelloError: it is refused, with the reason.
-    """
-    if is_model(options.spec, options.fallback):
-        # Programs of MLIR need much that Specs do not.
-        from morello.tools.model_subject import ModelSubject
-
-        return ModelSubject(options, seed)
-    return SpecSubject(options, seed)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 
 from morello.compiler.candidates import Candidate, find_candidates
-from morello.compiler.compile import TUNING_SECONDS
+from morello.compiler.goal import TUNING_SECONDS
 from morello.compiler.tuning.checking import (
     Checked,
     Deadlines,

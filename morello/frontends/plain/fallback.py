@@ -1,8 +1,8 @@
 """What the importer leaves to plain lowering: `Fallback`."""
 
 import dataclasses
-from typing import TYPE_CHECKING
 
+from morello.frontends.imported_values import ImportedValues
 from morello.frontends.plain.outlining import copying, element_of, outlined
 from morello.frontends.plain.work import is_linear
 from morello.frontends.refusals import OpError
@@ -17,9 +17,6 @@ from morello.frontends.values import Foreign, MissingError, Read, Same
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
 
-if TYPE_CHECKING:
-    from morello.frontends.importing import Importer
-
 
 class Fallback:
     """The tensors of an importer that no graph computes, or reads.
@@ -29,7 +26,7 @@ class Fallback:
         takes_all: whether heavy ops are left to it, too.
     """
 
-    def __init__(self, importer: "Importer", takes_all: bool) -> None:
+    def __init__(self, importer: ImportedValues, takes_all: bool) -> None:
         self.importer = importer
         self.takes_all = takes_all
         self._constants: dict[ir.Value, int] = {}
