@@ -18,7 +18,7 @@ from typing import Any
 from morello.dialect.definition import Morello
 from morello.errors import SpecError, shortened
 from morello.mlir import ir
-from morello.spec import Dtype, Layout, Level, Limits, TensorSpec
+from morello.spec import Dtype, Layout, Limits, Memory, TensorSpec
 
 _MAX_TEXT = 256
 """Longer texts are no layouts or limits that anyone meant; Python refuses to read
@@ -147,7 +147,7 @@ def tensor_of(attr: ir.Attribute) -> TensorSpec:
         raise SpecError(f"the vector width {width} of '{attr}' is negative")
     return TensorSpec(
         Dtype.parse(string_of(found.dtype, "the dtype of a form")),
-        Level.parse(string_of(found.level, "the level of a form")),
+        Memory.parse(string_of(found.level, "the level of a form")),
         layout_of(found.layout),
         bool_of(found.contiguous, "'contiguous' of a form"),
         width,

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from morello.errors import SpecError
 from morello.mlir import ir
-from morello.spec import Layout, Level, Spec, TensorSpec
-from morello.spec.layout import ceil_div
+from morello.spec import Layout, Spec, TensorSpec
 
 DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 """Stands for a stride or an offset that is known when the program runs."""
@@ -38,15 +37,16 @@ def moved(base: int, offsets: Sequence[int], strides: Sequence[int]) -> int:
 def element_type(tensor: TensorSpec) -> ir.Type:
     """The element type of the operand's memref."""
     scalar = ir.Type.parse(tensor.dtype.mlir)
-    if tensor.level is Level.VRF:
-        return ir.VectorType.get([tensor.vector_width], scalar)
+    if tensor.level.is_registers:
+        rows = [tensor.level.rows] if tensor.level.rows > 1 else []
+        return ir.VectorType.get([*rows, tensor.vector_width], scalar)
     return scalar
 
 
 def whole_shape(tensor: TensorSpec, sizes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of a memref that holds a whole operand of logical ``sizes``."""
-    if tensor.level is Level.VRF:
-        return (*sizes[:-1], ceil_div(sizes[-1], tensor.vector_width))
+    if tensor.level.is_registers:
+        return tensor.register_grid(sizes)
     return tensor.layout.physical_shape(sizes)
 
 
@@ -127,7 +127,7 @@ def _check_shape(
 ) -> None:
     shape = tuple(found.shape)
     whole = whole_shape(tensor, sizes)
-    if tensor.level is Level.VRF:
+    if tensor.level.is_registers:
         legal = [{extent} for extent in whole]
     else:
         legal = [
@@ -157,7 +157,7 @@ def _check_strides(name: str, tensor: TensorSpec, found: ir.MemRefType) -> None:
     if shape[-1] > 1 and strides[-1] != 1:
         have = "a dynamic stride" if strides[-1] == DYNAMIC else f"stride {strides[-1]}"
         raise SpecError(f"{name} is {found}: its last dimension has {have}, not 1")
-    if (tensor.contiguous or tensor.level is Level.VRF) and not _gapless(
+    if (tensor.contiguous or tensor.level.is_registers) and not _gapless(
         shape, strides
     ):
         raise SpecError(

@@ -82,7 +82,7 @@ def read_range_check(op: Any) -> tuple[TensorSpec, tuple[int, ...], Dtype]:
 
 def _check(op: ir.OpView) -> None:
     tensor, sizes, _ = read_range_check(op)
-    spec = Spec(Fill(len(sizes)), sizes, (tensor,), Limits(0, 0, 0), True)
+    spec = Spec(Fill(len(sizes)), sizes, (tensor,), Limits(), True)
     if len(op.operands) != 1:
         raise SpecError(f"has {len(op.operands)} operands", "give it one, the source")
     check_memref(spec, 0, op.operands[0].type)

@@ -6,7 +6,7 @@
 | ``bool`` | ``accum = true`` |
 | ``int`` | ``size = 48`` |
 | ``tuple[int, ...]`` | ``steps = array<i64: 1, 2>`` |
-| `Level` | ``level = "L1"`` |
+| `Memory` | ``level = "L1"`` |
 | `Layout` | ``layout = #morello.layout<"[0,2,1]">`` |
 """
 
@@ -24,7 +24,7 @@ from morello.dialect.attributes import (
     string_of,
 )
 from morello.mlir import ir
-from morello.spec import Layout, Level
+from morello.spec import Layout, Memory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,10 +54,10 @@ FORMS: dict[Any, ValueForm] = {
         ints_of,
         "array<i64: 1, 2>",
     ),
-    Level: ValueForm(
+    Memory: ValueForm(
         ir.StringAttr,
         lambda level: ir.StringAttr.get(str(level)),
-        lambda attr, what: Level.parse(string_of(attr, what)),
+        lambda attr, what: Memory.parse(string_of(attr, what)),
         '"L1"',
     ),
     Layout: ValueForm(

@@ -210,6 +210,7 @@ MOST_FILES = {
     "A pass": 3,
     "A coefficient of the cost model": 3,
     "A target": 6,
+    "A memory": 6,
 }
 """How many files a change may touch: section of the page to number."""
 

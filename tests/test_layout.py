@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from morello.spec import MEMORIES
 from morello.spec.kinds import KINDS
 
 pytestmark = pytest.mark.quick
@@ -315,3 +316,22 @@ def test_the_search_runs_without_mlir() -> None:
     )
     assert run.returncode == 0, run.stderr
     assert "fill_rows" in run.stdout
+
+
+FEW_FILES = 15
+
+
+def test_few_files_name_a_certain_memory() -> None:
+    """Others ask what a memory is: a new one is a row (`morello/spec/memories.py`)."""
+    rows = {memory.name for memory in MEMORIES}
+    naming = [
+        path
+        for folder in ("morello", "dialect", "passes")
+        for path in (ROOT / folder).rglob("*.py")
+        if any(
+            isinstance(node, ast.Name) and node.id in rows
+            for node in ast.walk(ast.parse(path.read_text()))
+        )
+    ]
+    assert ROOT / "morello" / "spec" / "memories.py" in naming
+    assert len(naming) <= FEW_FILES

@@ -8,7 +8,7 @@ from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import DYNAMIC, moved, scaled, whole_type
 from morello.dialect.transform.action_op import Left, Site
 from morello.mlir import dialect, ir
-from morello.spec import Layout, Level, Operand, TensorSpec
+from morello.spec import Layout, Operand, TensorSpec
 from morello.spec.embedding import Embedding
 from morello.spec.graphs.graph import Graph
 
@@ -16,7 +16,7 @@ from morello.spec.graphs.graph import Graph
 def buffer_of(tensor: TensorSpec, sizes: tuple[int, ...]) -> ir.Value:
     """A new memref for a temporary: of vectors, for registers."""
     memref = dialect("memref")
-    alloc = memref.AllocaOp if tensor.level is Level.VRF else memref.AllocOp
+    alloc = memref.AllocaOp if tensor.level.is_registers else memref.AllocOp
     value: ir.Value = alloc(whole_type(tensor, sizes), [], []).result
     return value
 

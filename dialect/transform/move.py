@@ -13,7 +13,6 @@ from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import whole_type
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.mlir import dialect, ir
-from morello.spec import Level
 
 
 def apply_move(site: Site, action: Move) -> Left:
@@ -44,7 +43,7 @@ def _buffer(site: Site, index: int) -> ir.Value | None:
         return None
     memref = dialect("memref")
     kind = whole_type(dest, body.spec.shape(index))
-    alloc = memref.AllocaOp if dest.level is Level.VRF else memref.AllocOp
+    alloc = memref.AllocaOp if dest.level.is_registers else memref.AllocOp
     value: ir.Value = alloc(kind, [], []).result
     return value
 

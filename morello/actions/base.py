@@ -14,7 +14,17 @@ from typing import Any, ClassVar
 
 from morello.errors import ScheduleError
 from morello.machine import Target
-from morello.spec import Form, Layout, Level, Limits, Spec, SpecKey, TensorSpec
+from morello.spec import (
+    L1,
+    Dtype,
+    Form,
+    Layout,
+    Limits,
+    Memory,
+    Spec,
+    SpecKey,
+    TensorSpec,
+)
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.hashing import HashedOnce
 
@@ -119,9 +129,14 @@ class Rewrite:
 @lru_cache(maxsize=4096)
 def canonical(tensor: TensorSpec) -> TensorSpec:
     """What stands for an operand of which nothing counts (`Action.relevant`)."""
-    if tensor.level is Level.VRF:
+    if tensor.level.is_registers:
         return tensor
-    return TensorSpec(tensor.dtype, Level.L1, Layout.row_major(tensor.rank))
+    return near_form(tensor.dtype, Layout.row_major(tensor.rank))
+
+
+def near_form(dtype: Dtype, layout: Layout) -> TensorSpec:
+    """The form of an operand in the first-level cache."""
+    return TensorSpec(dtype, L1, layout)
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -193,7 +208,7 @@ class Action(HashedOnce, ABC):
 
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
         """The keys of the holes of `expand`, in their order."""
-        frame = Frame(key, (1,) * len(key.kind.dims), Limits(0, 0, 0))
+        frame = Frame(key, (1,) * len(key.kind.dims), Limits())
         children = self.expand(frame, target).children
         return tuple(child.frame.key for child in children)
 
@@ -211,7 +226,7 @@ class Action(HashedOnce, ABC):
         return ()
 
     @classmethod
-    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """The caches that it, or what follows, takes a part of or needs room in."""
         return frozenset()
 

@@ -25,7 +25,7 @@ import numpy as np
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.move import Move
 from morello.machine import Target
-from morello.spec import Level, SpecKey
+from morello.spec import Memory, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.borders import Border as Borders
 from morello.spec.graphs.borders import Strip, border, strips
@@ -90,7 +90,7 @@ class Border(Action):
         return _bordered(self.dim, key)
 
     @classmethod
-    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """Those that operands of strips may move to."""
         found = (action.bordered(key) for action in _tried(key))
         return frozenset().union(
@@ -109,8 +109,7 @@ class Border(Action):
         """The first dimension with a border, before any operand has moved and where
         nothing is used again: beside the work of a product of matrices a copy of the
         image is cheap, and its strips would multiply its tables."""
-        first = Level.L2 if target.operand_context.near else Level.MEM
-        moved = any(tensor.level is not first for tensor in key.tensors)
+        moved = any(tensor.level is not target.home for tensor in key.tensors)
         if not moved and key.kind.contractions == 0:
             yield from _tried(key)
 

@@ -26,7 +26,7 @@ from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
 from morello.actions.unfold import Unfold
 from morello.machine import Target
-from morello.spec import Level, SpecKey
+from morello.spec import SpecKey
 from morello.spec.graphs.products import normal
 from morello.spec.layout import LINE_BYTES
 
@@ -137,6 +137,6 @@ def _arrival(key: SpecKey, target: Target) -> Move | None:
     for i, (operand, tensor) in enumerate(
         zip(key.kind.operands, key.tensors, strict=True)
     ):
-        if tensor.level is Level.MEM and key.kind.leader(i) == i:
-            return Move(operand.name, Level.L2, tensor.layout)
+        if tensor.level.is_main and key.kind.leader(i) == i:
+            return Move(operand.name, target.caches[-1], tensor.layout)
     return None

@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Expansion
+from morello.actions.base import Action, Expansion, near_form
 from morello.actions.graph_parts import PartKey, given_forms, part_key
 from morello.actions.move import may_enter_registers
 from morello.machine import Target
-from morello.spec import Dtype, Layout, Level, SpecKey, TensorSpec
+from morello.spec import L1, Dtype, Layout, Memory, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.cuts import Halves, cut, cuts
 from morello.spec.graphs.graph import Graph
@@ -56,7 +56,7 @@ class Cut(Action):
     """The names of the nodes that are computed first, joined by commas."""
     again: str
     """Those of them that are computed again; empty for none."""
-    level: Level
+    level: Memory
     """Where the temporaries are."""
     layout: Layout
     """The layout of the temporary of the most dimensions."""
@@ -73,11 +73,10 @@ class Cut(Action):
             if value in found.rows:
                 continue
             sizes = operand_of(_graph(frame.key), value).sizes(frame.sizes)
-            in_registers = form.level is Level.VRF
-            amount = form.registers(sizes) if in_registers else form.lines(sizes)
-            if not in_registers:
+            amount = form.amount(sizes)
+            if not form.level.is_registers:
                 cost = cost + target.model.temporary(amount)
-            if form.level is Level.MEM:
+            if form.level.is_main:
                 continue
             reason = f"a temporary takes more than is free of {form.level}"
             conditions.append(Condition(amount <= limits[form.level], reason))
@@ -94,16 +93,16 @@ class Cut(Action):
 
     def cutting(self, key: SpecKey, target: Target) -> Cutting | str:
         """The halves; or why there are none."""
-        return _cutting(self, key, target.vector_width(Dtype.F32))
+        return _cutting(self, key, target.lanes(self.level, Dtype.F32))
 
     @classmethod
-    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """Those where a temporary may lie."""
         graph = key.kind.as_graph
         if graph is None or not cuts(graph, _rounded(key)):
             return frozenset()
         farthest = max(tensor.level for tensor in key.tensors)
-        return frozenset(c for c in (Level.L1, Level.L2) if c <= farthest)
+        return frozenset(c for c in target.caches if c <= farthest)
 
     @classmethod
     def candidates(
@@ -111,33 +110,38 @@ class Cut(Action):
     ) -> Iterator["Cut"]:
         """Every cut, with temporaries no farther than the farthest operand."""
         if key.kind.as_graph is not None:
-            yield from _candidates(key, target.vector_width(Dtype.F32))
+            memories = reversed(target.memories)
+            widths = tuple((m, target.lanes(m, Dtype.F32)) for m in memories)
+            yield from _candidates(key, widths)
 
 
 @lru_cache(maxsize=65536)
-def _candidates(key: SpecKey, lanes: int) -> tuple[Cut, ...]:
+def _candidates(
+    key: SpecKey, widths: tuple[tuple[Memory, int], ...]
+) -> tuple[Cut, ...]:
+    """Every cut, with temporaries in the memories of ``widths``, each with the elements
+    of a row of its registers."""
     graph = _graph(key)
     levels_of_operands = [tensor.level for tensor in key.tensors]
     farthest, nearest = max(levels_of_operands), min(levels_of_operands)
     found = []
     for halves in cuts(graph, _rounded(key)):
         lead = _leading(graph, halves)
-        levels = [Level.MEM, Level.L2, Level.L1, Level.VRF]
-        if lead is None:
-            levels = [Level.L1]
         rank = 1 if lead is None else len(graph.axes(lead))
         nodes, again = (
             ",".join(value_name(graph, v) for v in values)
             for values in (halves.first, halves.again)
         )
-        for level in levels:
+        for level, lanes in widths:
+            if lead is None and level is not L1:
+                continue
             action = Cut(nodes, again, level, Layout.row_major(rank))
-            if level > min(farthest, max(nearest, Level.L1)):
+            if level > min(farthest, nearest.backing):
                 continue
             cutting = _cutting(action, key, lanes)
             if isinstance(cutting, str):
                 continue
-            if level is Level.VRF and not may_enter_registers(cutting.producers.key):
+            if level.is_registers and not may_enter_registers(cutting.producers.key):
                 continue
             found.append(action)
     return tuple(found)
@@ -175,7 +179,7 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
     tensors = given_forms(key)
     tensors |= dict(zip(halves.temporaries, forms, strict=True))
     # Rows lie where what they are beside does.
-    serial = key.serial or (lead is not None and action.level is not Level.MEM)
+    serial = key.serial or (lead is not None and not action.level.is_main)
     parts = [
         part_key(part, tensors, serial) for part in (halves.producers, halves.consumers)
     ]
@@ -226,7 +230,7 @@ def _refusal(
         return f"the layout {action.layout} has not {rank} dimensions"
     if action.layout.is_packed:
         return "a temporary is not packed"
-    if action.level is not Level.VRF:
+    if not action.level.is_registers:
         return ""
     if lead is None or len(halves.temporaries) > 1:
         return "one temporary alone can be in registers, the result of a product"
@@ -235,7 +239,7 @@ def _refusal(
         return "only the result of one product can be in registers"
     if any(lead in graph.arguments(v) for v in graph.contractions):
         return "what a product reads cannot be in registers"
-    if any(tensor.level is Level.VRF for tensor in key.tensors):
+    if any(tensor.level.is_registers for tensor in key.tensors):
         return "an operand is in registers already"
     if not action.layout.is_row_major:
         return f"registers hold row-major tiles, not {action.layout}"
@@ -271,18 +275,18 @@ def _form(
     if value != lead and is_row(graph, halves, value):
         return form_of_row(graph, value)
     if value != lead:
-        level = max(action.level, Level.L1)
         row_major = Layout.row_major(len(graph.axes(value)))
-        return TensorSpec(Dtype.F32, level, row_major, whole and level > Level.L1)
-    if action.level is Level.VRF:
-        return TensorSpec(Dtype.F32, Level.VRF, action.layout, False, lanes)
-    whole = whole and action.level > Level.L1
+        level = action.level.backing
+        return TensorSpec(Dtype.F32, level, row_major, whole and not level.is_near)
+    if action.level.is_registers:
+        return TensorSpec(Dtype.F32, action.level, action.layout, False, lanes)
+    whole = whole and not action.level.is_near
     return TensorSpec(Dtype.F32, action.level, action.layout, whole)
 
 
 def form_of_row(graph: Graph, value: int) -> TensorSpec:
     """The form of a temporary that is but a row beside another one: it is in L1."""
-    return TensorSpec(Dtype.F32, Level.L1, Layout.row_major(len(graph.axes(value))))
+    return near_form(Dtype.F32, Layout.row_major(len(graph.axes(value))))
 
 
 def _graph(key: SpecKey) -> Graph:

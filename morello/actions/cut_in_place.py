@@ -22,7 +22,7 @@ from morello.actions.base import Action, Expansion
 from morello.actions.cut import Cutting, form_of_row, is_row, named, rounds
 from morello.actions.graph_parts import given_forms, part_key
 from morello.machine import Target
-from morello.spec import Dtype, Level, SpecKey, TensorSpec
+from morello.spec import Dtype, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.cuts import Halves, cuts
 from morello.spec.graphs.graph import Graph
@@ -50,7 +50,7 @@ class CutInPlace(Action):
         form = frame.key.tensors[index]
         lines = form.lines(frame.operand_sizes(index))
         # In L1 it lies beside what goes by while the producers read.
-        fits = (form.level is not Level.L1) | (2 * lines <= target.l1_lines)
+        fits = (not form.level.is_near) | (2 * lines <= target.l1_lines)
         reason = f"the output takes more than half of the {target.l1_lines} lines of L1"
         cost = target.model.temporary(lines)
         return Expansion((Condition(fits, reason),), cost, children)
@@ -121,7 +121,7 @@ def _cutting(nodes: str, key: SpecKey) -> Cutting | str:
         for value in halves.temporaries
     )
     tensors |= dict(zip(halves.temporaries, forms, strict=True))
-    serial = key.serial or place.level is not Level.MEM
+    serial = key.serial or not place.level.is_main
     parts = [
         part_key(part, tensors, serial) for part in (halves.producers, halves.consumers)
     ]
@@ -149,6 +149,6 @@ def _refusal(key: SpecKey, graph: Graph, halves: Halves) -> str:
     form = given_forms(key)[output]
     if form.dtype is not Dtype.F32:
         return f"'{name}' is {form.dtype}: it cannot hold '{made}'"
-    if form.level is Level.VRF or form.layout.is_packed:
+    if form.level.is_registers or form.layout.is_packed:
         return f"'{name}' is packed, or in registers: '{made}' cannot be in its place"
     return ""

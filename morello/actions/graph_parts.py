@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from morello.actions.base import Child
-from morello.spec import Compose, Kind, Level, Limits, SpecKey, TensorSpec
+from morello.spec import Compose, Kind, Limits, SpecKey, TensorSpec
 from morello.spec.embedding import ONE
 from morello.spec.frame import Frame, Ints
 from morello.spec.graphs.graph import Part
@@ -71,15 +71,9 @@ def followed(kind: Kind, tensors: tuple[TensorSpec, ...]) -> tuple[TensorSpec, .
     return tuple(
         tensor
         if kind.leader(i) == i
-        else at_level(tensor, max(tensors[kind.leader(i)].level, Level.L1))
+        else tensor.brought_to(tensors[kind.leader(i)].level.backing)
         for i, tensor in enumerate(tensors)
     )
-
-
-def at_level(tensor: TensorSpec, level: Level) -> TensorSpec:
-    """The form of an operand that lies somewhere else; in L1 gaps count no more."""
-    whole = tensor.contiguous and level > Level.L1
-    return TensorSpec(tensor.dtype, level, tensor.layout, whole)
 
 
 def given_forms(key: SpecKey) -> dict[int, TensorSpec]:

@@ -3,11 +3,10 @@
 import dataclasses
 from functools import lru_cache
 
-from morello.actions.base import Child, Expansion, canonical
+from morello.actions.base import Child, Expansion, canonical, near_form
 from morello.machine import Target
-from morello.spec import Layout, SpecKey, TensorSpec
+from morello.spec import Layout, SpecKey
 from morello.spec.frame import Condition, Frame
-from morello.spec.tensor import Level
 
 
 def expand_loop(
@@ -76,8 +75,8 @@ def loop_relevant(key: SpecKey, dim: int) -> SpecKey:
     """What a serial loop along ``dim`` depends on: the layouts of operands that have
     it, whose packs it must not cut (`Action.relevant`)."""
     tensors = tuple(
-        TensorSpec(tensor.dtype, Level.L1, tensor.layout)
-        if dim in operand.dims and tensor.level is not Level.VRF
+        near_form(tensor.dtype, tensor.layout)
+        if dim in operand.dims and not tensor.level.is_registers
         else canonical(tensor)
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
     )
@@ -87,7 +86,7 @@ def loop_relevant(key: SpecKey, dim: int) -> SpecKey:
 def registers_hold(key: SpecKey, dim: int) -> bool:
     """Whether an operand in registers has the dimension: then it cannot be tiled."""
     return any(
-        tensor.level is Level.VRF and dim in operand.dims
+        tensor.level.is_registers and dim in operand.dims
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
     )
 

@@ -22,10 +22,19 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion, canonical
+from morello.actions.base import Action, Child, Expansion, canonical, near_form
 from morello.kernels import KERNELS
 from morello.machine import Target
-from morello.spec import ELEMENT_TYPES, Dtype, Form, Layout, Level, SpecKey, TensorSpec
+from morello.spec import (
+    ELEMENT_TYPES,
+    L1,
+    Dtype,
+    Form,
+    Layout,
+    Memory,
+    SpecKey,
+    TensorSpec,
+)
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
 
@@ -37,7 +46,7 @@ class Move(Action):
     name: ClassVar[str] = "move"
     turn: ClassVar[int] = 2
     operand: str
-    level: Level
+    level: Memory
     """A nearer level; or the same one, in another form."""
     layout: Layout
     dtype: str = ""
@@ -68,10 +77,10 @@ class Move(Action):
             return (
                 f"the layout {layout} has {layout.rank} dimensions, not {source.rank}"
             )
-        if source.level is Level.VRF:
+        if source.level.is_registers:
             return f"'{name}' is in registers already"
         if not key.kind.operands[index].is_plain and (
-            self.dtype or self.level is Level.VRF or layout != source.layout
+            self.dtype or self.level.is_registers or layout != source.layout
         ):
             return f"'{name}' is read through a window: it cannot be copied"
         if self.level > source.level:
@@ -80,8 +89,8 @@ class Move(Action):
             return self._cast_refusal(key, source, index)
         if self.level == source.level and layout == source.layout:
             return f"'{name}' is in {self.level} with the layout {layout} already"
-        if self.level is Level.VRF:
-            return _register_refusal(layout, source, index, key)
+        if self.level.is_registers:
+            return self._register_refusal(key, source)
         if key.kind.copies and layout != source.layout:
             return "a move changes the layout itself: its operands only change caches"
         return ""
@@ -98,8 +107,19 @@ class Move(Action):
                 f"{key.kind.label} on {','.join(map(str, key.dtypes))} would not be "
                 "the same"
             )
-        if self.level is Level.VRF:
-            return _register_refusal(self.layout, source, index, key)
+        if self.level.is_registers:
+            return self._register_refusal(key, source)
+        return ""
+
+    def _register_refusal(self, key: SpecKey, source: TensorSpec) -> str:
+        """Why the operand cannot be in registers; empty if it can."""
+        if key.kind.copies:
+            return "a move has no operand of its own in registers"
+        if source.level is not self.level.source:
+            near = self.level.source
+            return f"registers are filled from {near}, not from {source.level}"
+        if not self.layout.is_row_major:
+            return f"registers hold row-major tiles, not {self.layout}"
         return ""
 
     def destination(self, source: TensorSpec, target: Target) -> TensorSpec:
@@ -108,15 +128,12 @@ class Move(Action):
         Gaps decide nothing any more in L1: a tile there has paid for its lines.
         """
         dtype = Dtype.parse(self.dtype) if self.dtype else source.dtype
-        width = target.vector_width(dtype) if self.level is Level.VRF else 0
-        same = (
-            self.layout == source.layout
-            and dtype is source.dtype
-            and self.level > Level.L1
-        )
-        return TensorSpec(
-            dtype, self.level, self.layout, same and source.contiguous, width
-        )
+        if self.level.is_registers:
+            width = target.lanes(self.level, dtype)
+            return TensorSpec(dtype, self.level, self.layout, vector_width=width)
+        same = self.layout == source.layout and dtype is source.dtype
+        whole = same and source.contiguous and not self.level.is_near
+        return TensorSpec(dtype, self.level, self.layout, whole)
 
     def _expand(self, frame: Frame, target: Target, index: int) -> Expansion:
         source = frame.key.tensors[index]
@@ -124,7 +141,7 @@ class Move(Action):
         sizes = frame.operand_sizes(index)
         lying = held(source, dest)
         resident = _is_resident(source, dest, target)
-        amount = 0 if resident or self.level is Level.MEM else _amount(lying, sizes)
+        amount = 0 if resident or self.level.is_main else lying.amount(sizes)
         along = self._along(frame.key, index, target)
         for follower, form in along.items():
             own = frame.key.tensors[follower]
@@ -154,14 +171,9 @@ class Move(Action):
 
     def _along(self, key: SpecKey, index: int, target: Target) -> dict[int, TensorSpec]:
         """The operands that come along, and the forms that they take."""
-        level = max(self.level, Level.L1)
+        level = self.level.backing
         return {
-            follower: TensorSpec(
-                tensor.dtype,
-                level,
-                tensor.layout,
-                tensor.contiguous and level > Level.L1,
-            )
+            follower: tensor.brought_to(level)
             for follower in key.kind.followers(index)
             if (tensor := key.tensors[follower]).level > level
         }
@@ -177,7 +189,7 @@ class Move(Action):
         that there are no threads from there on."""
         forms = {**along, index: dest}
         tensors = tuple(forms.get(i, tensor) for i, tensor in enumerate(key.tensors))
-        serial = key.serial or self.level is not Level.MEM
+        serial = key.serial or not self.level.is_main
         return SpecKey(key.kind, tensors, serial)
 
     def _few_runs(
@@ -191,7 +203,7 @@ class Move(Action):
         """That rows with gaps stay in L1. A copy has none; but of products by
         themselves long ones are left to packs, with which they are faster."""
         gapless = copies(source, lying) and key.kind.as_graph is not None
-        if gapless or lying.level is not Level.L1 or lying.layout.is_packed:
+        if gapless or lying.level is not L1 or lying.layout.is_packed:
             return ()
         runs = lying.runs(sizes)
         return (
@@ -210,7 +222,7 @@ class Move(Action):
         source = key.tensors[_index(key, self.operand)]
         dtype = Dtype.parse(self.dtype) if self.dtype else source.dtype
         plain = self.layout == source.layout and dtype is source.dtype
-        if plain and self.level is not Level.VRF:
+        if plain and not self.level.is_registers:
             return ""
         form = "" if self.layout.is_row_major else str(self.layout)
         wider = f":{self.dtype}" if self.dtype else ""
@@ -233,13 +245,13 @@ class Move(Action):
         return _copy_keys(key, index, dest, body)
 
     @classmethod
-    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """Those that may be filled by what lies farther, or by another form."""
         farthest = max(tensor.level for tensor in key.tensors)
         relayouts = relayout_levels(key, target)
         return frozenset(
             level
-            for level in (Level.L1, Level.L2)
+            for level in target.caches
             if may_fill(key, level) and (level < farthest or level in relayouts)
         )
 
@@ -255,11 +267,11 @@ class Move(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Move"]:
         """Nearer caches, the forms that kernels ask for, and registers."""
-        levels = [level for level in _FARTHEST_FIRST if may_fill(key, level)]
+        levels = [m for m in reversed(target.memories) if may_fill(key, m)]
         for index, (operand, source) in enumerate(
             zip(key.kind.operands, key.tensors, strict=True)
         ):
-            if source.level is Level.VRF or key.kind.leader(index) != index:
+            if source.level.is_registers or key.kind.leader(index) != index:
                 continue
             forms = (
                 Form(source.dtype, source.layout),
@@ -273,17 +285,10 @@ class Move(Action):
                         yield cls(
                             operand.name, level, form.layout, _cast(source, form.dtype)
                         )
-            if source.level is Level.L1 and may_enter_registers(key):
-                for dtype in _register_dtypes(key, index, target):
-                    yield cls(
-                        operand.name,
-                        Level.VRF,
-                        Layout.row_major(source.rank),
-                        _cast(source, dtype),
-                    )
-
-
-_FARTHEST_FIRST = (Level.MEM, Level.L2, Level.L1)
+            if may_enter_registers(key):
+                row_major = Layout.row_major(source.rank)
+                for memory, dtype in _register_forms(key, index, target):
+                    yield cls(operand.name, memory, row_major, _cast(source, dtype))
 
 
 @lru_cache(maxsize=65536)
@@ -296,25 +301,25 @@ def _relevant(key: SpecKey, index: int) -> SpecKey:
     return dataclasses.replace(key, tensors=tensors)
 
 
-def may_fill(key: SpecKey, level: Level) -> bool:
-    """Whether the search still moves operands to a memory: not to one that is farther
-    than where an operand is already, but for L1, which registers are filled from."""
-    nearest = min(tensor.level for tensor in key.tensors)
-    floor = Level.L1 if not key.kind.has_several_products else Level.L2
-    return floor <= level <= max(nearest, Level.L1)
+def may_fill(key: SpecKey, level: Memory) -> bool:
+    """Whether the search still moves operands to a memory that registers are filled
+    from: not to one that is farther than where an operand is already."""
+    if level.is_registers or (key.kind.has_several_products and level.is_near):
+        return False
+    return not any(level.is_beyond(tensor.level.backing) for tensor in key.tensors)
 
 
-def _may_repack(key: SpecKey, level: Level, target: Target) -> bool:
+def _may_repack(key: SpecKey, level: Memory, target: Target) -> bool:
     """Whether operands are brought to other forms at a level: those of a graph with
     several products in memory, for all of its loops; those of one without a product in
     L1, where its kernel is."""
     if key.kind.has_element:
         return True
     if not key.kind.contractions:
-        return level is Level.L1
+        return level.is_near
     if not key.kind.has_several_products:
         return True
-    return level is Level.MEM or (level is Level.L2 and target.operand_context.near)
+    return level.is_main or level is target.home
 
 
 def _index(key: SpecKey, name: str) -> int:
@@ -325,15 +330,15 @@ def _index(key: SpecKey, name: str) -> int:
 def may_enter_registers(key: SpecKey) -> bool:
     """Whether the search moves operands to registers: not while several others are yet
     to come to L1, and one of them from memory. One alone may stream past L2."""
-    beyond = [t.level for t in key.tensors if t.level > Level.L1]
-    return len(beyond) <= 1 or Level.MEM not in beyond
+    beyond = [t.level for t in key.tensors if not t.level.is_near]
+    return len(beyond) <= 1 or not any(level.is_main for level in beyond)
 
 
 def _cast(source: TensorSpec, dtype: Dtype) -> str:
     return "" if dtype is source.dtype else dtype.value
 
 
-def _makes_progress(source: TensorSpec, level: Level, form: Form) -> bool:
+def _makes_progress(source: TensorSpec, level: Memory, form: Form) -> bool:
     """Whether a move goes the one way that moves go."""
     if level is not source.level:
         return level < source.level
@@ -342,22 +347,10 @@ def _makes_progress(source: TensorSpec, level: Level, form: Form) -> bool:
     return form.layout.is_packed and not source.layout.is_packed
 
 
-def _register_refusal(
-    layout: Layout, source: TensorSpec, index: int, key: SpecKey
-) -> str:
-    if key.kind.copies:
-        return "a move has no operand of its own in registers"
-    if source.level is not Level.L1:
-        return f"registers are filled from L1, not from {source.level}"
-    if not layout.is_row_major:
-        return f"registers hold row-major tiles, not {layout}"
-    return ""
-
-
 def copies(source: TensorSpec, dest: TensorSpec) -> bool:
     """Whether a move makes a buffer and copies, or only models what a cache holds."""
     return (
-        dest.level is Level.VRF
+        dest.level.is_registers
         or dest.layout != source.layout
         or dest.dtype is not source.dtype
     )
@@ -387,10 +380,11 @@ def forms_beforehand(key: SpecKey, operand: int, target: Target) -> tuple[Form, 
 @lru_cache(maxsize=4096)
 def as_asked(tensor: TensorSpec) -> TensorSpec:
     """An operand as `Kernel.forms` sees it: caches are alike, and so are tiles."""
-    if tensor.level is Level.VRF:
+    if tensor.level.is_registers:
         return tensor
-    level = Level.L1 if tensor.level.is_cache else tensor.level
-    return TensorSpec(tensor.dtype, level, tensor.layout)
+    if tensor.level.is_cache:
+        return near_form(tensor.dtype, tensor.layout)
+    return TensorSpec(tensor.dtype, tensor.level, tensor.layout)
 
 
 @lru_cache(maxsize=65536)
@@ -452,12 +446,12 @@ def _asked_by_products(
                     return
 
 
-def relayout_levels(key: SpecKey, target: Target) -> frozenset[Level]:
+def relayout_levels(key: SpecKey, target: Target) -> frozenset[Memory]:
     """The levels where an operand may take another form without moving nearer."""
     return frozenset(
         tensor.level
         for index, tensor in enumerate(key.tensors)
-        if tensor.level is not Level.VRF
+        if not tensor.level.is_registers
         and any(
             _makes_progress(tensor, tensor.level, form)
             for form in asked_forms(key, index, target)
@@ -465,19 +459,25 @@ def relayout_levels(key: SpecKey, target: Target) -> frozenset[Level]:
     )
 
 
-def _register_dtypes(key: SpecKey, operand: int, target: Target) -> tuple[Dtype, ...]:
-    """The dtypes in which kernels want an operand in registers."""
-    own = key.tensors[operand].dtype
-    wanted = {
-        dtype: None
-        for name in target.kernels
-        if operand in KERNELS[name].register_operands(key)
-        and (
-            (dtype := KERNELS[name].register_dtype(key, operand)) is own
-            or key.kind.may_widen(key.dtypes, operand, dtype)
-        )
-    }
-    return tuple(wanted)
+def _register_forms(
+    key: SpecKey, operand: int, target: Target
+) -> Iterator[tuple[Memory, Dtype]]:
+    """The registers in which kernels want an operand, and its dtype there, once each.
+
+    None but those that are filled from where it is.
+    """
+    source = key.tensors[operand]
+    kernels = [KERNELS[name] for name in target.kernels]
+    wanted = dict.fromkeys(
+        (kernel.register_file, kernel.register_dtype(key, operand))
+        for kernel in kernels
+        if kernel.register_file.source is source.level
+        and operand in kernel.register_operands(key)
+    )
+    for memory, dtype in wanted:
+        may_widen = key.kind.may_widen(key.dtypes, operand, dtype)
+        if dtype is source.dtype or may_widen:
+            yield memory, dtype
 
 
 def held(source: TensorSpec, dest: TensorSpec) -> TensorSpec:
@@ -490,12 +490,8 @@ def held(source: TensorSpec, dest: TensorSpec) -> TensorSpec:
 def _is_resident(source: TensorSpec, dest: TensorSpec, target: Target) -> bool:
     """Whether an operand is where it moves to already, and takes nothing of what is
     free: where the operands of the goal stay in L2 from call to call."""
-    near = target.operand_context.near and not copies(source, dest)
-    return near and source.level is Level.MEM and dest.level is Level.L2
-
-
-def _amount(dest: TensorSpec, sizes: tuple[Ints, ...]) -> Ints:
-    return dest.registers(sizes) if dest.level is Level.VRF else dest.lines(sizes)
+    moves = source.level.is_main and not dest.level.is_main
+    return moves and dest.level is target.home and not copies(source, dest)
 
 
 def _full_packs(
@@ -523,14 +519,16 @@ def _fits(
     target: Target,
 ) -> tuple[Condition, ...]:
     """That the destination has room."""
-    if dest.level is Level.MEM:
+    if dest.level.is_main:
         return ()
     free = frame.limits[dest.level]
-    unit = "registers" if dest.level is Level.VRF else "cache lines"
     return (
         Condition(
             amount <= free,
-            lambda: f"'{name}' takes {amount} {unit} of {dest.level}, {free} are free",
+            lambda: (
+                f"'{name}' takes {amount} {dest.level.units} of {dest.level}, "
+                f"{free} are free"
+            ),
         ),
     )
 

@@ -21,12 +21,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion
+from morello.actions.base import Action, Child, Expansion, near_form
 from morello.actions.cut import Cut
 from morello.actions.graph_parts import PartKey, given_forms, part_key
 from morello.actions.move import Move
 from morello.machine import Target
-from morello.spec import Dtype, Layout, Level, SpecKey, TensorSpec
+from morello.spec import Dtype, Layout, Memory, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.rescale import Settled, settled
@@ -84,7 +84,7 @@ class Online(Action):
         return _settling(self.value, key)
 
     @classmethod
-    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """Those that the parts may take: the rest can be cut where the whole cannot."""
         graph = key.kind.as_graph
         if graph is None:
@@ -110,7 +110,7 @@ class Online(Action):
         graph = key.kind.as_graph
         if graph is None:
             return
-        if any(key.tensors[out].level is Level.MEM for out in key.kind.written):
+        if any(key.tensors[out].level.is_main for out in key.kind.written):
             return
         for value in graph.node_values:
             action = cls(value_name(graph, value))
@@ -138,8 +138,8 @@ def _settling(name: str, key: SpecKey) -> Settling | str:
 def _keys(maximum: int, found: Settled, key: SpecKey) -> Settling | str:
     tensors = given_forms(key)
     own = tensors[maximum]
-    row = TensorSpec(Dtype.F32, Level.L1, Layout.row_major(own.rank))
-    tensors[OLD] = dataclasses.replace(row, level=max(own.level, Level.L1))
+    row = near_form(Dtype.F32, Layout.row_major(own.rank))
+    tensors[OLD] = dataclasses.replace(row, level=own.level.backing)
     save = SpecKey(MoveKind(own.rank), (own, tensors[OLD]), serial=True)
     parts = [
         part_key(part, tensors, serial=True)

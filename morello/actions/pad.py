@@ -24,7 +24,7 @@ import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
 from morello.machine import Target
-from morello.spec import Fill, Kind, Layout, Level, SpecKey, TensorSpec
+from morello.spec import Fill, Kind, Layout, Memory, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.merging import taps
@@ -88,7 +88,7 @@ class Pad(Action):
         return _padded(self.operand, self.layout, key)
 
     @classmethod
-    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """Those where a buffer may be made."""
         found = (action.padded(key) for action in _tried(key))
         return frozenset(
@@ -171,7 +171,7 @@ def _padded(name: str, layout: Layout, key: SpecKey) -> Padded | str:
     made = None if graph is None else padded(graph, operand)
     if made is None:
         return f"'{name}' is no input of a graph"
-    if tensor.level < Level.L2:
+    if tensor.level.is_near:
         return f"'{name}' is in {tensor.level}: pad it before it moves there"
     if layout.rank != tensor.rank:
         return f"the layout {layout} has {layout.rank} dimensions, not {tensor.rank}"

@@ -20,7 +20,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.loops import expand_loop, loop_relevant, tile_key
 from morello.machine import Target
-from morello.spec import Level, SpecKey
+from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
 
 
@@ -84,7 +84,7 @@ class Peel(Action):
 
         There a fill costs next to nothing, and what is not cut had better stay.
         """
-        near = min(tensor.level for tensor in key.tensors) <= Level.L1
+        near = any(tensor.level.is_near for tensor in key.tensors)
         if near or not _can_peel(key):
             return
         for dim in key.kind.reductions:

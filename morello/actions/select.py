@@ -8,7 +8,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Expansion
 from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
-from morello.spec import Level, SpecKey
+from morello.spec import Memory, SpecKey
 from morello.spec.frame import Condition, Frame
 
 
@@ -47,7 +47,7 @@ class Select(Action):
             yield cls(name)
 
     @classmethod
-    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """Those that a kernel needs room in."""
         needed = (kernel.levels_needed(key) for kernel in _needing(target.kernels))
         return frozenset().union(*needed)

@@ -4,7 +4,7 @@ Before::
 
     matmul(u8 lhs, s8 rhs)
 
-After ``SpecializeRange("rhs", Level.L2)``::
+After ``SpecializeRange("rhs", L2)``::
 
     if every element of rhs is from -64 to 63:
         matmul(u8 lhs, s7 rhs)      # in_range
@@ -26,7 +26,7 @@ from morello.actions.move import Move
 from morello.kernels import KERNELS
 from morello.kernels.range_check import range_check_counts
 from morello.machine import Target
-from morello.spec import Level, SpecKey
+from morello.spec import Memory, SpecKey
 from morello.spec.frame import Condition, Frame
 
 
@@ -37,7 +37,7 @@ class SpecializeRange(Action):
 
     name: ClassVar[str] = "specialize_range"
     operand: str
-    level: Level
+    level: Memory
     """A nearer level."""
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
@@ -78,7 +78,7 @@ class SpecializeRange(Action):
             return f"'{self.operand}' is no factor that {key.kind.label} multiplies"
         if source.dtype.part is None:
             return f"'{self.operand}' is {source.dtype}, of which no part has a dtype"
-        if self.level >= source.level or self.level is Level.VRF:
+        if self.level >= source.level or self.level.is_registers:
             return f"'{self.operand}' is in {source.level}: name a nearer cache"
         if source.layout.is_packed:
             return f"'{self.operand}' is packed already, in {source.layout}"
@@ -97,7 +97,7 @@ class SpecializeRange(Action):
             return
         for index, operand in enumerate(key.kind.operands):
             if not operand.is_written and _has_kernel(key, index, target):
-                yield cls(operand.name, Level.L2)
+                yield cls(operand.name, target.caches[-1])
 
 
 def _in_range(key: SpecKey, index: int) -> SpecKey:
@@ -111,7 +111,7 @@ def _has_kernel(key: SpecKey, index: int, target: Target) -> bool:
     """Whether some kernel multiplies the part of an operand that is beyond L2."""
     source = key.tensors[index]
     part = source.dtype.part
-    if part is None or source.level is not Level.MEM or source.layout.is_packed:
+    if part is None or not source.level.is_main or source.layout.is_packed:
         return False
     below = _in_range(key, index)
     return any(

@@ -32,11 +32,11 @@ from morello.actions.loops import expand_loop
 from morello.actions.to_accum import INITS
 from morello.machine import Target
 from morello.spec import (
+    MEM,
     Dtype,
     Fill,
     Kind,
     Layout,
-    Level,
     Max,
     Min,
     PhysicalDim,
@@ -219,7 +219,7 @@ def _sharing(key: SpecKey, name: str) -> Sharing | str:
         )
     if any(form.operands[i] < 0 for i in range(len(operands)) if i not in partial):
         return "a maximum inside is not one of the partial results"
-    if any(t.level is not Level.MEM for t in key.tensors):
+    if any(not t.level.is_main for t in key.tensors):
         return "an operand is in a memory of one core: loop over threads before"
     dtypes = {key.tensors[at].dtype for i in partial if (at := form.operands[i]) >= 0}
     if dtypes == {Dtype.S32} and len(partial) == 1:
@@ -241,10 +241,10 @@ def _integers(key: SpecKey, form: Reform, dim: int, out: int) -> Sharing | str:
     made = _MERGES[form.kind.neutral_of(out)](accum=key.kind.operands[at].is_read)
     columns = Layout((PhysicalDim(1), PhysicalDim(0)))
     forms = (
-        TensorSpec(Dtype.S32, Level.MEM, columns),
-        TensorSpec(Dtype.S32, Level.MEM, Layout.row_major(1)),
+        TensorSpec(Dtype.S32, MEM, columns),
+        TensorSpec(Dtype.S32, MEM, Layout.row_major(1)),
     )
-    buffer = TensorSpec(Dtype.S32, Level.MEM, Layout.row_major(operand.rank + 1))
+    buffer = TensorSpec(Dtype.S32, MEM, Layout.row_major(operand.rank + 1))
     tensors = tuple(
         tensor if i == out else key.tensors[own] for i, own in enumerate(form.operands)
     )
@@ -261,15 +261,15 @@ def _forms(
         at = form.operands[out]
         whole = key.tensors[at].contiguous if at >= 0 else False
         row = Layout.row_major(operands[out].rank)
-        own[out] = TensorSpec(Dtype.F32, Level.MEM, row, whole)
+        own[out] = TensorSpec(Dtype.F32, MEM, row, whole)
         buffers.append(
-            TensorSpec(Dtype.F32, Level.MEM, Layout.row_major(operands[out].rank + 1))
+            TensorSpec(Dtype.F32, MEM, Layout.row_major(operands[out].rank + 1))
         )
     forms = tuple(
         own[i] if i in own else key.tensors[at] for i, at in enumerate(form.operands)
     )
     forms = followed(form.kind, forms)
-    if any(tensor.level is not Level.MEM for tensor in forms):
+    if any(not tensor.level.is_main for tensor in forms):
         return "a partial result would follow an operand into a cache"
     accumulates = {i: key.kind.operands[i].is_read for i in key.kind.written}
     kept = tuple(

@@ -17,7 +17,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.move import Move
 from morello.machine import Target
-from morello.spec import Level, SpecKey
+from morello.spec import Memory, SpecKey
 from morello.spec.embedding import ONE, Embedding
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.convolution import squeezed
@@ -55,7 +55,7 @@ class Squeeze(Action):
         return Expansion(conditions, 0, (Child("body", body, 1, dims),))
 
     @classmethod
-    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """Those that the product of matrices may take."""
         found = squeezed_key(key)
         if isinstance(found, str):
@@ -74,7 +74,7 @@ class Squeeze(Action):
 def _stepping(key: SpecKey, operand: int, dims: tuple[int, ...]) -> str:
     """Why neighbours of an operand are none of the product's; empty if they are."""
     own, tensor = key.kind.operands[operand], key.tensors[operand]
-    if own.is_plain or tensor.level is Level.VRF:
+    if own.is_plain or tensor.level.is_registers:
         return ""
     inner = own.axes[tensor.layout.innermost]
     if all(s == 1 for d, s in inner.terms if d in dims):

@@ -23,7 +23,7 @@ from morello.actions.base import Action, Expansion
 from morello.actions.loops import expand_loop, tile_key
 from morello.actions.tile import tiled_dims
 from morello.machine import Target
-from morello.spec import Level, SpecKey
+from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
 
 
@@ -104,7 +104,7 @@ def parallel_refusal(key: SpecKey, dim: str, target: Target) -> str:
         return "the Spec is serial: parallel loops are forbidden in it"
     if target.threads < 2:
         return "the target has one thread"
-    if any(tensor.level is not Level.MEM for tensor in key.tensors):
+    if any(not tensor.level.is_main for tensor in key.tensors):
         return "an operand is in a memory of one core: loop over threads before"
     legal = tiled_dims(key)
     if dim not in legal:

@@ -17,9 +17,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion, canonical
+from morello.actions.base import Action, Child, Expansion, canonical, near_form
 from morello.machine import Target
-from morello.spec import Dtype, Fill, Layout, Level, Reform, SpecKey, TensorSpec
+from morello.spec import Dtype, Fill, Layout, Reform, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 
 INITS = ("init", "init1", "init2", "init3")
@@ -85,11 +85,11 @@ def reformed(key: SpecKey, form: Reform) -> tuple[TensorSpec, ...]:
     counted."""
     found: list[TensorSpec] = []
     for operand, at in zip(form.kind.operands, form.operands, strict=True):
-        row = TensorSpec(Dtype.F32, Level.L1, Layout.row_major(operand.rank))
+        row = near_form(Dtype.F32, Layout.row_major(operand.rank))
         found.append(row if at < 0 else key.tensors[at])
     for i, at in enumerate(form.operands):
         leader = form.kind.leader(i)
         if at < 0 and leader != i:
-            level = max(found[leader].level, Level.L1)
+            level = found[leader].level.backing
             found[i] = dataclasses.replace(found[i], level=level)
     return tuple(found)

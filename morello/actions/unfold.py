@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
 from morello.machine import Target
-from morello.spec import Layout, Level, SpecKey, TensorSpec
+from morello.spec import Layout, Memory, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.graph import Part
@@ -60,7 +60,8 @@ class Unfold(Action):
         limits = frame.limits
         conditions = [
             Condition(
-                lines <= _CACHES * target.limits.l2, "the copy takes more than L2 has"
+                lines <= _CACHES * target.counted_l2_lines,
+                "the copy takes more than L2 has",
             )
         ]
         if found.room.level.is_cache:
@@ -79,7 +80,7 @@ class Unfold(Action):
         return "unfolded"
 
     @classmethod
-    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Level]:
+    def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """Where the copy is made."""
         found = unfolded_key(key)
         if isinstance(found, str) or not found.room.level.is_cache:
@@ -110,7 +111,7 @@ def unfolded_key(key: SpecKey) -> Unfolded | str:
     image = key.tensors[found.image]
     if not image.contiguous or not image.layout.is_row_major or image.layout.is_packed:
         return f"'{name}' has gaps, or another layout than its own: pad it first"
-    if image.level < Level.L2:
+    if image.level.is_near:
         return f"'{name}' is in {image.level}: unfold it before it moves there"
     rank = len(found.places)
     part = unfolded(graph, found)

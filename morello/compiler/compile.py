@@ -269,7 +269,7 @@ def _check(goal: OpenSpec, schedule: str | None) -> None:
                 "arguments do not have: programs bring bytes to it themselves",
                 f"give it the dtype {tensor.dtype.byte or tensor.dtype.part_of}",
             )
-        if tensor.level.name != "MEM":
+        if not tensor.level.is_main:
             raise CompileError(
                 f"operand '{operand.name}' is in {tensor.level}, but the arguments of "
                 "a kernel are in MEM",

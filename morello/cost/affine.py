@@ -25,7 +25,7 @@ from morello.cost.coefficients import Coefficients, OpCosts
 from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.cost.model import CostModel
 from morello.machine.target import Target
-from morello.spec import Level, SpecKey, TensorSpec
+from morello.spec import L1, L2, MEM, Memory, SpecKey, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.layout import LINE_BYTES
 
@@ -86,7 +86,7 @@ class AffineCostModel(CostModel):
         source = frame.key.tensors[operand]
         sizes = frame.operand_sizes(operand)
         line: Ints = 0
-        for passed in (Level.MEM, Level.L2):
+        for passed in (MEM, L2):
             if source.level >= passed > dest.level:
                 line = line + self._line(frame, operand, passed)
         conflicts = CacheConflicts(self.target)
@@ -121,7 +121,7 @@ class AffineCostModel(CostModel):
             cost = cost + phase.times * self._phase(frame, phase)
         return cost
 
-    def _line(self, frame: Frame, operand: int, level: Level) -> Ints:
+    def _line(self, frame: Frame, operand: int, level: Memory) -> Ints:
         """A line from ``level`` to the next nearer one, and back if it is written."""
         own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
         cost: Ints = self._store(level) if own.is_written else 0
@@ -149,7 +149,7 @@ class AffineCostModel(CostModel):
         are read along.
         """
         source, sizes = frame.key.tensors[operand], frame.operand_sizes(operand)
-        if source.level is not Level.MEM or not is_read_across(frame.key, operand):
+        if not source.level.is_main or not is_read_across(frame.key, operand):
             return 0
         runs, lines = source.runs(sizes), source.lines(sizes)
         begun = np.where(runs > STREAMS, lines, runs * (runs > 1))
@@ -164,7 +164,7 @@ class AffineCostModel(CostModel):
         fresh = own.is_written and not own.is_read
         if kind.has_element or kind.contractions or not fresh:
             return 0
-        if dest.level is not Level.L1 or source.level <= Level.L1:
+        if dest.level is not L1 or source.level <= L1:
             return 0
         rows: Ints = 1
         for axis, size in enumerate(frame.operand_sizes(operand)):
@@ -174,7 +174,7 @@ class AffineCostModel(CostModel):
     def _rows(self, frame: Frame, operand: int) -> Ints:
         """The rows of a tile that a copy goes through: each begins a stream."""
         source = frame.key.tensors[operand]
-        if source.level is not Level.MEM:
+        if not source.level.is_main:
             return 0
         runs = source.runs(frame.operand_sizes(operand))
         return runs * (runs > STREAMS) * self._prices.stream_start_mem
@@ -183,7 +183,7 @@ class AffineCostModel(CostModel):
         """What a copy in L2 of a tile there waits for lines, which came to L2 at the
         price of lines that arrive while the core computes."""
         source, own = frame.key.tensors[operand], frame.key.kind.operands[operand]
-        first = source.level is dest.level is Level.L2 and not source.layout.is_packed
+        first = source.level is dest.level is L2 and not source.layout.is_packed
         if not (first and own.is_read):
             return 0
         c = self._prices
@@ -194,7 +194,7 @@ class AffineCostModel(CostModel):
     def _passes(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
         """The lines of a buffer that takes more than a third of the last-level cache,
         for each pass over it: a part of it is in DRAM by then."""
-        if dest.level is not Level.MEM:
+        if not dest.level.is_main:
             return 0
         lines = dest.lines(frame.operand_sizes(operand))
         far = lines > self.target.l3_lines // 3
@@ -236,7 +236,7 @@ class AffineCostModel(CostModel):
     def _lines(self, frame: Frame, lines: Lines) -> Ints:
         """Lines that a kernel reads or writes where they lie, down to L1."""
         level = frame.key.tensors[lines.operand].level
-        if level not in (Level.MEM, Level.L2):
+        if level not in (MEM, L2):
             return 0
         if lines.copied:
             return lines.count * self._prices.line_l2
@@ -244,14 +244,14 @@ class AffineCostModel(CostModel):
         each = conflicts.of_rows(frame, lines.operand, lines.rows)
         again = self._prices.line_l2 + conflicts.of_pass(frame, lines.operand)
         each = each + lines.passes * again
-        for passed in (Level.L2, Level.MEM):
-            if passed > level or (lines.prefetched and passed is Level.L2):
+        for passed in (L2, MEM):
+            if passed > level or (lines.prefetched and passed is L2):
                 continue
             if lines.access is Access.STORED:
                 each = each + self._store(passed)
             else:
                 each = each + self._read(passed, lines.access)
-        start = self._prices.stream_start_mem if level is Level.MEM else 0
+        start = self._prices.stream_start_mem if level.is_main else 0
         # The line that two parts share may be near by when the second reads it: half.
         more = lines.parts * each // 2 if self._crosses(frame, lines.operand) else 0
         return lines.count * each + more + lines.starts * start
@@ -269,16 +269,16 @@ class AffineCostModel(CostModel):
         packed = frame.key.tensors[operand].layout.is_packed
         return not packed and own in self.target.operand_context.crossing
 
-    def _read(self, level: Level, how: Access) -> int:
+    def _read(self, level: Memory, how: Access) -> int:
         """A line from ``level`` to the next nearer one."""
         c = self._prices
-        if level is Level.L2:
+        if level is L2:
             return c.line_l2
         return c.line_mem_demand if how is Access.DEMAND else c.line_mem_overlapped
 
-    def _store(self, level: Level) -> int:
+    def _store(self, level: Memory) -> int:
         """A line that is written to ``level``."""
-        return self._prices.store_l2 if level is Level.L2 else self._prices.store_mem
+        return self._prices.store_l2 if level is L2 else self._prices.store_mem
 
 
 def _turns(key: SpecKey) -> bool:

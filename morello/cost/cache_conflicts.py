@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from morello.machine.target import Target
-from morello.spec import Level, SpecKey, TensorSpec
+from morello.spec import SpecKey, TensorSpec
 from morello.spec.frame import Frame, Ints
 
 _PASS = 16
@@ -37,7 +37,7 @@ class CacheConflicts:
             return 0
         source, sizes = frame.key.tensors[operand], frame.operand_sizes(operand)
         runs = source.runs(sizes)
-        if dest.level is Level.L2:
+        if not dest.level.is_near:
             again = (runs > self.target.l2_rows) * self.passes(frame, operand)
             return again * self.target.prices.line_mem_demand
         # The rows of a strip are more than a tile of it has: where a loop splits

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from morello.spec import Level, Spec
+from morello.spec import L2, Spec
 from morello.spec.layout import LINE_BYTES
 
 _WIDEST = 4
@@ -53,7 +53,7 @@ class OperandContext:
         size = sum(
             math.prod(goal.physical_shape(index)) * tensor.dtype.itemsize
             for index, tensor in enumerate(goal.tensors)
-            if tensor.level is Level.MEM
+            if tensor.level.is_main
         )
         aliased: list[str] = []
         other: list[str] = []
@@ -111,7 +111,7 @@ def _has_room_for_copies(goal: Spec) -> bool:
             continue
         axes = tuple(axis.unpadded for axis in operand.axes)
         whole = dataclasses.replace(operand, axes=axes).sizes(goal.sizes)
-        if math.prod(whole) * tensor.dtype.itemsize > goal.limits.l2 * LINE_BYTES:
+        if math.prod(whole) * tensor.dtype.itemsize > goal.limits[L2] * LINE_BYTES:
             return False
     return True
 
@@ -138,7 +138,7 @@ def row_bytes(goal: Spec, operand: int) -> int:
     no row yet: those of a filter ``fxcx3x3`` are whole inputs of a feature."""
     tensor = goal.tensors[operand]
     *outer, inner = goal.physical_shape(operand)
-    if tensor.level is Level.VRF or tensor.layout.is_packed:
+    if tensor.level.is_registers or tensor.layout.is_packed:
         return 0
     if goal.has_any_row(operand):
         return 0

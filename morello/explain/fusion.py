@@ -18,7 +18,7 @@ from morello.explain.model import Explanation, Node
 from morello.explain.words import MILLI, Clock, byte_count, sizes
 from morello.machine import Target
 from morello.search import Impl
-from morello.spec import Dtype, Layout, Level, Spec, argument_tensor
+from morello.spec import Dtype, Layout, Memory, Spec, argument_tensor
 from morello.spec.graphs.graph import Graph, Output, part_of
 from morello.spec.graphs.text import value_name
 
@@ -37,7 +37,7 @@ class Temporary:
     """In the graph that is cut."""
     shape: tuple[int, ...]
     """Of the tile that one run makes."""
-    level: Level
+    level: Memory
     bytes: int
     """Of the tile."""
     runs: int
@@ -49,7 +49,7 @@ class Temporary:
     def traffic(self) -> int:
         """Bytes that all runs write and read once, as far as these stay out of
         memory."""
-        return 0 if self.level is Level.MEM else 2 * self.bytes * self.runs
+        return 0 if self.level.is_main else 2 * self.bytes * self.runs
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,17 +3,28 @@
 import dataclasses
 
 from morello.search import Impl
-from morello.spec import Level, Limits
+from morello.spec import Limits, Memory
 
-LEVELS = (Level.VRF, Level.L1, Level.L2)
-"""The memories that are counted, nearest first."""
+
+def counted_memories(limits: Limits) -> list[tuple[int, str]]:
+    """The free part of each memory, and what it is counted in: 16 ``registers``, 512
+    ``lines of L1``, 8192 ``of L2``."""
+    words: list[tuple[int, str]] = []
+    for memory, free in limits.items():
+        if memory.is_registers:
+            unit = f"registers of {memory}" if words else "registers"
+        else:
+            first = not any("lines" in unit for _, unit in words)
+            unit = f"{'lines ' if first else ''}of {memory}"
+        words.append((free, unit))
+    return words
 
 
 @dataclasses.dataclass(frozen=True)
 class Held:
     """A tile that takes part of a memory."""
 
-    level: Level
+    level: Memory
     origin: str
     """The operand of the whole Spec that it is a part of; empty for a temporary."""
     shape: tuple[int, ...]
@@ -25,7 +36,7 @@ class Held:
 class Use:
     """One memory while a node runs, in registers or cache lines."""
 
-    level: Level
+    level: Memory
     capacity: int
     """The limit of the whole Spec."""
     held: tuple[Held, ...]
@@ -48,7 +59,7 @@ class Use:
     @property
     def unit(self) -> str:
         """The unit of the amounts."""
-        return "registers" if self.level is Level.VRF else "lines"
+        return "registers" if self.level.is_registers else "lines"
 
 
 def uses(
@@ -62,11 +73,11 @@ def uses(
         taken: the tile that the action of the node takes.
     """
     found = []
-    for level in LEVELS:
+    for level, amount in capacity.items():
         free = int(impl.spec.limits[level])
         holes = [int(b.impl.spec.limits[level]) for b in impl.branches]
         here = tuple(h for h in held if h.level is level)
         own = taken if taken is not None and taken.level is level else None
         left = min(holes, default=free)
-        found.append(Use(level, int(capacity[level]), here, free, own, left))
+        found.append(Use(level, int(amount), here, free, own, left))
     return tuple(found)

@@ -8,7 +8,7 @@ from morello.explain.tiles import Tiles, below, moved, whole
 from morello.machine import Target
 from morello.search import Alternatives, Explorer, Impl, Place, Solver, Statistics
 from morello.search.queries.partial_program import HOLE, Partial
-from morello.spec import Level, Limits, Spec
+from morello.spec import Limits, Spec
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,11 +209,10 @@ def _taken(impl: Impl, after: Tiles | None) -> Held | None:
     """What an action takes of a memory; a temporary where it moves no operand."""
     if after is not None:
         stage = after.stages[-1]
-        if stage.level is Level.MEM:
+        if stage.level.is_main:
             return None
         return Held(stage.level, after.origin, stage.shape, stage.amount)
-    for level in (Level.VRF, Level.L1, Level.L2):
-        free = impl.spec.limits[level]
+    for level, free in impl.spec.limits.items():
         left = min((b.impl.spec.limits[level] for b in impl.branches), default=free)
         if left < free:
             return Held(level, "", (), int(free - left))

@@ -12,6 +12,7 @@ from morello.actions import Action, Move, Select
 from morello.actions.move import copies
 from morello.explain.fold import Folded, fold
 from morello.explain.fusion import Unfused, fusion_text
+from morello.explain.memory import counted_memories
 from morello.explain.model import Explanation, Node
 from morello.explain.picture import KEY, Hues, memory, tiles
 from morello.explain.style import SHEET
@@ -107,7 +108,9 @@ class _Page:
 
     def _header(self, name: str) -> str:
         found, hot = self.explanation, self.hottest
-        limits, count = found.spec.limits, sum(1 for _ in found.root.walk())
+        count = sum(1 for _ in found.root.walk())
+        counts = counted_memories(found.spec.limits)
+        registers, *lines = (f"{free:,} {unit}" for free, unit in counts)
         cards = [
             (
                 self.clock.cycles(found.cost),
@@ -119,10 +122,7 @@ class _Page:
                 f"of it in {escape(str(hot.impl.action))}, node {hot.number}",
             ),
             (counted(count, "node"), searched_text(found.statistics)),
-            (
-                f"{limits.vrf} registers",
-                f"{limits.l1:,} lines of L1, {limits.l2:,} of L2",
-            ),
+            (registers, ", ".join(lines)),
         ]
         if found.root.alternatives is not None:
             cards.insert(2, _next_best(found.root.alternatives))
@@ -204,7 +204,7 @@ class _Page:
             again = f' <a href="#n{found.same_as}">as node {found.same_as}</a>'
         chips = "".join(
             f'<span class="chip {self.hues.of(t.origin)} '
-            f'{"L1" if t.level.name == "VRF" else t.level}" title="{escape(t.name)}">'
+            f'{t.level.backing}" title="{escape(t.name)}">'
             f"{t.level}</span>"
             for t in node.tiles
         )

@@ -14,7 +14,6 @@ from morello.explain.memory import Held, Use
 from morello.explain.model import Node
 from morello.explain.tiles import Stage, Tiles
 from morello.explain.words import TIMES, sizes
-from morello.spec import Level
 
 _INSET = 5.0
 """Pixels between a frame and the one within it."""
@@ -67,9 +66,9 @@ def _figure(found: Tiles, moved: Tiles | None, hue: str, side: int) -> str:
 def _stage(stage: Stage, hue: str, index: int) -> str:
     parts = [f"{stage.level} {_shape(stage.shape)}"]
     if stage.amount:
-        unit = "registers" if stage.level is Level.VRF else "lines"
+        unit = "registers" if stage.level.is_registers else "lines"
         parts.append(f"{stage.amount:,} {unit}")
-    if stage.is_copy and stage.level is not Level.VRF:
+    if stage.is_copy and not stage.level.is_registers:
         parts.append(f"copy {stage.layout}")
     elif index == 0 and not stage.layout.is_row_major:
         parts.append(str(stage.layout))
@@ -179,7 +178,7 @@ def _part(held: Held, use: Use, hues: Hues, mark: str) -> str:
 
 def _strength(use: Use) -> str:
     """The strength of the colour: not so strong that it hides a label."""
-    return "L1" if use.level is Level.VRF else use.level.name
+    return use.level.backing.name
 
 
 def _width(amount: int, use: Use) -> str:

@@ -1,5 +1,7 @@
 """The style sheet of the page: one palette for light and one for dark."""
 
+from morello.spec import MEMORIES
+
 STYLE = """\
 :root {
   color-scheme: light dark;
@@ -127,12 +129,16 @@ svg rect.now { fill: none; stroke: var(--ink); stroke-dasharray: 3 2.4; }
 """
 
 
+_STRENGTHS = (86, 52, 30, 13)
+"""Percents of the colour of an operand, the nearest memory first."""
+
+
 def _hues() -> str:
     """A class for each operand and level: the nearer a memory, the stronger."""
-    strengths = {"MEM": 13, "L2": 30, "L1": 52, "VRF": 86}
     rules = []
     for hue in range(4):
-        for level, part in strengths.items():
+        for level in reversed(MEMORIES):
+            part = _STRENGTHS[min(level.distance, len(_STRENGTHS) - 1)]
             mix = f"color-mix(in srgb, var(--op{hue}) {part}%, var(--card))"
             rules.append(f".o{hue}.{level} {{ background: {mix}; fill: {mix}; }}")
         rules.append(f"svg .o{hue} {{ stroke: var(--op{hue}); }}")

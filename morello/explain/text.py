@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from morello.explain.fold import Folded, fold
 from morello.explain.fusion import Unfused, fusion_text
-from morello.explain.memory import Use
+from morello.explain.memory import Use, counted_memories
 from morello.explain.model import Explanation, Node
 from morello.explain.words import (
     TIMES,
@@ -20,23 +20,13 @@ from morello.explain.words import (
 from morello.search import Alternatives, Impl
 from morello.spec import print_spec
 
-_HEAD = (
-    "node",
-    "share",
-    "own",
-    "cycles/run",
-    "runs",
-    "operands",
-    "VRF",
-    "L1",
-    "L2",
-    "program",
-)
+_HEAD = ("node", "share", "own", "cycles/run", "runs", "operands")
+"""The heads of the columns; those of memories and of the program follow."""
 
 _LEGEND = """\
 share: of the whole cost, all runs together; own: the same without what is below
 cycles/run: of one run, with what is below; operands: the memory each one lies in
-VRF, L1, L2: registers and cache lines left; (-n): taken here by the operand moved
+{memories}: registers and cache lines left; (-n): taken here by the operand moved
 'lhs to L2': it is counted on there and no code is made; a move that copies is a node\
 """
 
@@ -58,7 +48,9 @@ def as_text(
         apart: what the nodes of a graph cost one by one.
     """
     tree = _tree(explanation.root, unfold)
-    parts = [_header(explanation, clock), tree, _LEGEND]
+    names = ", ".join(use.level.name for use in explanation.root.memory)
+    legend = _LEGEND.format(memories=names)
+    parts = [_header(explanation, clock), tree, legend]
     fused = fusion_text(explanation, clock, apart)
     if fused:
         parts.append(fused)
@@ -78,20 +70,22 @@ def first_alternatives(root: Node) -> Iterator[tuple[Node, Alternatives]]:
 
 def _header(explanation: Explanation, clock: Clock) -> str:
     found = explanation
-    limits = found.spec.limits
+    counts = counted_memories(found.spec.limits)
+    limits = ", ".join(f"{free} {unit}" for free, unit in counts)
     nodes = list(found.root.walk())
     statistics = found.statistics
     return (
         f"{print_spec(found.spec, found.target.limits)} on {found.target.name}\n"
         f"predicted: {clock.cost(found.cost)}\n"
-        f"memory: {limits.vrf} registers, {limits.l1} lines of L1, {limits.l2} of L2\n"
+        f"memory: {limits}\n"
         f"program: {counted(len(nodes), 'node')}, {searched_text(statistics)}"
     )
 
 
 def _tree(root: Node, unfold: bool) -> str:
-    rows = [_HEAD, *_rows(fold(root, unfold), "", "", unfold)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD) - 1)]
+    head = (*_HEAD, *(use.level.name for use in root.memory), "program")
+    rows = [head, *_rows(fold(root, unfold), "", "", unfold)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head) - 1)]
     lines = []
     for row in rows:
         cells = [

@@ -10,14 +10,14 @@ from morello.actions import Move
 from morello.actions.move import copies, held
 from morello.machine import Target
 from morello.search import Branch, Impl
-from morello.spec import Layout, Level, Spec, TensorSpec
+from morello.spec import Layout, Memory, Spec, TensorSpec
 
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
     """A tile of an operand where it was brought, or where it lay at first."""
 
-    level: Level
+    level: Memory
     layout: Layout
     shape: tuple[int, ...]
     """In logical order."""
@@ -43,7 +43,7 @@ class Tiles:
     """The tile that the node works on."""
 
     @property
-    def level(self) -> Level:
+    def level(self) -> Memory:
         """Where the node finds it."""
         return self.stages[-1].level
 
@@ -76,14 +76,8 @@ def moved(impl: Impl, tiles: tuple[Tiles, ...], target: Target) -> Tiles | None:
 
 
 def amount(tensor: TensorSpec, shape: tuple[int, ...]) -> int:
-    """The registers or cache lines that a tile takes; 0 in MEM."""
-    match tensor.level:
-        case Level.MEM:
-            return 0
-        case Level.VRF:
-            return int(tensor.registers(shape))
-        case Level.L1 | Level.L2:
-            return int(tensor.lines(shape))
+    """The registers or cache lines that a tile takes; 0 in main memory."""
+    return 0 if tensor.level.is_main else int(tensor.amount(shape))
 
 
 def below(

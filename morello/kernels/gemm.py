@@ -21,6 +21,7 @@ from morello.kernels.gemm_loop import (
     working_registers,
 )
 from morello.kernels.predicates import (
+    free_vectors,
     in_l1,
     in_registers,
     is_interleaved,
@@ -29,7 +30,7 @@ from morello.kernels.predicates import (
 from morello.kernels.template import Kernel, wanted_forms
 from morello.kernels.vectors import end_count, tail_of, vectors_of
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey, TensorSpec
+from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
 
@@ -67,7 +68,7 @@ class GemmRegisters(Kernel):
         return (
             *loop_conditions(frame, self.isa),
             Condition(
-                frame.limits.vrf >= working_registers(frame, self.isa),
+                free_vectors(frame) >= working_registers(frame, self.isa),
                 "needs free registers for a row of rhs and a factor besides out: "
                 "take fewer for out",
             ),
@@ -156,7 +157,7 @@ class GemmTile(Kernel):
             *within_pack(frame, 2, 1),
             *within_pack(frame, 2, 2),
             Condition(
-                frame.limits.vrf >= sums + working_registers(frame, self.isa),
+                free_vectors(frame) >= sums + working_registers(frame, self.isa),
                 f"needs free registers for m * ceil(n / {lanes}) sums, a row of rhs "
                 "and a factor: tile m or n smaller",
             ),
@@ -286,7 +287,7 @@ def gemm_forms(
 
 def rows_of(out: TensorSpec) -> tuple[Form, ...]:
     """Row-major, for an unpacked out in memory or a cache that is column-major."""
-    in_columns = out.level is not Level.VRF and out.layout.innermost != 2
+    in_columns = not out.level.is_registers and out.layout.innermost != 2
     if out.layout.is_packed or not in_columns:
         return ()
     return (Form(out.dtype, Layout.row_major(3)),)

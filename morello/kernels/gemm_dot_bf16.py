@@ -13,7 +13,7 @@ import numpy as np
 from morello.cost.counts import OpCounts, Phase, add, times
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
 from morello.kernels.horizontal_sum import horizontal_sums, horizontal_sums_ops
-from morello.kernels.predicates import in_l1, size_is_one
+from morello.kernels.predicates import free_vectors, in_l1, size_is_one
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -67,7 +67,7 @@ class GemmDotBf16(Kernel):
                 n <= COLUMNS, f"takes at most {COLUMNS} columns: tile n to {COLUMNS}"
             ),
             Condition(
-                (taken <= self.isa.registers) & (taken <= frame.limits.vrf),
+                (taken <= self.isa.registers) & (taken <= free_vectors(frame)),
                 "needs free registers for m * n sums, two vectors of each row of lhs "
                 f"and {_WORKING} more, in all {self.isa.registers}: "
                 "tile m or n smaller",

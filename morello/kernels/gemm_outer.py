@@ -9,15 +9,11 @@ from collections.abc import Sequence
 
 from morello.cost.counts import Access, Lines, Op, OpCounts, Phase
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.predicates import (
-    in_l1,
-    is_interleaved,
-    size_is_one,
-)
+from morello.kernels.predicates import free_vectors, in_l1, is_interleaved, size_is_one
 from morello.kernels.prefetch import Prefetcher, long_rows, own_rows, run_parts
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import parts, tail_of, vectors_of
-from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
+from morello.spec import Dtype, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import LINE_BYTES
 
@@ -46,7 +42,7 @@ class GemmOuter(Kernel):
             all(t.dtype is out.dtype for t in (lhs, rhs))
             and out.dtype in (Dtype.F32, Dtype.S32)
             and in_l1(lhs, rhs)
-            and out.level is Level.MEM
+            and out.level.is_main
             and all(t.layout.innermost == 2 for t in (rhs, out))
             and not any(
                 t.layout.is_packed or is_interleaved(t.layout) for t in key.tensors
@@ -63,7 +59,7 @@ class GemmOuter(Kernel):
             Condition(m >= 2, "takes two rows or more: use gemv_axpy"),
             long_rows(frame, _N, self.distance * line),
             Condition(
-                frame.limits.vrf >= self.most_k + 2 * self.isa.line_vectors,
+                free_vectors(frame) >= self.most_k + 2 * self.isa.line_vectors,
                 "needs free registers for factors and sums: take fewer",
             ),
         )

@@ -17,10 +17,20 @@ import numpy as np
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.gemm import ColumnsCopy, tile_phases, write_tile
-from morello.kernels.predicates import size_is_one
+from morello.kernels.predicates import free_vectors, in_l2, size_is_one
 from morello.kernels.template import Kernel
 from morello.kernels.unroll import UNROLL, trip
-from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey, TensorSpec
+from morello.spec import (
+    L1,
+    L2,
+    Dtype,
+    Layout,
+    Matmul,
+    Memory,
+    Spec,
+    SpecKey,
+    TensorSpec,
+)
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
 
@@ -63,20 +73,20 @@ class GemmStrips(Kernel):
             return False
         lhs, rhs, out = key.tensors
         return (
-            rhs.level in (Level.L2, Level.MEM)
-            and lhs.level in (Level.L1, Level.L2)
-            and out.level is not Level.VRF
+            not rhs.level.is_near
+            and lhs.level.is_cache
+            and not out.level.is_registers
             and all(tensor.layout == _ROW_MAJOR for tensor in key.tensors)
         )
 
-    def levels_needed(self, key: SpecKey) -> frozenset[Level]:
+    def levels_needed(self, key: SpecKey) -> frozenset[Memory]:
         """L2, where rhs stays."""
         if not isinstance(key.kind, Matmul) or set(key.dtypes) != {Dtype.F32}:
             return frozenset()
         rhs, out = key.tensors[1:]
-        reads = rhs.level is Level.MEM and not rhs.layout.is_packed
-        fits = reads and out.level is not Level.VRF
-        return frozenset({Level.L2}) if fits else frozenset()
+        reads = rhs.level.is_main and not rhs.layout.is_packed
+        fits = reads and not out.level.is_registers
+        return frozenset({L2}) if fits else frozenset()
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Room for rhs in L2, rows enough of it to prefetch, registers."""
@@ -97,17 +107,18 @@ class GemmStrips(Kernel):
                 f"takes at most {self.most_k} rows of rhs: split k",
             ),
             Condition(
-                frame.limits.vrf >= self.isa.registers, "needs all registers: take none"
+                free_vectors(frame) >= self.isa.registers,
+                "needs all registers: take none",
             ),
             *(
                 [
                     Condition(
-                        self._kept(frame) <= frame.limits.l2,
+                        self._kept(frame) <= frame.limits[L2],
                         "needs room in L2 for what is read again of rhs: tile n "
                         "smaller, or split k",
                     )
                 ]
-                if rhs.level is Level.MEM
+                if rhs.level.is_main
                 else []
             ),
         )
@@ -171,10 +182,10 @@ class GemmStrips(Kernel):
         share = ceil_div(UNROLL, np.where(short, 1, blocks))
         copy = k * width // _LINE
         reads = 1 if is_first else 1 - copies
-        is_read = copies * (is_first | (2 * copy > frame.limits.l1))
+        is_read = copies * (is_first | (2 * copy > frame.limits[L1]))
         # Where rhs is in L2 no wait for memory hides what else goes through L1: lines
         # from L2, and stores of whole lines.
-        near = rhs.level is Level.L2
+        near = in_l2(rhs)
         alone = near * (1 - copies) * (1 - short)
 
         def phases(one: Phase, columns: Ints) -> tuple[Phase, ...]:
@@ -245,7 +256,7 @@ class GemmStrips(Kernel):
         whole = n // width * width
         copy = None
         if m > self.most_rows:
-            form = TensorSpec(Dtype.F32, Level.L1, _ROW_MAJOR, contiguous=True)
+            form = TensorSpec(Dtype.F32, L1, _ROW_MAJOR, contiguous=True)
             copy = emitter.scratch(form, (1, k, min(n, width)))
 
         def first_strip(at: Value, _: Sequence[Value]) -> list[Value]:

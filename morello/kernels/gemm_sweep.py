@@ -14,11 +14,17 @@ from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.gemm import part, tile_phases, write_tile
 from morello.kernels.gemm_loop import loop_conditions
-from morello.kernels.predicates import in_l1, is_interleaved, size_is_one
+from morello.kernels.predicates import (
+    free_vectors,
+    in_l1,
+    in_l2,
+    is_interleaved,
+    size_is_one,
+)
 from morello.kernels.template import Kernel
 from morello.kernels.unroll import UNROLL
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Layout, Level, Matmul, Spec, SpecKey
+from morello.spec import Dtype, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 
@@ -36,7 +42,7 @@ class GemmSweep(Kernel):
         lhs, rhs, out = key.tensors
         return (
             in_l1(lhs, out)
-            and rhs.level is Level.L2
+            and in_l2(rhs)
             and out.layout == _ROW_MAJOR
             and lhs.layout.pack(2) == 1
             and not is_interleaved(lhs.layout)
@@ -116,7 +122,7 @@ class GemmRows(GemmSweep):
                 (n % aliased != 0) | (k <= self.ways),
                 "takes few rows of rhs where they push each other out: pack it",
             ),
-            Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
+            Condition(free_vectors(frame) >= self.isa.registers, "needs all registers"),
             *loop_conditions(last, self.isa),
         )
 
@@ -169,7 +175,7 @@ class GemmPanels(GemmSweep):
             Condition(
                 frame.sizes[1] <= most, f"takes at most {most} rows: tile m smaller"
             ),
-            Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
+            Condition(free_vectors(frame) >= self.isa.registers, "needs all registers"),
         )
 
     def width(self, frame: Frame) -> Ints:

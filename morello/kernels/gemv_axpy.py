@@ -14,6 +14,7 @@ from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.gemv_columns import Columns, prefetched_from, room_to_prefetch
 from morello.kernels.predicates import (
+    free_vectors,
     in_l1,
     is_interleaved,
     size_is_one,
@@ -23,7 +24,7 @@ from morello.kernels.prefetch import NextRows, OwnRows, Prefetch, halves_of_rows
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import tail_of, vectors_of
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
+from morello.spec import L1, Dtype, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import LINE_BYTES, ceil_div
 
@@ -73,16 +74,16 @@ class GemvAxpy(Kernel):
             all(t.dtype is out.dtype for t in (lhs, rhs))
             and out.dtype in (Dtype.F32, Dtype.S32)
             and in_l1(lhs)
-            and Level.VRF not in (rhs.level, out.level)
+            and not (rhs.level.is_registers or out.level.is_registers)
             and not is_interleaved(lhs.layout)
             and lhs.layout.pack(2) == 1
             and all(t.layout.innermost == 2 for t in (rhs, out))
             and not (rhs.layout.is_packed or out.layout.is_packed)
-            and (rhs.level is Level.MEM or not self.far)
+            and (rhs.level.is_main or not self.far)
             and (rhs.contiguous or not self.scattered)
         )
 
-    def levels_needed(self, key: SpecKey) -> frozenset[Level]:
+    def levels_needed(self, key: SpecKey) -> frozenset[Memory]:
         """L2, where the next rows are prefetched."""
         if not isinstance(self.prefetch, NextRows):
             return frozenset()
@@ -104,7 +105,7 @@ class GemvAxpy(Kernel):
                 else "takes one row: tile m to 1",
             ),
             Condition(
-                frame.limits.vrf >= needed,
+                free_vectors(frame) >= needed,
                 "needs free registers for sums and factors: take fewer",
             ),
             *self._room(frame),
@@ -272,12 +273,12 @@ def _once(frame: Frame, columns: Ints, isa: Isa, times: Ints) -> tuple[Phase, ..
 def _beside_rhs(frame: Frame) -> tuple[Condition, ...]:
     """That rows of out from beyond L1 do not push a tile of rhs out of it."""
     _, rhs, out = frame.key.tensors
-    if rhs.level is not Level.L1 or in_l1(out):
+    if not in_l1(rhs) or in_l1(out):
         return ()
     lines = out.lines(frame.operand_sizes(2))
     return (
         Condition(
-            lines <= frame.limits.l1,
+            lines <= frame.limits[L1],
             "needs room in L1 for its rows of out beside rhs: tile n smaller",
         ),
     )

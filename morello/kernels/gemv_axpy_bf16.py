@@ -18,6 +18,7 @@ from morello.kernels.gemv_columns import (
     room_to_prefetch,
 )
 from morello.kernels.predicates import (
+    free_vectors,
     in_l1,
     is_interleaved,
     size_is_one,
@@ -28,7 +29,7 @@ from morello.kernels.streams import run_streams
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import vectors_of
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
+from morello.spec import Dtype, Form, Layout, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 
@@ -76,7 +77,7 @@ class GemvBf16(Kernel):
             rhs.dtype is Dtype.BF16
             and out.dtype is Dtype.F32
             and in_l1(lhs)
-            and Level.VRF not in (rhs.level, out.level)
+            and not (rhs.level.is_registers or out.level.is_registers)
             and not is_interleaved(lhs.layout)
             and lhs.layout.pack(2) == 1
             and all(t.layout.innermost == 2 for t in (rhs, out))
@@ -93,7 +94,7 @@ class GemvBf16(Kernel):
                 frame.sizes[2] >= least, f"takes at least {least} k: do not split k"
             ),
             *within_pack(frame, 0, 1),
-            Condition(frame.limits.vrf >= self.isa.registers, "needs all registers"),
+            Condition(free_vectors(frame) >= self.isa.registers, "needs all registers"),
         )
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
@@ -124,10 +125,10 @@ class GemvAxpyBf16(GemvBf16):
         if not super().accepts(key):
             return False
         rhs = key.tensors[1]
-        beyond = rhs.level is Level.MEM and not rhs.layout.is_packed
+        beyond = rhs.level.is_main and not rhs.layout.is_packed
         return beyond or isinstance(self.prefetch, NextRows)
 
-    def levels_needed(self, key: SpecKey) -> frozenset[Level]:
+    def levels_needed(self, key: SpecKey) -> frozenset[Memory]:
         """L2, where the next rows are prefetched."""
         if isinstance(self.prefetch, OwnRows):
             return frozenset()
@@ -179,7 +180,7 @@ class GemvAxpyBf16(GemvBf16):
                 else self._room(frame)
             ),
             Condition(
-                frame.limits.vrf >= np.minimum(needed, self.isa.registers),
+                free_vectors(frame) >= np.minimum(needed, self.isa.registers),
                 "needs free registers for sums and factors: take fewer",
             ),
         )
@@ -228,7 +229,7 @@ class GemvAxpyBf16Panels(GemvBf16):
         if not super().accepts(key):
             return False
         rhs = key.tensors[1]
-        return rhs.layout.is_packed and rhs.level is Level.MEM
+        return rhs.layout.is_packed and rhs.level.is_main
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """One row; panels from which the prefetch reaches the next one at most."""
@@ -279,7 +280,7 @@ class GemvAxpyBf16Streams(GemvBf16):
         if not super().accepts(key):
             return False
         rhs = key.tensors[1]
-        return rhs.level is Level.MEM and (rhs.layout.is_packed or rhs.contiguous)
+        return rhs.level.is_main and (rhs.layout.is_packed or rhs.contiguous)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """One row, all registers, and more of rhs than it reads at a time."""
@@ -353,7 +354,7 @@ def _counts(
     lhs, rhs, out = frame.key.tensors
     vectors = vectors_of(n, isa.lanes(Dtype.F32))
     fetched = passes if frame.key.kind.accumulates else passes - 1
-    fetched = passes if out.level is Level.MEM else fetched
+    fetched = passes if out.level.is_main else fetched
     written = out.lines((1, m, n))
     starts = 1 if rhs.layout.is_packed else rhs.runs((1, k, n))
     access = Access.OVERLAPPED if rhs.layout.is_packed else Access.DEMAND

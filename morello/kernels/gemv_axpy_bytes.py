@@ -16,7 +16,9 @@ from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.gemv_block import BYTES
 from morello.kernels.gemv_columns import Columns, prefetched_from, room_to_prefetch
 from morello.kernels.predicates import (
+    free_vectors,
     in_l1,
+    in_l2,
     is_interleaved,
     size_is_one,
     within_pack,
@@ -25,7 +27,7 @@ from morello.kernels.prefetch import NextRows, OwnRows, halves_of_rows
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import end_count
 from morello.machine.isa import Isa, Op
-from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
+from morello.spec import Dtype, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 
@@ -78,16 +80,16 @@ class GemvAxpyBytes(Kernel):
         return (
             not key.kind.saturating
             and in_l1(lhs)
-            and Level.VRF not in (rhs.level, out.level)
+            and not (rhs.level.is_registers or out.level.is_registers)
             and not is_interleaved(lhs.layout)
             and lhs.layout.pack(2) == 1
             and all(t.layout.innermost == 2 for t in (lhs, rhs, out))
             and not (rhs.layout.is_packed or out.layout.is_packed)
-            and rhs.level is not Level.L2
-            and (rhs.level is Level.MEM or isinstance(self.prefetch, NextRows))
+            and not in_l2(rhs)
+            and (rhs.level.is_main or isinstance(self.prefetch, NextRows))
         )
 
-    def levels_needed(self, key: SpecKey) -> frozenset[Level]:
+    def levels_needed(self, key: SpecKey) -> frozenset[Memory]:
         """L2, where the next rows are prefetched."""
         if isinstance(self.prefetch, OwnRows):
             return frozenset()
@@ -105,7 +107,7 @@ class GemvAxpyBytes(Kernel):
                 f"takes {self.group} rows of rhs as one: k is smaller",
             ),
             Condition(
-                _PARTS * m + factors + _WORKING <= frame.limits.vrf,
+                _PARTS * m + factors + _WORKING <= free_vectors(frame),
                 "needs free registers for sums and factors: tile m smaller, or take "
                 "fewer",
             ),

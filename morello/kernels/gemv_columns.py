@@ -16,7 +16,7 @@ from morello.kernels.prefetch import OwnRows, Part, Prefetcher, own_rows, run_pa
 from morello.kernels.streams import run_streams
 from morello.kernels.unroll import run_steps, trip
 from morello.kernels.vectors import parts
-from morello.spec import Dtype, Level, Matmul, Spec, SpecKey
+from morello.spec import L2, Dtype, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import LINE_BYTES
 
@@ -24,26 +24,26 @@ from morello.spec.layout import LINE_BYTES
 def room_to_prefetch(frame: Frame, rows: int) -> tuple[Condition, ...]:
     """That L2 keeps the rows that are read and the next; nothing if not prefetched."""
     rhs = frame.key.tensors[1]
-    if rhs.level is not Level.MEM:
+    if not rhs.level.is_main:
         return ()
     lines = 2 * rhs.tiled(1).lines((1, rows, frame.sizes[3]))
     return (
         Condition(
-            lines <= frame.limits.l2,
+            lines <= frame.limits[L2],
             f"needs room in L2 for twice {rows} rows of rhs: tile n smaller",
         ),
     )
 
 
-def prefetched_from(key: SpecKey, dtypes: Sequence[Dtype]) -> frozenset[Level]:
+def prefetched_from(key: SpecKey, dtypes: Sequence[Dtype]) -> frozenset[Memory]:
     """Where `room_to_prefetch` needs room: L2, of a product whose rhs, of one of these
     dtypes, is read in memory and unpacked."""
     if not isinstance(key.kind, Matmul):
         return frozenset()
     _, rhs, out = key.tensors
-    reads = rhs.level is Level.MEM and not rhs.layout.is_packed
-    fits = reads and rhs.dtype in dtypes and out.level is not Level.VRF
-    return frozenset({Level.L2}) if fits else frozenset()
+    reads = rhs.level.is_main and not rhs.layout.is_packed
+    fits = reads and rhs.dtype in dtypes and not out.level.is_registers
+    return frozenset({L2}) if fits else frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Columns:
     def passes(self, columns: int) -> None:
         """A loop over blocks of rows; the last has none to prefetch."""
         k, rows = self.length, self.streams
-        far = self.rhs.tensor.level is Level.MEM
+        far = self.rhs.tensor.level.is_main
         last = max(k // rows - 1, 0) * rows if far else k // rows * rows
         first = 0
         if not self.held:

@@ -25,14 +25,14 @@ from morello.kernels.gemv_block import (
     unit_of,
 )
 from morello.kernels.horizontal_sum import horizontal_sums_ops
-from morello.kernels.predicates import size_is_one
+from morello.kernels.predicates import free_vectors, size_is_one
 from morello.kernels.prefetch import OwnRows, Prefetch, halves_of_rows
 from morello.kernels.streams import run_streams
 from morello.kernels.template import Kernel
 from morello.kernels.vectors import end_count, vectors_of
 from morello.machine.isa import Isa
 from morello.machine.isa import Op as Instruction
-from morello.spec import Dtype, Form, Layout, Level, Matmul, Spec, SpecKey
+from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
 
@@ -101,12 +101,12 @@ class GemvDot(Kernel):
         lhs, rhs, out = key.tensors
         return (
             self._takes(key)
-            and all(t.level is not Level.VRF for t in key.tensors)
-            and out.level is not Level.MEM
+            and all(not t.level.is_registers for t in key.tensors)
+            and not out.level.is_main
             and not any(t.layout.is_packed for t in key.tensors)
             and lhs.layout.innermost == _K
             and (rhs.layout.innermost == 1 or rhs.contiguous)
-            and (Level.MEM in (lhs.level, rhs.level) or not self.far)
+            and (lhs.level.is_main or rhs.level.is_main or not self.far)
         )
 
     def _takes(self, key: SpecKey) -> bool:
@@ -141,7 +141,7 @@ class GemvDot(Kernel):
                 ]
             ),
             Condition(
-                frame.limits.vrf >= sums + few * (2 if widened else 1) + _WORKING,
+                free_vectors(frame) >= sums + few * (2 if widened else 1) + _WORKING,
                 "needs free registers for its sums: take fewer",
             ),
             *(self._scattered(frame) if self.scattered else self._own_rows(frame)),
@@ -156,7 +156,7 @@ class GemvDot(Kernel):
         few, many = np.minimum(m, n), np.maximum(m, n)
         side = self.rows(frame.key, few)
         lhs, rhs, _ = frame.key.tensors
-        far = np.where(m >= n, lhs.level is Level.MEM, rhs.level is Level.MEM)
+        far = np.where(m >= n, lhs.level.is_main, rhs.level.is_main)
         unit = unit_of(frame.key.dtypes, self.isa)
         chains = chains_of(few * side, products_of(frame.key.dtypes, self.isa))
         step = step_of(chains, unit)
@@ -247,7 +247,7 @@ class GemvDot(Kernel):
             many, prefetches = max(spec.sizes[1], spec.sizes[3]), own is not None
             run_streams(emitter, self.streams, many, block.write, prefetches=prefetches)
         else:
-            self._blocks(block, longer.tensor.level is Level.MEM)
+            self._blocks(block, longer.tensor.level.is_main)
 
     def _blocks(self, block: GemvBlock, far: bool) -> None:
         """The loops over blocks: the last ones have none after them to prefetch."""

@@ -26,6 +26,7 @@ from morello.kernels.graph_writer import (
     step_of,
 )
 from morello.kernels.predicates import (
+    in_l1,
     in_registers,
     is_interleaved,
     product,
@@ -40,7 +41,6 @@ from morello.spec import (
     Dtype,
     Form,
     Layout,
-    Level,
     PhysicalDim,
     Spec,
     SpecKey,
@@ -76,10 +76,7 @@ class GraphRows(Kernel):
         for tensor in key.tensors:
             if tensor.layout.is_packed or is_interleaved(tensor.layout):
                 return False
-            if tensor.level is Level.VRF:
-                if not in_registers(tensor, self.isa):
-                    return False
-            elif tensor.level is not Level.L1:
+            if not in_l1(tensor) and not in_registers(tensor, self.isa):
                 return False
         inner = _inner(key)
         if inner is None or one_pass(kind.value) is None:
@@ -87,7 +84,7 @@ class GraphRows(Kernel):
         plan = one_pass(in_one_block(kind.value, inner))
         if plan is None:
             return False
-        registers = any(t.level is Level.VRF for t in key.tensors)
+        registers = any(t.level.is_registers for t in key.tensors)
         return not (registers and plan.reduced)
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
@@ -96,7 +93,7 @@ class GraphRows(Kernel):
         own = kind.operands[operand]
         if not isinstance(kind, Compose) or one_pass(kind.value) is None:
             return ()
-        if not own.is_plain or tensor.level is Level.VRF:
+        if not own.is_plain or tensor.level.is_registers:
             return ()
         inner = _wanted_inner(key)
         order = [axis for axis, dim in enumerate(own.dims) if dim != inner]
@@ -118,7 +115,7 @@ class GraphRows(Kernel):
         if block is not None:
             reason = f"takes {block} {name} at most: tile it"
             conditions = (Condition(frame.sizes[inner] <= block, reason),)
-        if not any(t.level is Level.VRF for t in frame.key.tensors):
+        if not any(t.level.is_registers for t in frame.key.tensors):
             return conditions
         vectors = vectors_of(frame.sizes[inner], self.isa.lanes(_F32))
         rows = product(tuple(s for d, s in enumerate(frame.sizes) if d != inner))
@@ -169,7 +166,7 @@ def _inner(key: SpecKey) -> int | None:
                 not innermost or operand.step(inner) > MOST_STEP
             ):
                 return None
-        elif tensor.level is Level.VRF:
+        elif tensor.level.is_registers:
             return None
     return inner
 
@@ -238,7 +235,7 @@ class _Counts:
         both = vector.get("fma", 0) + vector.get("vector_op", 0)
         reductions = [v for v in graph.node_values if graph.node(v).reduced]
         tensors = dict(zip(kind.values, frame.key.tensors, strict=True))
-        memory = [v for v in tensors if tensors[v].level is Level.L1]
+        memory = [v for v in tensors if in_l1(tensors[v])]
         read = [v for v in memory if not graph.is_node(v) and inner in graph.dims_of(v)]
         loads = sum(step_of(graph, v, inner) for v in read)
         apart = sum(step_of(graph, v, inner) - 1 for v in read)
@@ -279,7 +276,7 @@ class _Counts:
         plan = one_pass(graph)
         assert plan is not None
         sizes, count = self.frame.sizes, self.frame.sizes[inner]
-        registers = any(t.level is Level.VRF for t in self.frame.key.tensors)
+        registers = any(t.level.is_registers for t in self.frame.key.tensors)
         vectors = vectors_of(count, self.lanes)
         rows = product(
             tuple(s for d, s in enumerate(sizes) if d not in plan.reduced | {inner})
@@ -346,7 +343,7 @@ class _Counts:
         found: Ints = 0
         for value, tensor in zip(kind.values, self.frame.key.tensors, strict=True):
             dims = graph.dims_of(value)
-            if graph.is_node(value) or inner not in dims or tensor.level is Level.VRF:
+            if graph.is_node(value) or inner not in dims or tensor.level.is_registers:
                 continue
             step = step_of(graph, value, inner)
             if along not in dims:

@@ -14,7 +14,7 @@ from morello.kernels.reduce import reduce_lanes
 from morello.kernels.running import Running
 from morello.kernels.side_by_side import Side, SideBySide, of_vector
 from morello.kernels.vectors import parts
-from morello.spec import Dtype, Level, Spec
+from morello.spec import Dtype, Spec
 from morello.spec.graphs.expression import Call, Expression, computed
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
@@ -61,7 +61,7 @@ class GraphWriter:
         """The reduced dimensions whose places are written out one by one."""
         self.side = self._most_side_by_side()
         """Vectors whose instructions are written in turn."""
-        self.registers = any(b.tensor.level is Level.VRF for b in self.buffers.values())
+        self.registers = any(b.tensor.level.is_registers for b in self.buffers.values())
         self.reductions = [
             v for v in self.graph.node_values if self.graph.node(v).reduced
         ]
@@ -271,7 +271,7 @@ class GraphWriter:
         index = self._index(value, at)
         if self.inner not in self.graph.dims_of(value):
             return self._element(value, at)
-        if buffer.tensor.level is Level.VRF:
+        if buffer.tensor.level.is_registers:
             return self.emitter.load_register(buffer, self._register(index))
         if step_of(self.graph, value, self.inner) == 1:
             return self._lanes_at(buffer, index, count)
@@ -305,7 +305,7 @@ class GraphWriter:
         self, value: int, at: Mapping[int, Any], vector: Value, count: int
     ) -> None:
         buffer, index = self.buffers[value], self._index(value, at)
-        if buffer.tensor.level is Level.VRF:
+        if buffer.tensor.level.is_registers:
             self.emitter.store_register(vector, buffer, self._register(index))
         else:
             narrow = self.emitter.convert(vector, _F32, buffer.tensor.dtype)

@@ -13,8 +13,10 @@ from morello.cost.counts import Op as CostOp
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.predicates import (
     GROUPS,
+    free_vectors,
     grouped,
     in_l1,
+    in_l2,
     in_registers,
     is_interleaved,
     size_is_one,
@@ -28,7 +30,6 @@ from morello.spec import (
     Dtype,
     Form,
     Layout,
-    Level,
     Matmul,
     PhysicalDim,
     Spec,
@@ -87,7 +88,7 @@ class IntDot(Kernel):
         lhs, rhs, out = key.tensors
         return (
             in_l1(lhs)
-            and (in_l1(rhs) or (self.far and rhs.level is Level.L2))
+            and (in_l1(rhs) or (self.far and in_l2(rhs)))
             and in_registers(out, self.isa)
             and _takes_lhs(lhs.layout, self.group)
             and grouped(rhs.layout, self.group) == (1, 2)
@@ -114,7 +115,7 @@ class IntDot(Kernel):
                 f"in all {self.isa.registers}: tile m or n smaller",
             ),
             Condition(
-                frame.limits.vrf >= working,
+                free_vectors(frame) >= working,
                 f"needs free registers for a row of rhs and {self._working} more "
                 "besides out: take fewer for out",
             ),

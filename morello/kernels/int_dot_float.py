@@ -18,11 +18,19 @@ import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, times
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.predicates import PAIR, in_l1, paired, size_is_one
+from morello.kernels.predicates import PAIR, free_vectors, in_l1, paired, size_is_one
 from morello.kernels.template import Kernel, wanted_forms
 from morello.kernels.vectors import parts, vectors_of
 from morello.machine.isa import Op
-from morello.spec import Dtype, Encoding, Form, Layout, Level, Matmul, Spec, SpecKey
+from morello.spec import (
+    Dtype,
+    Encoding,
+    Form,
+    Layout,
+    Matmul,
+    Spec,
+    SpecKey,
+)
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import ceil_div
 
@@ -85,7 +93,7 @@ class IntDotFloat(Kernel):
         lhs, panels, out = (tensor.layout for tensor in key.tensors)
         return (
             in_l1(key.tensors[0], key.tensors[2])
-            and rhs.level in (Level.L1, Level.L2)
+            and rhs.level.is_cache
             and not lhs.is_packed
             and lhs.innermost == 2
             and paired(panels) == (1, 2)
@@ -106,7 +114,7 @@ class IntDotFloat(Kernel):
             Condition(k >= PAIR, "takes pairs along k: k = 1 has none"),
             Condition(k <= most, f"takes at most {most} k: tile k smaller"),
             Condition(
-                frame.limits.vrf >= m * vectors + working,
+                free_vectors(frame) >= m * vectors + working,
                 "needs free registers for the sums of a panel, a row of rhs, a pair of "
                 f"lhs and a product, of {self.isa.registers}: tile m smaller",
             ),

@@ -3,19 +3,29 @@
 import numpy as np
 
 from morello.machine.isa import Isa
-from morello.spec import Level, TensorSpec
+from morello.spec import L1, L2, VRF, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import Layout
 
 
 def in_l1(*tensors: TensorSpec) -> bool:
     """Whether every operand is in the first-level cache."""
-    return all(t.level is Level.L1 for t in tensors)
+    return all(t.level is L1 for t in tensors)
+
+
+def in_l2(*tensors: TensorSpec) -> bool:
+    """Whether every operand is in the second-level cache."""
+    return all(t.level is L2 for t in tensors)
+
+
+def free_vectors(frame: Frame) -> Ints:
+    """The vector registers that code may use beside those that operands occupy."""
+    return frame.limits[VRF]
 
 
 def in_registers(tensor: TensorSpec, isa: Isa) -> bool:
     """Whether the operand is in whole vector registers."""
-    return tensor.level is Level.VRF and tensor.vector_width == isa.lanes(tensor.dtype)
+    return tensor.level is VRF and tensor.vector_width == isa.lanes(tensor.dtype)
 
 
 def is_interleaved(layout: Layout) -> bool:

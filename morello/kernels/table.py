@@ -33,11 +33,12 @@ from morello.kernels.transpose import Transpose, TransposePrefetch
 from morello.kernels.vector import VectorMap
 from morello.machine.isa import AVX2, AVX2_VNNI, AVX512, AVX512_VNNI_BF16, Isa, Op
 from morello.spec import (
+    L1,
+    VRF,
     Binary,
     Dtype,
     Encoding,
     Fill,
-    Level,
     Max,
     Min,
     Move,
@@ -211,7 +212,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "dst = src in L1, where both have the same dimension innermost.",
             kind=Move,
-            levels=(Level.L1, Level.L1),
+            levels=(L1, L1),
         ),
         Interleave(
             "interleave2",
@@ -231,35 +232,35 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "dst in registers = src in L1; the lanes after a short row become zero.",
             kind=Move,
-            levels=(Level.L1, Level.VRF),
+            levels=(L1, VRF),
         ),
         VectorMap(
             "store",
             isa,
             "dst in L1 = src in registers; a short end of a row is stored in pieces.",
             kind=Move,
-            levels=(Level.VRF, Level.L1),
+            levels=(VRF, L1),
         ),
         VectorMap(
             "fill_rows",
             isa,
             "out in L1 = a constant, along its innermost dimension.",
             kind=Fill,
-            levels=(Level.L1,),
+            levels=(L1,),
         ),
         VectorMap(
             "fill_registers",
             isa,
             "out in registers = a constant, in every lane.",
             kind=Fill,
-            levels=(Level.VRF,),
+            levels=(VRF,),
         ),
         VectorMap(
             "unary_rows",
             isa,
             "out = f(src) in L1, along the innermost dimension.",
             kind=Unary,
-            levels=(Level.L1, Level.L1),
+            levels=(L1, L1),
             vectors=8,
         ),
         VectorMap(
@@ -267,7 +268,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out = f(lhs, rhs) in L1, along the innermost dimension.",
             kind=Binary,
-            levels=(Level.L1, Level.L1, Level.L1),
+            levels=(L1, L1, L1),
         ),
         GraphRows(
             "graph_rows",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from morello.cost.counts import OpCounts
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Form, Layout, Level, Spec, SpecKey, TensorSpec
+from morello.spec import VRF, Dtype, Form, Layout, Memory, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Kernel(ABC):
         all kernels try them."""
         return ()
 
-    def levels_needed(self, key: SpecKey) -> frozenset[Level]:
+    def levels_needed(self, key: SpecKey) -> frozenset[Memory]:
         """The caches of which its conditions ask what is left.
 
         On this key, whose operands may be in any form and at any level, or on one that
@@ -105,6 +105,11 @@ class Kernel(ABC):
     def register_operands(self, key: SpecKey) -> tuple[int, ...]:
         """The operands that it wants in registers; () of another kind."""
         return ()
+
+    @property
+    def register_file(self) -> Memory:
+        """The registers that it wants them in."""
+        return VRF
 
     def register_dtype(self, key: SpecKey, operand: int) -> Dtype:
         """The dtype that it wants such an operand in: its own, or a wider one."""

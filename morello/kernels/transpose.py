@@ -23,7 +23,7 @@ from morello.kernels.predicates import (
 from morello.kernels.template import Kernel
 from morello.kernels.transpose_shuffles import SIDE, columns_of, shuffle_count
 from morello.kernels.vectors import piece_count, pieces
-from morello.spec import Dtype, Level, Move, Spec, SpecKey
+from morello.spec import Dtype, Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import LINE_BYTES
 
@@ -142,8 +142,8 @@ class TransposePrefetch(Kernel):
             return False
         src, dst = key.tensors
         return (
-            src.level is not Level.VRF
-            and dst.level is Level.MEM
+            not src.level.is_registers
+            and dst.level.is_main
             and src.dtype.itemsize == dst.dtype.itemsize == WORD
             and not (src.layout.is_packed or dst.layout.is_packed)
             and src.layout.innermost != dst.layout.innermost

@@ -34,7 +34,7 @@ from morello.kernels.vectors import (
     vectors_of,
 )
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Form, Kind, Level, Spec, SpecKey
+from morello.spec import Dtype, Form, Kind, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 
 
@@ -50,7 +50,7 @@ class VectorMap(Kernel):
 
     kind: type[Kind]
     """The kind of map."""
-    levels: tuple[Level, ...]
+    levels: tuple[Memory, ...]
     """Where each operand is: L1 or VRF."""
     vectors: int = 0
     """The most vectors of its straight-line code; 0 for as many as registers."""
@@ -74,14 +74,14 @@ class VectorMap(Kernel):
             and all(
                 in_registers(tensor, self.isa) and tensor.vector_width == lanes
                 for tensor in tensors
-                if tensor.level is Level.VRF
+                if tensor.level.is_registers
             )
         )
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """The layout of the output, where rows of an input lie along another
         dimension."""
-        if not isinstance(key.kind, self.kind) or Level.VRF in self.levels:
+        if not isinstance(key.kind, self.kind) or self._in_registers:
             return ()
         tensor, out = key.tensors[operand], key.tensors[-1].layout
         if tensor.layout.innermost == out.innermost or is_interleaved(out):
@@ -118,7 +118,7 @@ class VectorMap(Kernel):
             vectors = overlapping_count(count, lanes)
         row = times(element.ops, vectors)
         for own, tensor in zip(key.kind.operands, key.tensors, strict=True):
-            if tensor.level is Level.VRF:
+            if tensor.level.is_registers:
                 # A constant is computed for each register, once for all of memory.
                 if own.is_written:
                     row = add(row, {"vector_op": element.constants * vectors})
@@ -167,7 +167,7 @@ class VectorMap(Kernel):
 
     @property
     def _in_registers(self) -> bool:
-        return Level.VRF in self.levels
+        return any(level.is_registers for level in self.levels)
 
     def _lanes(self, dtypes: tuple[Dtype, ...]) -> int:
         return cast_lanes(self.isa, *dtypes)
@@ -189,14 +189,14 @@ class _Vector:
 
     def store(self, result: Value, out: Buffer) -> None:
         """Write what was computed."""
-        if out.tensor.level is Level.VRF:
+        if out.tensor.level.is_registers:
             self.emitter.store_register(result, out, self.register)
         else:
             self.emitter.store(result, out, self.at, self.count)
 
     def load(self, source: Buffer) -> Value:
         """Read an input."""
-        if source.tensor.level is Level.VRF:
+        if source.tensor.level.is_registers:
             return self.emitter.load_register(source, self.register)
         return self.emitter.load(source, self.at, self.width, self.count)
 

@@ -136,7 +136,7 @@ def node_features(goal: Spec, group: Group, place: int) -> Iterator[tuple[str, f
     for index, tensor in enumerate(key.tensors[:OPERANDS]):
         operand = key.kind.operands[index]
         shape = operand.sizes(sizes)
-        yield f"level {index}", float(tensor.level)
+        yield f"level {index}", float(tensor.level.distance)
         yield f"packed {index}", float(tensor.layout.is_packed)
         yield f"gapless {index}", float(tensor.contiguous)
         yield f"bytes {index}", math.log2(LINE_BYTES * max(1, int(tensor.lines(shape))))

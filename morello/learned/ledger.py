@@ -140,10 +140,10 @@ class Counts:
 def _frame(specs: Sequence[Spec]) -> Frame:
     """The Specs of one key as arrays."""
     sizes = np.array([spec.sizes for spec in specs], np.int64)
-    limits = np.array(
-        [(s.limits.vrf, s.limits.l1, s.limits.l2) for s in specs], np.int64
+    limits = np.array([s.limits.free for s in specs], np.int64)
+    return Frame(
+        specs[0].key, tuple(sizes.T), Limits(specs[0].limits.memories, tuple(limits.T))
     )
-    return Frame(specs[0].key, tuple(sizes.T), Limits(*limits.T))
 
 
 def cost_of(target: Target, name: str) -> int:

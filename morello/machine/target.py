@@ -14,7 +14,7 @@ from morello.spec import Spec
 from morello.spec.dtypes import Dtype
 from morello.spec.hashing import HashedOnce
 from morello.spec.limits import Limits, cache_classes, snap_down
-from morello.spec.tensor import Level
+from morello.spec.memories import L1, L2, VRF, Memory, memories_of
 
 if TYPE_CHECKING:
     from morello.cost.model import CostModel
@@ -169,30 +169,53 @@ class Target(HashedOnce):
         """
         return self.l2_lines // 2
 
+    @cached_property
+    def memories(self) -> tuple[Memory, ...]:
+        """Its memories, in the order of `MEMORIES`."""
+        return memories_of((*self.features, *self.isa.features))
+
+    @cached_property
+    def caches(self) -> tuple[Memory, ...]:
+        """Those of its memories that are caches, the nearest first."""
+        return tuple(memory for memory in self.memories if memory.is_cache)
+
     @property
+    def home(self) -> Memory:
+        """Where the operands of the goal are from call to call, if they lie in main
+        memory."""
+        return L2 if self.operand_context.near else self.memories[-1]
+
+    @cached_property
     def limits(self) -> Limits:
         """What a program can count on."""
-        return Limits(self.isa.registers, self.l1_lines, self.counted_l2_lines)
+        counted = tuple(memory for memory in self.memories if not memory.is_main)
+        return Limits(counted, tuple(map(self.capacity, counted)))
 
-    def vector_width(self, dtype: Dtype) -> int:
-        """Elements of ``dtype`` in a vector register."""
-        return self.isa.lanes(dtype)
+    def capacity(self, memory: Memory) -> int:
+        """The registers or lines of a memory that a program can count on."""
+        own = {VRF: self.isa.registers, L1: self.l1_lines, L2: self.counted_l2_lines}
+        return memory.count or own[memory]
 
-    def classes(self, level: Level) -> tuple[int, ...]:
+    def lanes(self, registers: Memory, dtype: Dtype) -> int:
+        """Elements of ``dtype`` in a row of a register of a register file."""
+        return registers.row_bytes // dtype.itemsize or self.isa.lanes(dtype)
+
+    def classes(self, cache: Memory) -> tuple[int, ...]:
         """What may remain of a cache after something is taken, ascending, in lines."""
-        capacity = self.l1_lines if level is Level.L1 else self.counted_l2_lines
         chained = self.operand_context.chained
-        return cache_classes(capacity, FEW_CLASSES if chained else CACHE_CLASSES)
+        count = FEW_CLASSES if chained else CACHE_CLASSES
+        return cache_classes(self.capacity(cache), count)
 
-    def take(self, limits: Limits, level: Level, amount: Any) -> Limits:
-        """What remains after ``amount`` of a level is taken (registers or lines).
+    def take(self, limits: Limits, memory: Memory, amount: Any) -> Limits:
+        """What remains after ``amount`` of a memory is taken (registers or lines).
 
         Works on integers and arrays. Where ``amount`` does not fit the result means
-        nothing; the caller has a condition for that. Beyond L2 nothing is counted.
+        nothing; the caller has a condition for that. Of a memory that the limits do not
+        count nothing is taken.
         """
-        if level is Level.MEM:
+        if memory not in limits.memories:
             return limits
-        left = np.maximum(limits[level] - amount, 0)
-        if level is Level.VRF:
-            return limits.replace(level, left)
-        return limits.replace(level, snap_down(left, self.classes(level)))
+        left = np.maximum(limits[memory] - amount, 0)
+        if memory.is_registers:
+            return limits.replace(memory, left)
+        return limits.replace(memory, snap_down(left, self.classes(memory)))

@@ -16,6 +16,7 @@ from morello.spec.layout import Layout, PhysicalDim
 from morello.spec.limits import Limits
 from morello.spec.matmul import Matmul
 from morello.spec.maximum import Max
+from morello.spec.memories import L1, L2, MEM, MEMORIES, VRF, Memory
 from morello.spec.minimum import Min
 from morello.spec.move import Move
 from morello.spec.open_spec import OpenSpec, parse_open_spec, print_open_spec
@@ -23,11 +24,16 @@ from morello.spec.operand import Operand
 from morello.spec.pointwise import Binary, Unary
 from morello.spec.spec import Spec, SpecKey, argument_tensor
 from morello.spec.summation import Sum
-from morello.spec.tensor import Level, TensorSpec
+from morello.spec.tensor import TensorSpec
 from morello.spec.text import parse_spec, print_spec
 
 __all__ = [
     "ELEMENT_TYPES",
+    "L1",
+    "L2",
+    "MEM",
+    "MEMORIES",
+    "VRF",
     "Array",
     "Binary",
     "Compose",
@@ -38,10 +44,10 @@ __all__ = [
     "IndexMap",
     "Kind",
     "Layout",
-    "Level",
     "Limits",
     "Matmul",
     "Max",
+    "Memory",
     "Min",
     "Move",
     "OpenSpec",

@@ -39,7 +39,7 @@ class Frame:
     def spec(self) -> Spec:
         """The Spec of a frame of one."""
         sizes = tuple(int(s) for s in self.sizes)
-        limits = Limits(int(self.limits.vrf), int(self.limits.l1), int(self.limits.l2))
+        limits = Limits(self.limits.memories, tuple(map(int, self.limits.free)))
         return Spec(self.key.kind, sizes, self.key.tensors, limits, self.key.serial)
 
 

@@ -13,24 +13,29 @@ from typing import Any
 import numpy as np
 
 from morello.errors import SpecError
-from morello.spec.tensor import Level
+from morello.spec.memories import Memory, bounded_memories
 
-_TEXT = re.compile(r"vrf=(\d{1,9}),l1=(\d{1,9}),l2=(\d{1,9})", re.ASCII)
+_PART = re.compile(r"(\w{1,16})=(\d{1,9})", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Limits:
-    """The free part of each memory.
+    """The free part of each memory that a machine counts; of others nothing is free.
 
-    Each field may also be an integer array: the search treats many Specs at once.
+    Args:
+        memories: those memories, in the order of `MEMORIES`.
+        free: the registers or cache lines that are free of each. Each may also be an
+            integer array: the search treats many Specs at once.
     """
 
-    vrf: Any
-    """Vector registers."""
-    l1: Any
-    """Lines of the first-level cache."""
-    l2: Any
-    """Lines of the second-level cache."""
+    memories: tuple[Memory, ...] = ()
+    free: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, **free: Any) -> "Limits":
+        """The limits with these names: ``Limits.of(vrf=16, l1=512, l2=8192)``."""
+        bounded = bounded_memories()
+        return cls(tuple(bounded[name] for name in free), tuple(free.values()))
 
     @classmethod
     def parse(cls, text: str) -> "Limits":
@@ -39,36 +44,42 @@ class Limits:
         Raises:
             SpecError: the text is not a set of limits.
         """
-        match = _TEXT.fullmatch(text.strip())
-        if match is None:
+        parts = [_PART.fullmatch(part) for part in text.strip().split(",")]
+        free = {part[1]: int(part[2]) for part in parts if part}
+        bounded = bounded_memories()
+        needed = {name for name, memory in bounded.items() if not memory.feature}
+        in_order = list(free) == [name for name in bounded if name in free]
+        if not in_order or len(free) < len(parts) or not needed <= free.keys():
             raise SpecError(
                 f"'{text}' is not a set of limits", "write vrf=16,l1=512,l2=8192"
             )
-        return cls(*map(int, match.groups()))
+        return cls.of(**free)
 
     def __str__(self) -> str:
-        return f"vrf={self.vrf},l1={self.l1},l2={self.l2}"
+        return ",".join(f"{memory.limit}={free}" for memory, free in self.items())
 
-    def __getitem__(self, level: Level) -> Any:
-        match level:
-            case Level.VRF:
-                return self.vrf
-            case Level.L1:
-                return self.l1
-            case Level.L2:
-                return self.l2
-        raise KeyError(level)
+    def items(self) -> tuple[tuple[Memory, Any], ...]:
+        """Each memory, and what is free of it."""
+        return tuple(zip(self.memories, self.free, strict=True))
 
-    def replace(self, level: Level, value: Any) -> "Limits":
-        """The same limits but for one level."""
-        match level:
-            case Level.VRF:
-                return Limits(value, self.l1, self.l2)
-            case Level.L1:
-                return Limits(self.vrf, value, self.l2)
-            case Level.L2:
-                return Limits(self.vrf, self.l1, value)
-        raise KeyError(level)
+    def __getitem__(self, memory: Memory) -> Any:
+        if memory in self.memories:
+            return self.free[self.memories.index(memory)]
+        if memory.is_main:
+            raise KeyError(memory)
+        return 0
+
+    def replace(self, memory: Memory, value: Any) -> "Limits":
+        """The limits with another amount of one memory.
+
+        Raises:
+            KeyError: they do not count it.
+        """
+        if memory not in self.memories:
+            raise KeyError(memory)
+        place = self.memories.index(memory)
+        free = (*self.free[:place], value, *self.free[place + 1 :])
+        return Limits(self.memories, free)
 
 
 def cache_classes(capacity: int, classes: int) -> tuple[int, ...]:

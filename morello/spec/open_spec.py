@@ -10,7 +10,6 @@ from morello.errors import SpecError
 from morello.spec.layout import Layout
 from morello.spec.limits import Limits
 from morello.spec.spec import Spec, argument_tensor
-from morello.spec.tensor import Level
 from morello.spec.text import parse_spec, print_spec
 from morello.suggestions import did_you_mean
 
@@ -39,7 +38,7 @@ class OpenSpec:
                     "leave open only what is packed once and read many times",
                 )
             tensor = self.spec.tensors[index]
-            if tensor.level is not Level.MEM or not tensor.layout.is_row_major:
+            if not tensor.level.is_main or not tensor.layout.is_row_major:
                 raise SpecError(
                     f"operand '{operand.name}' is open and has the form {tensor}",
                     "give it either a layout or 'any'",

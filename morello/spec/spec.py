@@ -15,8 +15,9 @@ from morello.spec.hashing import HashedOnce
 from morello.spec.kind import Array, Kind, each
 from morello.spec.layout import Layout
 from morello.spec.limits import Limits
+from morello.spec.memories import MEM
 from morello.spec.operand import Operand
-from morello.spec.tensor import Level, TensorSpec
+from morello.spec.tensor import TensorSpec
 
 MAX_SIZE = 1 << 31
 """No dimension is this long or longer."""
@@ -291,7 +292,7 @@ def _check_forms(kind: Kind, tensors: tuple[TensorSpec, ...]) -> None:
 
 def _check_window(kind: Kind, operand: Operand, tensor: TensorSpec) -> None:
     """Refuse forms that an operand which is read through windows cannot have."""
-    if tensor.layout.is_packed or tensor.level is Level.VRF:
+    if tensor.layout.is_packed or tensor.level.is_registers:
         raise SpecError(
             f"operand '{operand.name}' of {kind.label} is read through a window: "
             f"windows overlap, so it cannot be {tensor}",
@@ -307,7 +308,7 @@ def check_leading(
     Raises:
         SpecError: it is not longer than a row, or the operand has no rows to part.
     """
-    if tensor.level is not Level.MEM or tensor.layout.is_packed or tensor.rank < 2:
+    if not tensor.level.is_main or tensor.layout.is_packed or tensor.rank < 2:
         raise SpecError(
             f"operand '{name}' of form {tensor} has the leading dimension "
             f"{'?' if leading == ANY_ROW else leading}",
@@ -330,4 +331,4 @@ def check_leading(
 
 def argument_tensor(dtype: Dtype, layout: Layout) -> TensorSpec:
     """The form of an argument: in memory, and contiguous unless it is packed."""
-    return TensorSpec(dtype, Level.MEM, layout, contiguous=not layout.is_packed)
+    return TensorSpec(dtype, MEM, layout, contiguous=not layout.is_packed)

@@ -1,7 +1,6 @@
 """Where and how one operand of a Spec lies: its shape is the Spec's."""
 
 import dataclasses
-import enum
 import re
 from typing import Any
 
@@ -9,44 +8,7 @@ from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
 from morello.spec.hashing import HashedOnce
 from morello.spec.layout import LINE_BYTES, Layout, ceil_div
-from morello.suggestions import did_you_mean
-
-
-class Level(enum.IntEnum):
-    """A memory, nearest to the arithmetic first."""
-
-    VRF = 0
-    """Vector registers."""
-    L1 = 1
-    """First-level data cache."""
-    L2 = 2
-    """Second-level cache."""
-    MEM = 3
-    """Everything beyond: the last-level cache and DRAM."""
-
-    @classmethod
-    def parse(cls, text: str) -> "Level":
-        """The level called ``text``.
-
-        Raises:
-            SpecError: no level has this name.
-        """
-        if text not in cls.__members__:
-            raise SpecError(
-                f"unknown memory level '{text}'",
-                f"use one of {', '.join(cls.__members__)}"
-                + did_you_mean(text, cls.__members__),
-            )
-        return cls[text]
-
-    @property
-    def is_cache(self) -> bool:
-        """Whether the hardware, not the program, decides what it holds."""
-        return self in (Level.L1, Level.L2)
-
-    def __str__(self) -> str:
-        return self.name
-
+from morello.spec.memories import Memory, register_files
 
 _TEXT = re.compile(
     r"(?P<dtype>\w+)@(?P<level>\w+)(?P<layout>\[.*\])(?P<whole>!?)(v(?P<v>\d{1,9}))?"
@@ -61,22 +23,23 @@ class TensorSpec(HashedOnce):
     """
 
     dtype: Dtype
-    level: Level
+    level: Memory
     layout: Layout
     contiguous: bool = False
     """Whether the operand is known to be one gapless array. An argument is, until it is
     tiled along another dimension than its outermost; of packed layouts only the panels
     are known to be gapless."""
     vector_width: int = 0
-    """Elements a register, for operands in `Level.VRF`; 0 elsewhere."""
+    """Elements of a row of a register, for operands in registers; 0 elsewhere."""
 
     __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
-        in_registers = self.level is Level.VRF
+        in_registers = self.level.is_registers
         if in_registers != (self.vector_width > 0):
             raise SpecError(
-                f"operand {self}: a vector width goes with level VRF and no other",
+                f"operand {self}: a vector width goes with level {register_files()} "
+                "and no other",
                 "write for example f32@VRF[0,1,2]v8",
             )
         if in_registers and not self.layout.is_row_major:
@@ -106,7 +69,7 @@ class TensorSpec(HashedOnce):
             )
         return cls(
             Dtype.parse(match["dtype"]),
-            Level.parse(match["level"]),
+            Memory.parse(match["level"]),
             Layout.parse(match["layout"]),
             bool(match["whole"]),
             int(match["v"] or 0),
@@ -151,9 +114,23 @@ class TensorSpec(HashedOnce):
             return self.layout.bytes(sizes, self.dtype.itemsize)
         return self.layout.runs(sizes, self.dtype.itemsize)[1]
 
-    def registers(self, sizes: tuple[Any, ...]) -> Any:
-        """The vector registers that hold a tile of ``sizes``."""
+    def register_grid(self, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The registers along each dimension that hold a tile of ``sizes``."""
+        *outer, last = sizes
+        if outer and self.level.rows > 1:
+            outer[-1] = ceil_div(outer[-1], self.level.rows)
+        return (*outer, ceil_div(last, self.vector_width))
+
+    def amount(self, sizes: tuple[Any, ...]) -> Any:
+        """The registers, or the cache lines, of a tile of ``sizes``."""
+        if not self.level.is_registers:
+            return self.lines(sizes)
         count: Any = 1
-        for size in sizes[:-1]:
-            count = count * size
-        return count * ceil_div(sizes[-1], self.vector_width)
+        for registers in self.register_grid(sizes):
+            count = count * registers
+        return count
+
+    def brought_to(self, level: Memory) -> "TensorSpec":
+        """The form of the operand as the hardware brings it to a cache."""
+        whole = self.contiguous and not level.is_near
+        return TensorSpec(self.dtype, level, self.layout, whole)

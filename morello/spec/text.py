@@ -17,8 +17,9 @@ from morello.spec.kind import Kind
 from morello.spec.kinds import kind_of, labels
 from morello.spec.layout import Layout
 from morello.spec.limits import Limits
+from morello.spec.memories import Memory, bounded_memories
 from morello.spec.spec import ANY_ROW, Spec, argument_tensor
-from morello.spec.tensor import Level, TensorSpec
+from morello.spec.tensor import TensorSpec
 from morello.suggestions import did_you_mean
 
 GRAMMAR = "kind:sizes[:dtypes][:option=value]…, for example matmul:512x512x512:f32"
@@ -52,7 +53,7 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     limits = _limits(limits, options)
     serial = _serial(options)
     if options:
-        names = [*(o.name for o in kind.operands), "vrf", "l1", "l2", "serial"]
+        names = [*(o.name for o in kind.operands), *_named_limits(limits), "serial"]
         names += kind.option_names()
         wrong = next(iter(options))
         raise SpecError(
@@ -91,9 +92,10 @@ def print_spec(spec: Spec, limits: Limits) -> str:
             parts.append(f"{operand.name}={form}ld{row}")
         elif tensor != default:
             parts.append(f"{operand.name}={_print_form(tensor)}")
-    for name in ("vrf", "l1", "l2"):
-        if getattr(spec.limits, name) != getattr(limits, name):
-            parts.append(f"{name}={getattr(spec.limits, name)}")
+    counted = dict(limits.items())
+    for memory, free in spec.limits.items():
+        if free != counted.get(memory):
+            parts.append(f"{memory.limit}={free}")
     if not spec.serial:
         parts.append("serial=false")
     return ":".join(parts)
@@ -101,7 +103,7 @@ def print_spec(spec: Spec, limits: Limits) -> str:
 
 def _print_form(tensor: TensorSpec) -> str:
     text = str(tensor.layout)
-    if tensor.level is not Level.MEM:
+    if not tensor.level.is_main:
         text += f"@{tensor.level}"
     if tensor.vector_width:
         text += f"v{tensor.vector_width}"
@@ -186,7 +188,7 @@ def _tensors(
         tensors.append(
             dataclasses.replace(
                 tensor,
-                level=Level.parse(match[2]) if match[2] else Level.MEM,
+                level=Memory.parse(match[2]) if match[2] else tensor.level,
                 vector_width=int(match[3] or 0),
                 contiguous=tensor.contiguous and not strided and not row,
             )
@@ -236,16 +238,22 @@ def _row(layout: Layout, shape: tuple[int, ...]) -> int:
 
 
 def _limits(limits: Limits, options: dict[str, str]) -> Limits:
-    for name in ("vrf", "l1", "l2"):
-        if name in options:
-            value = options.pop(name)
-            if not re.fullmatch(r"\d{1,9}", value, re.ASCII):
-                raise SpecError(
-                    f"limit {name}={value} is not a number of "
-                    f"{'registers' if name == 'vrf' else 'cache lines'}"
-                )
-            limits = dataclasses.replace(limits, **{name: int(value)})
-    return limits
+    named = _named_limits(limits)
+    free = {memory.limit: value for memory, value in limits.items()}
+    for name in [name for name in named if name in options]:
+        value = options.pop(name)
+        if not re.fullmatch(r"\d{1,9}", value, re.ASCII):
+            raise SpecError(
+                f"limit {name}={value} is not a number of {named[name].units}"
+            )
+        free[name] = int(value)
+    return Limits.of(**{name: free[name] for name in named if name in free})
+
+
+def _named_limits(limits: Limits) -> dict[str, Memory]:
+    """The memories that a text may limit, by name: all where no limits are known."""
+    counted = limits.memories or tuple(bounded_memories().values())
+    return {memory.limit: memory for memory in counted}
 
 
 def _serial(options: dict[str, str]) -> bool:

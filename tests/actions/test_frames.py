@@ -8,7 +8,7 @@ import pytest
 
 from morello.actions import Action, Expansion
 from morello.machine import AVX2
-from morello.spec import Level, Limits, Spec, SpecKey
+from morello.spec import L1, L2, VRF, Limits, Spec, SpecKey
 from morello.spec.frame import Frame
 from tests.actions.walk import applied, candidates, random_rewrite
 from tests.search.axes_of import axes_of
@@ -22,20 +22,20 @@ def random_frame(rng: random.Random, spec: Spec) -> Frame:
     limits = spec.limits
     choices = [
         *(rng.sample(a, min(4, len(a))) for a in axes_of(spec)),
-        sorted({limits.vrf, 1, 12, 16}),
-        sorted({limits.l1, 0, 4, 32, 512}),
-        sorted({limits.l2, 0, 1024}),
+        sorted({limits[VRF], 1, 12, 16}),
+        sorted({limits[L1], 0, 4, 32, 512}),
+        sorted({limits[L2], 0, 1024}),
     ]
     mesh = np.ix_(*(np.asarray(sorted(c), np.int64) for c in choices))
     count = len(spec.sizes)
-    return Frame(spec.key, tuple(mesh[:count]), Limits(*mesh[count:]))
+    return Frame(
+        spec.key, tuple(mesh[:count]), Limits(spec.limits.memories, tuple(mesh[count:]))
+    )
 
 
 def shape_of(frame: Frame) -> tuple[int, ...]:
     left = frame.limits
-    return np.broadcast_shapes(
-        *(np.shape(v) for v in (*frame.sizes, left.vrf, left.l1, left.l2))
-    )
+    return np.broadcast_shapes(*(np.shape(v) for v in (*frame.sizes, *left.free)))
 
 
 def at(values: Any, point: tuple[int, ...], shape: tuple[int, ...]) -> Any:
@@ -45,7 +45,8 @@ def at(values: Any, point: tuple[int, ...], shape: tuple[int, ...]) -> Any:
 def frame_at(frame: Frame, point: tuple[int, ...], shape: tuple[int, ...]) -> Frame:
     left = frame.limits
     sizes = tuple(int(at(s, point, shape)) for s in frame.sizes)
-    limits = Limits(*(int(at(v, point, shape)) for v in (left.vrf, left.l1, left.l2)))
+    free = tuple(int(at(value, point, shape)) for value in left.free)
+    limits = Limits(left.memories, free)
     return Frame(frame.key, sizes, limits)
 
 
@@ -103,7 +104,7 @@ def test_rewrites_make_progress(seed: int) -> None:
         for hole in rewrite.holes:
             assert hole.times >= 1
             assert hole.spec != spec
-            for level in (Level.VRF, Level.L1, Level.L2):
+            for level in (VRF, L1, L2):
                 assert hole.spec.limits[level] <= spec.limits[level]
             assert max(hole.spec.sizes) <= max(spec.sizes)
             assert hole.spec.serial or not spec.serial

@@ -11,7 +11,18 @@ from morello.cost.operand_context import OperandContext
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import goal_axes
-from morello.spec import Dtype, Layout, Level, Spec, argument_tensor, parse_spec
+from morello.spec import (
+    L1,
+    L2,
+    MEM,
+    VRF,
+    Dtype,
+    Layout,
+    Memory,
+    Spec,
+    argument_tensor,
+    parse_spec,
+)
 from morello.spec.frame import Frame
 from tests.quality.graph_programs import check_program
 from tests.quality.programs import build_programs
@@ -21,7 +32,7 @@ BATCHED = "compose:3x5x4x8:f32:graph=t[b,m,n]=sum(a[b,m,k]*w[b,k,n]);y[b,m,n]="
 EPILOGUE = "gelu_matmul:8x8x64:f32"
 
 
-def _serial(text: str, **levels: Level) -> Spec:
+def _serial(text: str, **levels: Memory) -> Spec:
     """A Spec of one thread with operands at levels."""
     spec = parse_spec(text, AVX2.limits)
     tensors = tuple(
@@ -31,7 +42,7 @@ def _serial(text: str, **levels: Level) -> Spec:
     return dataclasses.replace(spec, tensors=tensors, serial=True)
 
 
-def _cut_levels(spec: Spec) -> set[Level]:
+def _cut_levels(spec: Spec) -> set[Memory]:
     tried = candidates(spec.key, goal_axes(spec, 1), AVX2)
     return {action.level for action in tried if isinstance(action, Cut)}
 
@@ -40,9 +51,9 @@ def test_a_temporary_lies_no_farther_than_the_nearest_operand() -> None:
     spec = _serial(EPILOGUE)
     names = [operand.name for operand in spec.kind.operands]
     out = names[-1]
-    assert {Level.MEM, Level.L2, Level.L1} <= _cut_levels(spec)
-    assert _cut_levels(_serial(EPILOGUE, **{out: Level.L2})) == {Level.L2, Level.L1}
-    assert Level.L2 not in _cut_levels(_serial(EPILOGUE, **{out: Level.L1}))
+    assert {MEM, L2, L1} <= _cut_levels(spec)
+    assert _cut_levels(_serial(EPILOGUE, **{out: L2})) == {L2, L1}
+    assert L2 not in _cut_levels(_serial(EPILOGUE, **{out: L1}))
 
 
 def _in_place(spec: Spec) -> list[str]:
@@ -54,8 +65,8 @@ def test_a_temporary_may_lie_where_an_output_will() -> None:
     softmax = _serial("softmax:3x40:f32")
     out = softmax.kind.operands[-1].name
     assert _in_place(softmax) == ["v0,v1,v2,v3"]
-    assert _in_place(_serial("softmax:3x40:f32", **{out: Level.L2})) == ["v0,v1,v2,v3"]
-    assert _in_place(_serial("softmax:3x40:f32", **{out: Level.L1})) == ["v0,v1,v2,v3"]
+    assert _in_place(_serial("softmax:3x40:f32", **{out: L2})) == ["v0,v1,v2,v3"]
+    assert _in_place(_serial("softmax:3x40:f32", **{out: L1})) == ["v0,v1,v2,v3"]
     assert _in_place(_serial(EPILOGUE)) == ["v0"]
     turned = "compose:8x8x64:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[n,m]=gelu(t)"
     assert not _in_place(_serial(turned))
@@ -74,11 +85,11 @@ def test_a_softmax_in_place_needs_no_memory_for_a_row() -> None:
 
 def test_registers_are_not_filled_by_a_cut_while_both_factors_are_far() -> None:
     lhs, rhs, *_ = (o.name for o in _serial(EPILOGUE).kind.operands)
-    assert Level.VRF not in _cut_levels(_serial(EPILOGUE))
-    assert Level.VRF not in _cut_levels(_serial(EPILOGUE, **{lhs: Level.L2}))
-    both = {lhs: Level.L2, rhs: Level.L2}
-    assert Level.VRF in _cut_levels(_serial(EPILOGUE, **both))
-    assert Level.VRF in _cut_levels(_serial(EPILOGUE, **{rhs: Level.L1}))
+    assert VRF not in _cut_levels(_serial(EPILOGUE))
+    assert VRF not in _cut_levels(_serial(EPILOGUE, **{lhs: L2}))
+    both = {lhs: L2, rhs: L2}
+    assert VRF in _cut_levels(_serial(EPILOGUE, **both))
+    assert VRF in _cut_levels(_serial(EPILOGUE, **{rhs: L1}))
 
 
 def test_what_is_left_in_bf16_is_not_read_after_a_cut() -> None:
@@ -177,7 +188,7 @@ def test_rows_that_follow_what_stays_in_l2_take_none_of_it() -> None:
     spec = _serial(EPILOGUE)
     near = AVX2.in_context(OperandContext(near=True))
     out = spec.kind.operands[-1].name
-    move = Move(out, Level.L2, spec.tensors[-1].layout)
+    move = Move(out, L2, spec.tensors[-1].layout)
     assert len(spec.kind.followers(len(spec.tensors) - 1)) == 1
     assert move.apply(spec, near).holes[-1].spec.limits == spec.limits
     assert move.apply(spec, AVX2).holes[-1].spec.limits != spec.limits

@@ -5,7 +5,7 @@ import pytest
 from morello.actions.pad import Pad
 from morello.errors import ScheduleError
 from morello.machine import AVX2
-from morello.spec import Layout, Level, Spec, parse_spec
+from morello.spec import L2, Layout, Spec, parse_spec
 
 pytestmark = pytest.mark.quick
 
@@ -25,8 +25,8 @@ def test_what_is_around_a_buffer_in_a_cache_has_the_rest_of_it() -> None:
     spec = image("L2")
     rewrite = Pad("x1", NATURAL).apply(spec, AVX2)
     assert [hole.role for hole in rewrite.holes] == ["fill", "copy", "body"]
-    left = AVX2.take(spec.limits, Level.L2, LINES)
-    assert left.l2 < spec.limits.l2
+    left = AVX2.take(spec.limits, L2, LINES)
+    assert left[L2] < spec.limits[L2]
     assert {hole.spec.limits for hole in rewrite.holes} == {left}
     sizes = {hole.role: hole.spec.sizes for hole in rewrite.holes}
     assert sizes == {"fill": (1002,), "copy": (1000,), "body": (1000, 3)}

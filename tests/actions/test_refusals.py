@@ -5,14 +5,14 @@ import pytest
 from morello.actions import Action, Move, Select, Split, Tile, ToAccum
 from morello.errors import ScheduleError
 from morello.machine import AVX2
-from morello.spec import Layout, Level, parse_spec
+from morello.spec import L1, L2, VRF, Layout, parse_spec
 
 pytestmark = pytest.mark.quick
 
 ROWS = Layout.row_major(3)
 PANELS = Layout.parse("[0,2,1,2p16]")
 FLAT = Layout.row_major(2)
-VRF = "out=[0,1,2]@VRFv8"
+IN_REGISTERS = "out=[0,1,2]@VRFv8"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ VRF = "out=[0,1,2]@VRFv8"
             "are: b, m, n",
         ),
         (
-            f"matmul_accum:2x2x8:f32:{VRF}:vrf=4",
+            f"matmul_accum:2x2x8:f32:{IN_REGISTERS}:vrf=4",
             Tile("m", 1),
             "'m' is not a dimension of the output of matmul_accum outside registers; "
             "those are: none",
@@ -72,72 +72,72 @@ VRF = "out=[0,1,2]@VRFv8"
         ("move:8", ToAccum(), "move is not a reduction that overwrites its output"),
         (
             "matmul:8x8x8",
-            Move("src", Level.L1, ROWS),
+            Move("src", L1, ROWS),
             "it has no operand 'src'; those are: lhs, rhs, out",
         ),
         (
             "matmul:8x8x8",
-            Move("lhs", Level.L1, FLAT),
+            Move("lhs", L1, FLAT),
             "the layout [0,1] has 2 dimensions, not 3",
         ),
         (
-            f"matmul_accum:2x2x8:f32:{VRF}:vrf=4",
-            Move("out", Level.L1, ROWS),
+            f"matmul_accum:2x2x8:f32:{IN_REGISTERS}:vrf=4",
+            Move("out", L1, ROWS),
             "'out' is in registers already",
         ),
         (
             "matmul:8x8x8:f32:lhs=[0,1,2]@L1",
-            Move("lhs", Level.L2, ROWS),
+            Move("lhs", L2, ROWS),
             "L2 is farther than L1",
         ),
         (
             "matmul:8x8x8:f32:rhs=[0,2,1]@L2",
-            Move("rhs", Level.L2, Layout.parse("[0,2,1]")),
+            Move("rhs", L2, Layout.parse("[0,2,1]")),
             "'rhs' is in L2 with the layout [0,2,1] already",
         ),
         (
             "move:8x8:f32:src=[0,1]@L1",
-            Move("src", Level.VRF, FLAT),
+            Move("src", VRF, FLAT),
             "a move has no operand of its own in registers",
         ),
         (
             "matmul_accum:2x2x8",
-            Move("out", Level.VRF, ROWS),
+            Move("out", VRF, ROWS),
             "registers are filled from L1, not from MEM",
         ),
         (
             "matmul_accum:2x2x8:f32:out=[0,1,2]@L1",
-            Move("out", Level.VRF, Layout.parse("[0,2,1]")),
+            Move("out", VRF, Layout.parse("[0,2,1]")),
             "registers hold row-major tiles, not [0,2,1]",
         ),
         (
             "move:8x8",
-            Move("src", Level.L1, Layout.parse("[1,0]")),
+            Move("src", L1, Layout.parse("[1,0]")),
             "a move changes the layout itself: its operands only change caches",
         ),
         (
             "matmul:8x8x8",
-            Move("rhs", Level.L2, PANELS),
+            Move("rhs", L2, PANELS),
             "'rhs' is narrower than the pack of 16 in [0,2,1,2p16]",
         ),
         (
             "matmul:8x16x16:f32:l1=15",
-            Move("rhs", Level.L1, ROWS),
+            Move("rhs", L1, ROWS),
             "'rhs' takes 16 cache lines of L1, 15 are free",
         ),
         (
             "matmul:8x16x16:f32:l2=15",
-            Move("rhs", Level.L2, PANELS),
+            Move("rhs", L2, PANELS),
             "'rhs' takes 16 cache lines of L2, 15 are free",
         ),
         (
             "matmul_accum:2x2x9:f32:out=[0,1,2]@L1:vrf=3",
-            Move("out", Level.VRF, ROWS),
+            Move("out", VRF, ROWS),
             "'out' takes 4 registers of VRF, 3 are free",
         ),
         (
             "matmul:9x8x8:f32:lhs=[0,1,2]/strided",
-            Move("lhs", Level.L1, ROWS),
+            Move("lhs", L1, ROWS),
             "'lhs' has 9 rows with gaps between them, more than the 8 ways of L1: "
             "their lines may push each other out",
         ),

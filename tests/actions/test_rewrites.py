@@ -5,7 +5,7 @@ import pytest
 from morello.actions import ACTIONS, Action, Move, Select, Split, Tile, ToAccum
 from morello.cost.operand_context import OperandContext
 from morello.machine import AVX2, Target
-from morello.spec import Layout, Level, Limits, Spec, parse_spec, print_spec
+from morello.spec import L1, L2, MEM, VRF, Layout, Limits, Spec, parse_spec, print_spec
 
 pytestmark = pytest.mark.quick
 
@@ -107,17 +107,17 @@ def test_to_accum() -> None:
 
 def test_move_into_a_cache_models_its_lines() -> None:
     text = "matmul:8x16x16:f32"
-    assert after(Move("lhs", Level.L1, ROWS), text) == [
+    assert after(Move("lhs", L1, ROWS), text) == [
         "body 1 matmul:8x16x16:f32:lhs=[0,1,2]@L1/strided:l1=256"
     ]
-    assert cost(Move("lhs", Level.L1, ROWS), text) == 8 * HIDDEN
-    assert cost(Move("out", Level.L2, ROWS), text) == 8 * WRITTEN
+    assert cost(Move("lhs", L1, ROWS), text) == 8 * HIDDEN
+    assert cost(Move("out", L2, ROWS), text) == 8 * WRITTEN
     near = "matmul:8x16x16:f32:lhs=[0,1,2]@L2"
-    assert cost(Move("lhs", Level.L1, ROWS), near) == 8 * UNIT.line_l2
+    assert cost(Move("lhs", L1, ROWS), near) == 8 * UNIT.line_l2
 
 
 def test_lines_that_are_used_once_are_waited_for() -> None:
-    near = Move("rhs", Level.L2, ROWS)
+    near = Move("rhs", L2, ROWS)
     assert cost(near, "matmul:1x16x16") == 16 * DEMAND
     assert cost(near, "matmul:16x16x16") == 16 * OVERLAPPED
     # What computing hides of a line grows with its uses, where prefetchers follow.
@@ -126,32 +126,32 @@ def test_lines_that_are_used_once_are_waited_for() -> None:
     apart = "matmul:8x16x16:f32:rhs=[0,1,2]@MEM/strided"
     assert cost(near, apart) == 16 * (DEMAND + UNIT.stream_start_mem)
     flat = Layout.row_major(2)
-    assert cost(Move("src", Level.L2, flat), "move:4x16") == 4 * DEMAND
-    assert cost(Move("dst", Level.L2, flat), "move:4x16") == 4 * WRITTEN
-    assert cost(Move("dst", Level.L2, flat), "move:1x64") == 4 * UNIT.store_mem
+    assert cost(Move("src", L2, flat), "move:4x16") == 4 * DEMAND
+    assert cost(Move("dst", L2, flat), "move:4x16") == 4 * WRITTEN
+    assert cost(Move("dst", L2, flat), "move:1x64") == 4 * UNIT.store_mem
     near = "move:4x16:dst=[0,1]@L2"
-    assert cost(Move("dst", Level.L1, flat), near) == 4 * UNIT.store_l2
+    assert cost(Move("dst", L1, flat), near) == 4 * UNIT.store_l2
     both = DEMAND + WRITTEN
-    assert cost(Move("out", Level.L2, ROWS), "matmul_accum:16x1x16") == 16 * both
+    assert cost(Move("out", L2, ROWS), "matmul_accum:16x1x16") == 16 * both
 
 
 def test_a_copy_waits_for_lines_that_came_to_l2_for_products() -> None:
     """What is packed at once costs the same with a stop in L2 as without."""
     panels, text = Layout.parse("[0,2,1,2p16]"), "matmul:{}x16x16:f32:rhs=[0,1,2]@{}"
-    packed = Move("rhs", Level.L2, panels)
+    packed = Move("rhs", L2, panels)
     waited = 16 * (DEMAND - OVERLAPPED)
     setup = cost(packed, text.format(16, "MEM"))
     assert cost(packed, text.format(16, "L2")) == setup + waited
     assert cost(packed, text.format(15, "L2")) == setup  # waited for on their way
-    again = Move("rhs", Level.L1, panels)  # for each block: the tile is there
+    again = Move("rhs", L1, panels)  # for each block: the tile is there
     assert cost(again, text.format(16, "L2")) == setup
-    written = Move("out", Level.L2, panels)
+    written = Move("out", L2, panels)
     assert cost(written, "matmul:16x16x16:f32:out=[0,1,2]@L2") == setup
 
 
 def test_a_piece_of_a_line_costs_its_part_in_a_copy() -> None:
     flat, text = Layout.row_major(2), "move:{}x{}:src=[0,1]/strided"
-    move = Move("src", Level.L2, flat)
+    move = Move("src", L2, flat)
     quarter, more = DEMAND // 4, 17 * DEMAND // 16
     assert cost(move, text.format(1, 4)) == quarter + quarter // 2
     assert cost(move, text.format(1, 16)) == DEMAND
@@ -159,44 +159,44 @@ def test_a_piece_of_a_line_costs_its_part_in_a_copy() -> None:
     assert cost(move, text.format(2, 4)) == DEMAND // 2 + DEMAND // 4
     turned = text + ":dst=[1,0]"  # the rest of its line is for a tile that comes later
     assert cost(move, turned.format(2, 4)) == 2 * DEMAND
-    panel = Move("src", Level.L2, Layout.parse("[1,0,1p16]"))
+    panel = Move("src", L2, Layout.parse("[1,0,1p16]"))
     lines = cost(panel, "move:2x16:src=[1,0,1p16]/strided")
     assert lines == cost(panel, "move:1x32:src=[1,0,1p16]/strided") == 2 * DEMAND
 
 
 def test_rows_of_a_copy_are_not_aliased() -> None:
     text = "matmul:8x{}x{}:f32:rhs=[0,2,1,2p16]"
-    for level, k, n in ((Level.L1, 40, 160), (Level.L2, 64, 1600)):
+    for level, k, n in ((L1, 40, 160), (L2, 64, 1600)):
         move, given = Move("rhs", level, PANELS), text.format(k, n)
         assert cost(move, given, ALIASED) == cost(move, given)
 
 
 def test_move_to_another_layout_copies() -> None:
     text = "matmul:8x16x32:f32"
-    assert after(Move("rhs", Level.L2, PANELS), text) == [
+    assert after(Move("rhs", L2, PANELS), text) == [
         "prologue 1 move:1x16x32:f32:dst=[0,2,1,2p16]@L2:l2=4096",
         "body 1 matmul:8x16x32:f32:rhs=[0,2,1,2p16]@L2:l2=4096",
     ]
-    assert cost(Move("rhs", Level.L2, PANELS), text) == UNIT.loop
-    assert after(Move("rhs", Level.MEM, PANELS), text)[1] == (
+    assert cost(Move("rhs", L2, PANELS), text) == UNIT.loop
+    assert after(Move("rhs", MEM, PANELS), text)[1] == (
         "body 1 matmul:8x16x32:f32:rhs=[0,2,1,2p16]"
     )
 
 
 def test_move_of_what_is_written_copies_back() -> None:
     flipped = Layout.parse("[0,2,1]")
-    assert after(Move("out", Level.L2, flipped), "matmul:8x16x32:f32") == [
+    assert after(Move("out", L2, flipped), "matmul:8x16x32:f32") == [
         "body 1 matmul:8x16x32:f32:out=[0,2,1]@L2/strided:l2=4096",
         "epilogue 1 move:1x8x32:f32:src=[0,2,1]@L2/strided:l2=4096",
     ]
-    holes = after(Move("out", Level.L2, flipped), "matmul_accum:8x16x32:f32")
+    holes = after(Move("out", L2, flipped), "matmul_accum:8x16x32:f32")
     assert [hole.split()[0] for hole in holes] == ["prologue", "body", "epilogue"]
 
 
 def test_move_into_registers() -> None:
     text = "matmul_accum:6x4x16:f32:lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
     near = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1"
-    assert after(Move("out", Level.VRF, ROWS), text) == [
+    assert after(Move("out", VRF, ROWS), text) == [
         "prologue 1 move:1x6x16:f32:src=[0,1,2]@L1:dst=[0,1,2]@VRFv8:vrf=4",
         f"body 1 matmul_accum:6x4x16:f32:{near}:out=[0,1,2]@VRFv8:vrf=4",
         "epilogue 1 move:1x6x16:f32:src=[0,1,2]@VRFv8:dst=[0,1,2]@L1:vrf=4",
@@ -207,10 +207,8 @@ def test_what_is_left_of_a_cache_is_snapped_down() -> None:
     lines = {16: 256, 256: 256, 257: 128, 480: 32, 481: 0, 512: 0}
     for taken, left in lines.items():
         text = f"fill:{taken * 16}:f32"
-        (hole,) = (
-            Move("out", Level.L1, Layout.row_major(1)).apply(spec(text), AVX2).holes
-        )
-        assert hole.spec.limits == Limits(16, left, 8192)
+        (hole,) = Move("out", L1, Layout.row_major(1)).apply(spec(text), AVX2).holes
+        assert hole.spec.limits == Limits.of(vrf=16, l1=left, l2=8192)
 
 
 def test_select() -> None:
@@ -237,7 +235,7 @@ def test_candidates_are_values() -> None:
         assert sorted(found, key=str) == sorted(sorted(found), key=str)
         assert all(str(a).startswith(f"{kind.name}(") for a in found)
     assert str(Tile("m", 4)) == "tile(m, 4)"
-    assert str(Move("rhs", Level.L1, PANELS)) == "move(rhs, L1, [0,2,1,2p16])"
+    assert str(Move("rhs", L1, PANELS)) == "move(rhs, L1, [0,2,1,2p16])"
     assert [str(a) for a in Split.candidates(key, axes, AVX2)] == [
         "split(k, 1)",
         "split(k, 2)",

@@ -5,7 +5,7 @@ import pytest
 from morello.actions import Move, Split, Tile
 from morello.errors import ScheduleError
 from morello.machine import AVX2
-from morello.spec import Layout, Level, parse_spec
+from morello.spec import L1, Layout, parse_spec
 
 pytestmark = pytest.mark.quick
 
@@ -27,7 +27,7 @@ def test_a_split_of_k_is_even() -> None:
 
 
 def test_factors_keep_their_dtypes() -> None:
-    move = Move("lhs", Level.L1, Layout.row_major(3), "s16")
+    move = Move("lhs", L1, Layout.row_major(3), "s16")
     with pytest.raises(ScheduleError, match="'lhs' cannot be s16 in its stead"):
         move.apply(SATURATING, AVX2)
     body = move.apply(EXACT, AVX2).holes[-1]

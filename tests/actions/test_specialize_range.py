@@ -6,13 +6,13 @@ from morello.actions import Move, SpecializeRange
 from morello.errors import ScheduleError
 from morello.kernels.range_check import range_check_counts
 from morello.machine import AVX2
-from morello.spec import Layout, Level, Spec, parse_spec, print_spec
+from morello.spec import L2, MEM, VRF, Layout, Spec, parse_spec, print_spec
 from morello.spec.frame import Frame
 
 pytestmark = pytest.mark.quick
 
 GOAL = "matmul:64x128x96:u8,s8,s32"
-SPECIALIZED = SpecializeRange("rhs", Level.L2)
+SPECIALIZED = SpecializeRange("rhs", L2)
 
 
 def spec(text: str) -> Spec:
@@ -35,7 +35,7 @@ def test_both_holes_are_left_and_the_one_in_range_counts() -> None:
 
 
 def test_it_costs_a_move_and_the_look() -> None:
-    moved = Move("rhs", Level.L2, Layout.row_major(3)).apply(spec(GOAL), AVX2)
+    moved = Move("rhs", L2, Layout.row_major(3)).apply(spec(GOAL), AVX2)
     found = SPECIALIZED.apply(spec(GOAL), AVX2)
     counts = range_check_counts(spec(GOAL).tensors[1], (1, 128, 96), AVX2.isa)
     look = AVX2.model.kernel(Frame.of(spec(GOAL)), counts)
@@ -62,32 +62,32 @@ def test_the_search_tries_it_where_a_kernel_multiplies_the_smaller_range() -> No
     [
         (
             GOAL,
-            SpecializeRange("src", Level.L2),
+            SpecializeRange("src", L2),
             "it has no operand 'src'; those are: lhs, rhs",
         ),
         (
             GOAL,
-            SpecializeRange("lhs", Level.L2),
+            SpecializeRange("lhs", L2),
             "'lhs' is u8, of which no part has a dtype",
         ),
         (
             GOAL,
-            SpecializeRange("out", Level.L2),
+            SpecializeRange("out", L2),
             "'out' is no factor that matmul multiplies",
         ),
         (
             "move:8x8:s8",
-            SpecializeRange("src", Level.L2),
+            SpecializeRange("src", L2),
             "'src' is no factor that move multi",
         ),
         (
             GOAL,
-            SpecializeRange("rhs", Level.MEM),
+            SpecializeRange("rhs", MEM),
             "'rhs' is in MEM: name a nearer cache",
         ),
         (
             GOAL,
-            SpecializeRange("rhs", Level.VRF),
+            SpecializeRange("rhs", VRF),
             "'rhs' is in MEM: name a nearer cache",
         ),
         (

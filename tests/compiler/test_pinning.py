@@ -19,7 +19,7 @@ from morello.search.queries.pins import Pin, Pins, full_text
 from morello.search.storage.database import Database
 from morello.search.storage.overlay import DatabaseWarning
 from morello.search.storage.schema import PinRow
-from morello.spec import Layout, Level, parse_spec
+from morello.spec import L1, Layout, parse_spec
 from tests.compiler.test_partial_schedule import END, MATCH, MODULE, PARTIAL, SPEC, tile
 
 TILED = MODULE + MATCH + tile("t", "m", 5) + END + "}"
@@ -131,7 +131,7 @@ def test_a_pin_that_takes_what_is_not_counted_is_refused() -> None:
     """Lines of a cache where nothing more can move: its table has no axis for them."""
     text = "max_accum:8x8:f32:src=[0,1]@L1:out=[0]@L1"
     spec = parse_spec(text, AVX2.limits)
-    move = Move("src", Level.L1, Layout.parse("[1,0]"))
+    move = Move("src", L1, Layout.parse("[1,0]"))
     holes = move.apply(spec, AVX2).holes
     decided = Pin(spec, "avx2", Partial(move, (HOLE,) * len(holes)))
     with pytest.raises(ScheduleError, match="the schedule takes a part of L1"):

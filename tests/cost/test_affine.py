@@ -11,7 +11,7 @@ from morello.cost.affine import CROSSING, STREAMS
 from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.cost.operand_context import OperandContext
 from morello.machine import AVX2, Target
-from morello.spec import Layout, Level, parse_spec
+from morello.spec import L1, L2, MEM, Layout, Memory, parse_spec
 from morello.spec.frame import Frame
 
 pytestmark = pytest.mark.quick
@@ -24,7 +24,7 @@ ALIASED = AVX2.in_context(
 )
 
 
-def cost(text: str, operand: str, level: Level, target: Target = AVX2) -> int:
+def cost(text: str, operand: str, level: Memory, target: Target = AVX2) -> int:
     """What it costs that an operand of a Spec comes to a cache as it is."""
     spec = parse_spec(text, target.limits)
     index = [o.name for o in spec.kind.operands].index(operand)
@@ -139,11 +139,11 @@ def test_a_strip_that_a_reduction_reads_begins_a_stream_a_line() -> None:
     text = "matmul:64x{}x64:f32:rhs=[0,1,2]/strided"
     line = C.line_mem_overlapped
     few = STREAMS * (4 * line + C.stream_start_mem)
-    assert cost(text.format(STREAMS), "rhs", Level.L2) == few
+    assert cost(text.format(STREAMS), "rhs", L2) == few
     strip = 4 * 9 * (line + C.stream_start_mem)
-    assert cost(text.format(9), "rhs", Level.L2) == strip
+    assert cost(text.format(9), "rhs", L2) == strip
     rows = "matmul:9x64x64:f32:lhs=[0,1,2]/strided"
-    assert cost(rows, "lhs", Level.L2) == 4 * 9 * line
+    assert cost(rows, "lhs", L2) == 4 * 9 * line
 
 
 def test_a_copy_goes_on_in_rows() -> None:
@@ -151,7 +151,7 @@ def test_a_copy_goes_on_in_rows() -> None:
 
     def copied(k: int) -> int:
         spec = parse_spec(text.format(k), AVX2.limits)
-        return Move("rhs", Level.L1, panels).apply(spec, AVX2).cost
+        return Move("rhs", L1, panels).apply(spec, AVX2).cost
 
     assert copied(8) == C.loop
     assert copied(9) == C.loop + 9 * C.stream_start_mem
@@ -161,15 +161,15 @@ def test_strips_of_aliased_rows_miss_in_l1_however_they_are_split() -> None:
     text = "matmul_accum:6x{}x{}:f32:rhs=[0,1,2]@L2/strided"
     for k, n, lines in ((8, 16, 8), (2, 16, 2), (1, 16, 1), (4, 32, 8)):
         given = text.format(k, n)
-        more = cost(given, "rhs", Level.L1, ALIASED) - cost(given, "rhs", Level.L1)
+        more = cost(given, "rhs", L1, ALIASED) - cost(given, "rhs", L1)
         assert more == lines * C.conflict_l1
     row = text.format(1, 512)
-    assert cost(row, "rhs", Level.L1, ALIASED) == cost(row, "rhs", Level.L1)
+    assert cost(row, "rhs", L1, ALIASED) == cost(row, "rhs", L1)
     half = AVX2.in_context(
         dataclasses.replace(ALIASED.operand_context, row_distance=32)
     )
     given = text.format(8, 16)
-    more = cost(given, "rhs", Level.L1, half) - cost(given, "rhs", Level.L1)
+    more = cost(given, "rhs", L1, half) - cost(given, "rhs", L1)
     assert more == 8 * (C.conflict_l1 // 2)
 
 
@@ -178,7 +178,7 @@ def test_aliased_rows_fill_half_of_the_ways_of_l1(rows: int, lines: int) -> None
     """Rows of four lines are no strip: from five on the others push them out."""
     assert AVX2.l1_ways == 8
     given = f"matmul_accum:6x{rows}x64:f32:rhs=[0,1,2]@L2/strided"
-    more = cost(given, "rhs", Level.L1, ALIASED) - cost(given, "rhs", Level.L1)
+    more = cost(given, "rhs", L1, ALIASED) - cost(given, "rhs", L1)
     assert more == lines * C.conflict_l1
 
 
@@ -187,8 +187,8 @@ def test_more_aliased_rows_than_l2_holds_come_again_in_each_pass() -> None:
 
     def more(m: int, n: int) -> int:
         given = text.format(m, n)
-        aliased = cost(given, "lhs", Level.L2, ALIASED)
-        return aliased - cost(given, "lhs", Level.L2)
+        aliased = cost(given, "lhs", L2, ALIASED)
+        return aliased - cost(given, "lhs", L2)
 
     assert ALIASED.l2_rows == 128
     assert more(128, 64) == 0
@@ -198,22 +198,22 @@ def test_more_aliased_rows_than_l2_holds_come_again_in_each_pass() -> None:
 
 def test_buffers_are_not_aliased() -> None:
     text = "matmul:8x64x1600:f32:rhs=[0,2,1,2p16]"
-    assert cost(text, "rhs", Level.L2, ALIASED) == cost(text, "rhs", Level.L2)
+    assert cost(text, "rhs", L2, ALIASED) == cost(text, "rhs", L2)
 
 
 def test_lines_of_panels_arrive_meanwhile() -> None:
     text = "matmul:{}x16x32:f32:rhs=[0,2,1,2p16]"
     both = C.line_mem_overlapped + C.line_l2
-    assert cost(text.format(2), "rhs", Level.L1) == 32 * both
+    assert cost(text.format(2), "rhs", L1) == 32 * both
     own = AVX2.in_context(OperandContext(far=True, packed=("rhs",)))
     line = C.line_dram_overlapped + C.line_l2
-    assert cost(text.format(16), "rhs", Level.L1, own) == 32 * line
+    assert cost(text.format(16), "rhs", L1, own) == 32 * line
 
 
 def test_arrays_cost_what_single_specs_cost() -> None:
     spec = parse_spec("matmul:64x64x64:f32:rhs=[0,1,2]/strided", AVX2.limits)
     sizes = np.arange(1, 40)
-    move = Move("rhs", Level.L2, ROWS)
+    move = Move("rhs", L2, ROWS)
     frame = Frame(spec.key, (1, 64, sizes, 64), spec.limits)
     found = np.broadcast_to(move.expand(frame, ALIASED).cost, sizes.shape)
     for k, price in zip(sizes.tolist(), found.tolist(), strict=True):
@@ -225,10 +225,10 @@ def test_each_row_of_a_tile_that_a_graph_writes_begins_a_stream() -> None:
     """Narrow tiles of many rows begin the same rows again and again."""
     text = "compose:8x64:f32:graph=y[r,n]=exp(x[r,n])"
     wide = text.replace("8x64", "2x256")
-    narrow, broad = (cost(t, "v0", Level.L1) for t in (text, wide))
+    narrow, broad = (cost(t, "v0", L1) for t in (text, wide))
     assert narrow - broad == 6 * C.stream_start_mem
     inside = AVX2.in_context(OperandContext(near=True))
-    near = [cost(t, "v0", Level.L1, inside) for t in (text, wide)]
+    near = [cost(t, "v0", L1, inside) for t in (text, wide)]
     assert near[0] == near[1]
 
 
@@ -241,7 +241,7 @@ def test_a_copy_goes_on_in_a_line_unless_it_turns(
     """Four rows that end in half a line: the tile with the other half is the next one,
     or comes later. A copy that turns has none that is next."""
     text = f"move:4x{columns}:f32:src=[0,1]@L2/strided:dst={order}@L1"
-    assert cost(text, "src", Level.L1) == lines * C.line_l2
+    assert cost(text, "src", L1) == lines * C.line_l2
 
 
 def test_each_price_of_memory_is_another_in_dram() -> None:
@@ -260,7 +260,7 @@ def test_a_buffer_beyond_a_third_of_the_last_level_cache_comes_from_dram() -> No
 
     def packed(l3_lines: int) -> int:
         target = dataclasses.replace(AVX2, l3_lines=l3_lines)
-        return Move("rhs", Level.MEM, PANELS).apply(spec, target).cost
+        return Move("rhs", MEM, PANELS).apply(spec, target).cost
 
     near, far = packed(3 * 256), packed(3 * 256 - 1)
     assert packed(1 << 20) == near

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from morello.machine import AVX2
-from morello.search.dp.axes import Free, goal_axes
+from morello.search.dp.axes import goal_axes
 from morello.search.dp.table import TableId
 from morello.search.storage.cache_key import base_key, family, row_key
 from morello.spec import Limits, parse_spec
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.quick
 SPEC = parse_spec("matmul:6x8x16:f32", AVX2.limits)
 AXES = goal_axes(SPEC, 1)
 GIVEN = (
-    TableId(SPEC.key, AXES, Free()),
-    Limits(16, 512, 8192),
-    Limits(16, 1024, 8192),
+    TableId(SPEC.key, AXES, ()),
+    Limits.of(vrf=16, l1=512, l2=8192),
+    Limits.of(vrf=16, l1=1024, l2=8192),
     family(AVX2),
 )
 
@@ -40,10 +40,12 @@ def change(place: int, name: str, value: Any) -> None:
 other = parse_spec("matmul:6x8x16:f32:rhs=[0,2,1]", AVX2.limits)
 change(0, "key", other.key)
 change(0, "key", dataclasses.replace(SPEC.key, serial=not SPEC.key.serial))
-for field in dataclasses.fields(Free):
-    change(0, "free", Free(**{field.name: True}))
-for argument, level in itertools.product((1, 2), ("vrf", "l1", "l2")):
-    change(argument, level, 7)
+for memory in AVX2.limits.memories:
+    change(0, "free", (memory,))
+for argument, place in itertools.product((1, 2), range(3)):
+    amounts = [16, 512 * argument, 8192]
+    amounts[place] = 7
+    change(argument, "free", tuple(amounts))
 CHANGES["limits and room change places"] = lambda given: given.insert(1, given.pop(2))
 for number, kin in enumerate(
     (

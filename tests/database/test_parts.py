@@ -18,7 +18,7 @@ from morello.search.storage.database import Database
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.schema import Cover
-from morello.spec import Kind, Level, Spec
+from morello.spec import MEM, Kind, Spec
 from morello.tools.morello import main
 from tests.database.small import forget_programs, spec
 from tests.search.agreement import searched
@@ -51,7 +51,7 @@ def spread(rng: random.Random, spec: Spec) -> Spec:
     if rng.random() < 0.2:
         return spec
     forms = (
-        dataclasses.replace(t, contiguous=False, level=Level.MEM, vector_width=0)
+        dataclasses.replace(t, contiguous=False, level=MEM, vector_width=0)
         for t in spec.tensors
     )
     return dataclasses.replace(spec, tensors=tuple(forms), serial=True)

@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.range_check import read_range_check
 from morello.mlir import ir
-from morello.spec import Layout, Level, Spec, TensorSpec
+from morello.spec import VRF, Layout, Spec, TensorSpec
 from morello.spec.kind import Array, bit_patterns
 
 Values = dict[ir.Value, Any]
@@ -37,7 +37,7 @@ def coordinates(
 
 def unpack(array: Array, tensor: TensorSpec, sizes: tuple[int, ...]) -> Array:
     """The logical array that a physical one holds."""
-    if tensor.level is Level.VRF:
+    if tensor.level is VRF:
         rows = array.reshape(*array.shape[:-2], -1)
         return rows[..., : sizes[-1]].copy()
     return array[coordinates(tensor.layout, sizes)]
@@ -45,7 +45,7 @@ def unpack(array: Array, tensor: TensorSpec, sizes: tuple[int, ...]) -> Array:
 
 def pack(array: Array, tensor: TensorSpec, value: Array) -> None:
     """Write a logical array into a physical one; padding stays as it is."""
-    if tensor.level is Level.VRF:
+    if tensor.level is VRF:
         for index in np.ndindex(*value.shape):
             lane = index[-1] % tensor.vector_width
             array[(*index[:-1], index[-1] // tensor.vector_width, lane)] = value[index]
@@ -57,7 +57,7 @@ def new_buffer(
     rng: np.random.Generator, tensor: TensorSpec, shape: tuple[int, ...]
 ) -> Array:
     """An array of physical shape ``shape`` with arbitrary bits."""
-    if tensor.level is Level.VRF:
+    if tensor.level is VRF:
         shape = (*shape, tensor.vector_width)
     return bit_patterns(rng, tensor.dtype, shape)
 

@@ -15,9 +15,11 @@ from morello.actions import (
 from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.spec import (
+    L1,
+    L2,
+    MEM,
     Dtype,
     Layout,
-    Level,
     Limits,
     Operand,
     Spec,
@@ -49,14 +51,16 @@ def random_spec(rng: random.Random) -> Spec:
         for o, dtype in zip(kind.operands, dtypes, strict=True)
     )
     sizes = tuple(rng.choice(SIZES) for _ in kind.dims)
-    limits = rng.choice((AVX2.limits, Limits(16, 64, 1024), Limits(4, 512, 0)))
+    limits = rng.choice(
+        (AVX2.limits, Limits.of(vrf=16, l1=64, l2=1024), Limits.of(vrf=4, l1=512, l2=0))
+    )
     return Spec(kind, sizes, tensors, limits)
 
 
 def random_form(rng: random.Random, dtype: Dtype, operand: Operand) -> TensorSpec:
     """A form in MEM or a cache; of gapless arrays, so that a function can take it."""
     layout = rng.choice(layouts(operand, LAYOUTS))
-    level = rng.choice((Level.MEM, Level.L2, Level.L1, Level.L1))
+    level = rng.choice((MEM, L2, L1, L1))
     whole = argument_tensor(dtype, layout)
     contiguous = whole.contiguous and rng.random() < 0.7
     return dataclasses.replace(whole, level=level, contiguous=contiguous)
@@ -73,7 +77,7 @@ def legal_actions(spec: Spec, rng: random.Random) -> list[tuple[Action, Rewrite]
         tried += [kind(dim, rng.randint(1, size)) for kind in (Tile, Split, Peel)]
     for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
         layout = Layout.parse(rng.choice(LAYOUTS[tensor.rank]))
-        tried.append(Move(operand.name, rng.choice((Level.L2, Level.L1)), layout))
+        tried.append(Move(operand.name, rng.choice((L2, L1)), layout))
     return [(a, r) for a in tried if (r := applied(a, spec)) is not None]
 
 

@@ -31,7 +31,7 @@ from morello.kernels import KERNELS
 from morello.kernels.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.mlir import ir
-from morello.spec import Encoding, Level, Spec, parse_spec
+from morello.spec import VRF, Encoding, Spec, parse_spec
 from morello.spec.frame import Frame
 from tests.dialect.programs import random_action, random_spec
 from tests.dialect.schedules import function_of, one_action
@@ -128,7 +128,7 @@ def left_between(spec: Spec, cutting: Cutting | str) -> int:
     assert graph is not None
     lines = 0
     for value, form in zip(cutting.temporaries, cutting.forms, strict=True):
-        if value not in cutting.rows and form.level is not Level.VRF:
+        if value not in cutting.rows and form.level is not VRF:
             lines += int(form.lines(operand_of(graph, value).sizes(spec.sizes)))
     return lines * AVX2.at(spec).ops.store
 

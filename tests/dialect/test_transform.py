@@ -41,7 +41,7 @@ from morello.dialect.transform import (
 from morello.errors import ScheduleError, SpecError
 from morello.machine import AVX2
 from morello.mlir import PassManager, dialect, ir
-from morello.spec import Layout, Level, parse_spec
+from morello.spec import L1, L2, Layout, parse_spec
 from morello.spec.layout import LINE_BYTES
 from tests.dialect.schedules import one_action
 
@@ -56,10 +56,10 @@ EXAMPLES: tuple[Action, ...] = (
     Split("k", 256),
     SplitParallel("k", 256, 2),
     Peel("k", 256),
-    Move("rhs", Level.L1, Layout.parse("[0,2,1,2p16]")),
-    SpecializeRange("rhs", Level.L2),
+    Move("rhs", L1, Layout.parse("[0,2,1,2p16]")),
+    SpecializeRange("rhs", L2),
     ToAccum(),
-    Cut("v0,v1", "v1", Level.L2, Layout.parse("[0,1]")),
+    Cut("v0,v1", "v1", L2, Layout.parse("[0,1]")),
     CutInPlace("v0,v1"),
     Online("v0"),
     Squeeze(),

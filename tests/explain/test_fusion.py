@@ -10,7 +10,7 @@ from morello.explain.fusion import bytes_held, graph_parts, temporaries, unfused
 from morello.explain.words import Clock
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.spec import Level, parse_spec
+from morello.spec import MEM, parse_spec
 
 CLOCK = Clock(3.0)
 
@@ -30,7 +30,7 @@ def test_temporaries_are_those_of_the_cuts(text: str) -> None:
     for one in found:
         assert one.runs == cuts[one.node].runs
         assert one.bytes == 4 * math.prod(one.shape)
-        assert one.traffic == 2 * one.bytes * one.runs * (one.level is not Level.MEM)
+        assert one.traffic == 2 * one.bytes * one.runs * (one.level is not MEM)
     apart = unfused(spec, lambda part: Solver(AVX2).solve(part).impl)
     assert apart is not None
     assert apart.cost > explanation.cost

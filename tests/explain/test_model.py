@@ -5,11 +5,10 @@ import pytest
 from morello.actions import Move
 from morello.explain import Explanation, Request, as_page, as_text, explain
 from morello.explain.fold import fold
-from morello.explain.memory import LEVELS
 from morello.explain.words import Clock
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.spec import Level, parse_spec
+from morello.spec import VRF, parse_spec
 
 SPECS = (
     "matmul:7x5x17:f32:l1=128:l2=0",
@@ -62,14 +61,14 @@ def test_origins_are_operands_of_the_whole(found: Explanation) -> None:
 def test_memories_are_the_limits(found: Explanation) -> None:
     for node in found.root.walk():
         limits = node.impl.spec.limits
-        assert [use.level for use in node.memory] == list(LEVELS)
+        assert tuple(use.level for use in node.memory) == limits.memories
         for use in node.memory:
             assert use.free == limits[use.level]
             assert use.capacity == found.spec.limits[use.level]
             held = sum(h.amount for h in use.held)
             own = use.taken.amount if use.taken else 0
             assert held + own + use.rounded + use.left == use.capacity
-            assert use.level is not Level.VRF or use.rounded == 0
+            assert use.level is not VRF or use.rounded == 0
             holes = [child.impl.spec.limits[use.level] for child in node.children]
             assert use.left == min(holes, default=use.free)
 

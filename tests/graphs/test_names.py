@@ -16,7 +16,7 @@ from tests.graphs.slow_evaluation import in_any_order
 
 pytestmark = pytest.mark.quick
 
-HAVE = Limits(16, 512, 16384)
+HAVE = Limits.of(vrf=16, l1=512, l2=16384)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 By = dict[str, Array]

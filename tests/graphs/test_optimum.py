@@ -15,7 +15,7 @@ from morello.machine import AVX2
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16 as AVX512
 from morello.search import Solver
-from morello.spec import Level, Limits, Spec, argument_tensor, parse_spec
+from morello.spec import L1, L2, MEM, Limits, Spec, argument_tensor, parse_spec
 from morello.spec.dtypes import Dtype
 from morello.spec.layout import Layout
 from tests.search.agreement import Agreement, compare
@@ -75,13 +75,13 @@ BUDGET = 1200
 """Specs enumerated for a goal. What was finished is compared."""
 
 LIMITS = (
-    Limits(16, 512, 8192),
-    Limits(16, 256, 1024),
-    Limits(7, 128, 0),
-    Limits(12, 64, 512),
+    Limits.of(vrf=16, l1=512, l2=8192),
+    Limits.of(vrf=16, l1=256, l2=1024),
+    Limits.of(vrf=7, l1=128, l2=0),
+    Limits.of(vrf=12, l1=64, l2=512),
 )
 
-LEVELS = (Level.MEM, Level.MEM, Level.L2, Level.L1)
+LEVELS = (MEM, MEM, L2, L1)
 
 
 def _goal(rng: random.Random, text: str) -> Spec:
@@ -96,7 +96,7 @@ def _goal(rng: random.Random, text: str) -> Spec:
         layout = Layout.row_major(operand.rank)
         if rng.random() < 0.1:
             layout = Layout(layout.dims[::-1])
-        own = Level.L1 if rng.random() < 0.15 else level
+        own = L1 if rng.random() < 0.15 else level
         form = argument_tensor(Dtype.F32, layout)
         forms.append(dataclasses.replace(form, level=own))
     return Spec(kind, sizes, tuple(forms), rng.choice(LIMITS), serial=True)

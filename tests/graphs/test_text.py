@@ -25,7 +25,7 @@ from tests.graphs.random_graphs import random_graph
 
 pytestmark = pytest.mark.quick
 
-HAVE = Limits(16, 512, 16384)
+HAVE = Limits.of(vrf=16, l1=512, l2=16384)
 
 
 def test_what_a_text_says() -> None:

@@ -14,12 +14,16 @@ from collections.abc import Callable, Iterator
 from morello.kernels import KERNELS
 from morello.machine.isa import AVX2 as AVX2_ISA
 from morello.spec import (
+    L1,
+    L2,
+    MEM,
+    VRF,
     Dtype,
     Kind,
     Layout,
-    Level,
     Limits,
     Matmul,
+    Memory,
     Spec,
     SpecKey,
     TensorSpec,
@@ -71,7 +75,7 @@ def layouts(kind: Kind, operand: int) -> tuple[Layout, ...]:
     for mix in mixes(kind):
         tensors = tuple(map(_row_major, mix))
         for rhs in found[:2]:
-            across = TensorSpec(tensors[1].dtype, Level.L1, rhs)
+            across = TensorSpec(tensors[1].dtype, L1, rhs)
             key = SpecKey(kind, (tensors[0], across, tensors[2]))
             for kernel in KERNELS.values():
                 found += [form.layout for form in kernel.forms(key, operand)]
@@ -79,7 +83,7 @@ def layouts(kind: Kind, operand: int) -> tuple[Layout, ...]:
 
 
 def _row_major(dtype: Dtype) -> TensorSpec:
-    return TensorSpec(dtype, Level.L1, Layout.row_major(3))
+    return TensorSpec(dtype, L1, Layout.row_major(3))
 
 
 def _keys() -> Iterator[SpecKey]:
@@ -87,7 +91,7 @@ def _keys() -> Iterator[SpecKey]:
         pools = [layouts(kind, i) for i in range(len(kind.operands))]
         for mix, levels in itertools.product(mixes(kind), _LEVELS[len(pools)]):
             forms = [
-                tuple(_forms(dtype, Level.parse(level), pool))
+                tuple(_forms(dtype, Memory.parse(level), pool))
                 for dtype, level, pool in zip(mix, levels.split(), pools, strict=True)
             ]
             for tensors in itertools.product(*forms):
@@ -96,9 +100,9 @@ def _keys() -> Iterator[SpecKey]:
 
 
 def _forms(
-    dtype: Dtype, level: Level, pool: tuple[Layout, ...]
+    dtype: Dtype, level: Memory, pool: tuple[Layout, ...]
 ) -> Iterator[TensorSpec]:
-    if level is Level.VRF:
+    if level is VRF:
         plain = Layout.row_major(pool[0].rank)
         for nbytes in sorted({kernel.isa.vector_bytes for kernel in KERNELS.values()}):
             width = nbytes // dtype.itemsize
@@ -106,7 +110,7 @@ def _forms(
         return
     for layout in pool:
         yield TensorSpec(dtype, level, layout)
-        if level in (Level.L2, Level.MEM) and not layout.is_packed:
+        if level in (L2, MEM) and not layout.is_packed:
             yield TensorSpec(dtype, level, layout, contiguous=True)
 
 

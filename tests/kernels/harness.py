@@ -26,7 +26,7 @@ from morello.passes.parts.emission import emit_kernel
 from morello.passes.parts.vector_ops import element_type
 from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.translate import lower_to_llvm_text
-from morello.spec import Kind, Layout, Level, Limits, Move, Spec, TensorSpec
+from morello.spec import L1, VRF, Kind, Layout, Limits, Move, Spec, TensorSpec
 from morello.spec.frame import Frame, Ints
 from morello.spec.kind import Array
 from morello.spec.layout import LINE_BYTES
@@ -53,7 +53,7 @@ def isa_of(cases: Iterable["Case"]) -> Isa:
 
 def limits_of(name: str) -> Limits:
     """All registers of a kernel's instruction set, beside the caches of AVX2."""
-    return AVX2.limits.replace(Level.VRF, KERNELS[name].isa.registers)
+    return AVX2.limits.replace(VRF, KERNELS[name].isa.registers)
 
 
 def skip_where_it_cannot_run(isa: Isa) -> None:
@@ -95,8 +95,7 @@ class Case:
     def tensors(self) -> tuple[TensorSpec, ...]:
         """The operands as arguments: registers come from and go to rows in L1."""
         return tuple(
-            dataclasses.replace(t, level=Level.L1, vector_width=0)
-            for t in self.spec.tensors
+            dataclasses.replace(t, level=L1, vector_width=0) for t in self.spec.tensors
         )
 
     @functools.cached_property
@@ -187,7 +186,7 @@ def take_from_stack(function: ir.Operation, entry: ir.Block) -> None:
 def write(case: Case, arguments: list[ir.Value], end: ir.Operation) -> None:
     values = list(arguments)
     for j, tensor in enumerate(case.spec.tensors):
-        if tensor.level is Level.VRF:
+        if tensor.level is VRF:
             kind = registers(tensor, case.spec.shape(j))
             with ir.InsertionPoint(end):
                 values[j] = dialect("memref").AllocaOp(kind, [], []).result
@@ -195,7 +194,7 @@ def write(case: Case, arguments: list[ir.Value], end: ir.Operation) -> None:
                 move(case, j, arguments[j], values[j], end, "load")
     emit_kernel(KERNELS[case.kernel], case.spec, values, end)
     for j, tensor in enumerate(case.spec.tensors):
-        if tensor.level is Level.VRF and case.spec.kind.operands[j].is_written:
+        if tensor.level is VRF and case.spec.kind.operands[j].is_written:
             move(case, j, values[j], arguments[j], end, "store")
 
 

@@ -9,7 +9,7 @@ import pytest
 from morello.kernels import KERNELS, Kernel, by_name
 from morello.machine import TARGETS
 from morello.machine.avx2 import AVX2
-from morello.spec import Level, Limits, Matmul, Spec, SpecKey
+from morello.spec import L1, VRF, Limits, Matmul, Spec, SpecKey
 from morello.spec.frame import Frame
 from tests.kernels.accepted import accepted
 from tests.kernels.harness import form, price
@@ -25,7 +25,7 @@ PANELS = SpecKey(
 )
 """What a register tile is multiplied from."""
 
-NEAR = (Level.VRF, Level.L1)
+NEAR = (VRF, L1)
 
 
 @functools.cache
@@ -55,7 +55,9 @@ def grid(key: SpecKey, name: str) -> Frame:
     axes = np.meshgrid(*[np.array(SIZES, np.int64)] * rank, indexing="ij", sparse=True)
     sizes = tuple(axis[..., None] for axis in axes)
     return Frame(
-        key, sizes, Limits(np.arange(KERNELS[name].isa.registers + 1), 512, 256)
+        key,
+        sizes,
+        Limits.of(vrf=np.arange(KERNELS[name].isa.registers + 1), l1=512, l2=256),
     )
 
 
@@ -72,7 +74,7 @@ def points(name: str, count: int) -> list[tuple[tuple[int, ...], Spec]]:
         )
         vrf = int(rng.integers(0, KERNELS[name].isa.registers + 1))
         sizes = tuple(SIZES[i] for i in place)
-        limits = Limits(vrf, 512, 256)
+        limits = Limits.of(vrf=vrf, l1=512, l2=256)
         found.append(((*place, vrf), Spec(key.kind, sizes, key.tensors, limits)))
     return found
 

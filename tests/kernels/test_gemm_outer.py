@@ -5,7 +5,7 @@ import pytest
 from morello.kernels import KERNELS
 from morello.machine.avx2 import AVX2
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
-from morello.spec import Limits, Matmul, Spec
+from morello.spec import L1, L2, Limits, Matmul, Spec
 from morello.spec.frame import Frame
 from tests.kernels.harness import check_random, legal_cases, price, spec
 from tests.kernels.test_assembly import assembly, loops, opcodes, touches_stack
@@ -17,7 +17,7 @@ def outer(
     sizes: tuple[int, ...], dtype: str = "f32", accum: bool = False, vrf: int = 16
 ) -> Spec:
     forms = f"{dtype}@L1[0,1,2]", f"{dtype}@L1[0,1,2]", f"{dtype}@MEM[0,1,2]"
-    limits = Limits(vrf, AVX2.limits.l1, AVX2.limits.l2)
+    limits = Limits.of(vrf=vrf, l1=AVX2.limits[L1], l2=AVX2.limits[L2])
     return spec(Matmul(accum), sizes, *forms, limits=limits)
 
 

@@ -58,7 +58,9 @@ def test_what_does_not_fit_says_why(
     sizes: tuple[int, ...], vrf: int, reason: str
 ) -> None:
     given = rows(True, sizes)
-    given = Spec(given.kind, given.sizes, given.tensors, Limits(vrf, 512, 16384))
+    given = Spec(
+        given.kind, given.sizes, given.tensors, Limits.of(vrf=vrf, l1=512, l2=16384)
+    )
     conditions = KERNELS["gemm_rows"].conditions(Frame.of(given))
     assert any(reason in c.text for c in conditions if not c.holds)
 

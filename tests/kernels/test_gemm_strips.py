@@ -8,7 +8,7 @@ from morello.kernels import KERNELS
 from morello.machine import Target
 from morello.machine.avx2_zen5 import AVX2_ZEN5
 from morello.machine.avx512_zen5 import AVX512_ZEN5
-from morello.spec import Level, Limits, Matmul, Spec
+from morello.spec import L2, Limits, Matmul, Spec
 from morello.spec.frame import Frame
 from tests.kernels.harness import (
     check_random,
@@ -61,7 +61,9 @@ def test_what_does_not_fit_says_why(
     sizes: tuple[int, ...], vrf: int, l2: int, reason: str
 ) -> None:
     given = strips(True, sizes, "f32@MEM[0,1,2]")
-    given = Spec(given.kind, given.sizes, given.tensors, Limits(vrf, 512, l2))
+    given = Spec(
+        given.kind, given.sizes, given.tensors, Limits.of(vrf=vrf, l1=512, l2=l2)
+    )
     conditions = KERNELS[NAME].conditions(Frame.of(given))
     assert any(reason in c.text for c in conditions if not c.holds)
 
@@ -123,4 +125,4 @@ def test_whole_lines_that_are_copied_cost_their_stores_where_nothing_waits() -> 
 
 def test_it_needs_what_is_left_of_l2() -> None:
     key = strips(True, (1, 12, 64, 64), "f32@MEM[0,1,2]").key
-    assert KERNELS[NAME].levels_needed(key) == {Level.L2}
+    assert KERNELS[NAME].levels_needed(key) == {L2}

@@ -98,6 +98,8 @@ def test_what_does_not_fit_says_why(
     sizes: tuple[int, ...], vrf: int, reason: str
 ) -> None:
     given = block(True, sizes, ("[0,1,2,1p4]", "[0,2,1,2p16]", "[0,2,1,2p24]"))
-    given = Spec(given.kind, given.sizes, given.tensors, Limits(vrf, 512, 16384))
+    given = Spec(
+        given.kind, given.sizes, given.tensors, Limits.of(vrf=vrf, l1=512, l2=16384)
+    )
     conditions = KERNELS["gemm_tile"].conditions(Frame.of(given))
     assert any(reason in c.text for c in conditions if not c.holds)

@@ -292,7 +292,7 @@ def test_what_does_not_fit_says_why(
     name: str, sizes: tuple[int, ...], vrf: int, reason: str
 ) -> None:
     given = axpy(sizes, rhs="MEM") if "axpy" in name else dot(sizes, level="MEM")
-    given = dataclasses.replace(given, limits=Limits(vrf, 512, 16384))
+    given = dataclasses.replace(given, limits=Limits.of(vrf=vrf, l1=512, l2=16384))
     conditions = KERNELS[name].conditions(Frame.of(given))
     assert any(reason in c.text for c in conditions if not c.holds)
 

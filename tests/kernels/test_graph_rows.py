@@ -6,7 +6,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from morello.spec import Level, Spec, parse_spec
+from morello.spec import L1, Spec, parse_spec
 from morello.spec.array_elements import ArrayElements
 from morello.spec.functions import exp
 from tests.kernels.harness import (
@@ -41,7 +41,7 @@ def _spec(name: str, axis: str, size: int, kernel: str) -> Spec:
     limits = limits_of(kernel)
     found = parse_spec(text, limits)
     forms = (
-        dataclasses.replace(tensor, level=Level.L1, contiguous=False)
+        dataclasses.replace(tensor, level=L1, contiguous=False)
         for tensor in found.tensors
     )
     return dataclasses.replace(found, tensors=tuple(forms), serial=True)
@@ -73,7 +73,7 @@ def test_exp_has_the_bits_of_its_definition(kernel: str) -> None:
     given = np.concatenate([given, np.asarray(last, np.float32)])
     graph = "y[m,n]=exp(x[m,n])"
     whole = parse_spec(f"compose:1x{given.size}:f32:graph={graph}", limits_of(kernel))
-    forms = (dataclasses.replace(t, level=Level.L1) for t in whole.tensors)
+    forms = (dataclasses.replace(t, level=L1) for t in whole.tensors)
     spec = dataclasses.replace(whole, tensors=tuple(forms), serial=True)
     cases = legal_cases(kernel, (spec,))
     skip_where_it_cannot_run(isa_of(cases))
@@ -96,7 +96,7 @@ def test_a_nan_anywhere_in_a_row_is_found(kernel: str, reduction: str) -> None:
     size = 4 * 64 + 3 * 16 + 7
     text = f"compose:{size}x{size}:f32:graph=y[m]={reduction}(x[m,n])"
     whole = parse_spec(text, limits_of(kernel))
-    forms = (dataclasses.replace(t, level=Level.L1) for t in whole.tensors)
+    forms = (dataclasses.replace(t, level=L1) for t in whole.tensors)
     spec = dataclasses.replace(whole, tensors=tuple(forms), serial=True)
     cases = legal_cases(kernel, (spec,))
     skip_where_it_cannot_run(isa_of(cases))

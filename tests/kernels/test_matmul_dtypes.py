@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from morello.kernels import KERNELS
-from morello.spec import Dtype, Level, Matmul, Spec
+from morello.spec import VRF, Dtype, Matmul, Spec
 from morello.spec.frame import Frame
 from tests.guarded import check_in_child
 from tests.kernels.harness import (
@@ -253,7 +253,7 @@ def test_what_products_of_groups_need_is_said(
     lhs, rhs = f"[0,1,2,1p4,2p{group}]", f"[0,2,1,2p16,1p{group}]"
     given = product(sizes, dtypes, lhs, rhs)
     assert KERNELS[kernel].accepts(given.key)
-    found = dataclasses.replace(given, limits=given.limits.replace(Level.VRF, vrf))
+    found = dataclasses.replace(given, limits=given.limits.replace(VRF, vrf))
     texts = [c.text for c in KERNELS[kernel].conditions(Frame.of(found)) if not c.holds]
     if group == 4:
         said = said.replace("pairs", "quads").replace("k < 2", "k < 4")

@@ -12,7 +12,7 @@ from morello.mlir import dialect, ir
 from morello.passes.parts.emission import emit_range_check
 from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.translate import lower_to_llvm_text
-from morello.spec import Dtype, Encoding, Layout, Level, TensorSpec
+from morello.spec import MEM, Dtype, Encoding, Layout, TensorSpec
 from tests.guarded import check_in_child, guarded_array
 
 SIZES = (1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 257, 300)
@@ -24,7 +24,7 @@ GAP = 5
 
 def compiled(shapes: Sequence[tuple[int, int, int]], layout: str) -> Engine:
     """Functions ``f<i>(source, found)``, of an operand with gaps between its rows."""
-    tensor = TensorSpec(Dtype.S8, Level.MEM, Layout.parse(layout))
+    tensor = TensorSpec(Dtype.S8, MEM, Layout.parse(layout))
     with ir.Context(), ir.Location.unknown():
         byte = ir.IntegerType.get_signless(8)
         module = ir.Module.create()
@@ -88,8 +88,8 @@ def test_one_element_out_of_bounds_is_found_anywhere(layout: str) -> None:
 
 
 def test_a_look_counts_its_vectors() -> None:
-    rows = TensorSpec(Dtype.S8, Level.MEM, Layout.row_major(3))
-    columns = TensorSpec(Dtype.S8, Level.MEM, Layout.parse("[0,2,1]"))
+    rows = TensorSpec(Dtype.S8, MEM, Layout.row_major(3))
+    columns = TensorSpec(Dtype.S8, MEM, Layout.parse("[0,2,1]"))
     look, _ = range_check_counts(rows, (1, 64, 64), AVX2.isa).phases
     assert look.ops == {"load": 64 * 2, "vector_op": 64 * 4}
     assert range_check_counts(rows, (1, 4, 256), AVX2.isa).trips == 8

@@ -19,7 +19,7 @@ from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.template import Kernel
 from morello.machine import AVX2
 from morello.machine.text import TARGETS
-from morello.spec import Array, Dtype, IndexMap, Kind, Level, Operand, Spec, SpecKey
+from morello.spec import L1, Array, Dtype, IndexMap, Kind, Operand, Spec, SpecKey
 from morello.spec.elements import Elements
 from morello.spec.frame import Condition, Frame
 from morello.spec.index_map import plain
@@ -142,7 +142,7 @@ def _slide(accum: bool, steps: tuple[int, ...]) -> tuple[Operand, ...]:
 
 
 def _near(key: SpecKey) -> bool:
-    return all(tensor.level is Level.L1 for tensor in key.tensors)
+    return all(tensor.level is L1 for tensor in key.tensors)
 
 
 @dataclasses.dataclass(frozen=True)

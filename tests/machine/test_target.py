@@ -8,7 +8,7 @@ import pytest
 from morello.errors import TargetError
 from morello.kernels import KERNELS
 from morello.machine import AVX2, TARGETS, Target, find_target
-from morello.spec import ELEMENT_TYPES, Dtype, Level, Limits
+from morello.spec import ELEMENT_TYPES, L1, L2, MEM, VRF, Dtype, Limits
 
 pytestmark = pytest.mark.quick
 
@@ -34,7 +34,7 @@ def test_a_target_is_consistent(target: Target) -> None:
 
 
 def test_widths() -> None:
-    widths = {d: AVX2.vector_width(d) for d in ELEMENT_TYPES}
+    widths = {d: AVX2.lanes(VRF, d) for d in ELEMENT_TYPES}
     assert widths[Dtype.F32] == widths[Dtype.S32] == 8
     assert widths[Dtype.BF16] == widths[Dtype.U16] == 16
     assert widths[Dtype.U8] == 32
@@ -42,25 +42,25 @@ def test_widths() -> None:
 
 def test_taking() -> None:
     full = AVX2.limits
-    assert full == Limits(16, 512, 8192)
-    assert AVX2.take(full, Level.VRF, 12) == Limits(4, 512, 8192)
-    assert AVX2.take(full, Level.L1, 1) == Limits(16, 256, 8192)
-    assert AVX2.take(full, Level.L1, 512) == Limits(16, 0, 8192)
-    assert AVX2.take(full, Level.L2, 1) == Limits(16, 512, 4096)
-    assert AVX2.take(full, Level.MEM, 1 << 40) == full
+    assert full == Limits.of(vrf=16, l1=512, l2=8192)
+    assert AVX2.take(full, VRF, 12) == Limits.of(vrf=4, l1=512, l2=8192)
+    assert AVX2.take(full, L1, 1) == Limits.of(vrf=16, l1=256, l2=8192)
+    assert AVX2.take(full, L1, 512) == Limits.of(vrf=16, l1=0, l2=8192)
+    assert AVX2.take(full, L2, 1) == Limits.of(vrf=16, l1=512, l2=4096)
+    assert AVX2.take(full, MEM, 1 << 40) == full
 
 
 def test_taking_on_arrays() -> None:
     amounts = np.array([0, 1, 300, 512])
-    left = AVX2.take(Limits(16, 300, 0), Level.L1, amounts).l1
+    left = AVX2.take(Limits.of(vrf=16, l1=300, l2=0), L1, amounts)[L1]
     assert left.tolist() == [256, 256, 0, 0]
     free = np.array([[16], [4]])
-    left = AVX2.take(Limits(free, 0, 0), Level.VRF, amounts[:2]).vrf
+    left = AVX2.take(Limits.of(vrf=free, l1=0, l2=0), VRF, amounts[:2])[VRF]
     assert left.tolist() == [[16, 15], [4, 3]]
 
 
 def test_what_remains_is_a_class() -> None:
-    for level in (Level.L1, Level.L2):
+    for level in (L1, L2):
         classes = AVX2.classes(level)
         capacity = AVX2.limits[level]
         assert classes[0] == 0

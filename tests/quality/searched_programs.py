@@ -15,7 +15,7 @@ from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.table import NO_ACTION, Table
 from morello.search.impl import Impl
-from morello.spec import Dtype, Level, Limits, Matmul, Spec, argument_tensor
+from morello.spec import L2, MEM, Dtype, Limits, Matmul, Spec, argument_tensor
 from morello.spec.layout import Layout
 from tests.quality.bounds import check_bound, is_bounded
 from tests.quality.execution import check_all
@@ -63,7 +63,7 @@ def searched(seed: int) -> Impl:
 
 def _limits(number: int) -> Limits:
     """All memories for even numbers; for the others no L2, of which most tables are."""
-    return AVX2.limits.replace(Level.L2, 0) if number % 2 else AVX2.limits
+    return AVX2.limits.replace(L2, 0) if number % 2 else AVX2.limits
 
 
 _INTO_S16 = (Dtype.U8, Dtype.S8, Dtype.S16)
@@ -106,7 +106,7 @@ def _solved(number: int) -> Solved:
         table
         for table in solver.tables(goal)
         if table.id.key.kind.reuses_inputs
-        and all(t.level is Level.MEM for t in table.id.key.tensors)
+        and all(t.level is MEM for t in table.id.key.tensors)
         and table.costs.size
     ]
     return Solved(goal, solver, tuple(sorted(roots, key=lambda t: str(t.id.key))))

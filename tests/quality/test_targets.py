@@ -12,7 +12,7 @@ from morello.actions import Select
 from morello.machine import AVX2, TARGETS, Target, find_target
 from morello.search import Solver
 from morello.search.impl import Impl
-from morello.spec import Layout, Level, Spec, argument_tensor, parse_spec
+from morello.spec import L2, Layout, Spec, argument_tensor, parse_spec
 from tests.kernels.harness import skip_where_it_cannot_run
 from tests.quality.bounds import check_bound, is_bounded
 from tests.quality.execution import check_all
@@ -32,7 +32,7 @@ def goals(target: Target) -> list[Spec]:
     """Specs within the limits of a target."""
     found = []
     # What goes by L2 is the same on every target, and most of the tables.
-    near = target.limits.replace(Level.L2, 0)
+    near = target.limits.replace(L2, 0)
     for place, (kind, dtypes) in enumerate(PRODUCTS):
         rows = tuple(argument_tensor(dtype, Layout.row_major(3)) for dtype in dtypes)
         sizes = SIZES[place % len(SIZES)]

@@ -23,7 +23,7 @@ from morello.actions import (
 from morello.errors import ScheduleError
 from morello.machine import AVX2, Target
 from morello.search.impl import Branch, Impl
-from morello.spec import Layout, Level, Spec
+from morello.spec import L1, L2, MEM, Layout, Spec
 from morello.spec.frame import Frame
 from morello.spec.layout import PhysicalDim
 from tests.quality.specs import LAYOUTS
@@ -185,7 +185,7 @@ def _candidates(
     if kind is Move:
         for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
             layout = _some_layout(tensor.rank, rng)
-            level = rng.choice((Level.MEM, Level.L2, Level.L1))
+            level = rng.choice((MEM, L2, L1))
             found.append(Move(operand.name, level, layout))
     return found
 
@@ -209,8 +209,8 @@ def single_steps(spec: Spec, rng: random.Random) -> Iterator[Action]:
     yield from _kernels(spec, rng)
     yield ToAccum()
     for operand, tensor in zip(spec.kind.operands, spec.tensors, strict=True):
-        if tensor.level > Level.L1:
-            yield Move(operand.name, Level.L1, tensor.layout)
+        if tensor.level > L1:
+            yield Move(operand.name, L1, tensor.layout)
     yield from _loops(spec, lambda size: [1, 2])
 
 
@@ -219,7 +219,7 @@ def small_tiles(spec: Spec, rng: random.Random) -> Iterator[Action]:
     yield from _without_padding(spec)
     yield from _kernels(spec, rng)
     yield ToAccum()
-    moves = [m for m in Move.candidates(spec.key, (), AVX2) if m.level <= Level.L1]
+    moves = [m for m in Move.candidates(spec.key, (), AVX2) if m.level <= L1]
     rng.shuffle(moves)
     yield from sorted(moves, key=lambda move: move.level)
     yield from _loops(spec, lambda size: [rng.randint(2, 17), rng.choice((4, 6, 8))])

@@ -56,7 +56,7 @@ def _compare_tables(
             continue
         label = table.id.key.kind.label
         for (sizes, left), best in family.costs.items():
-            point = table.point(sizes, Limits(*left))
+            point = table.point(sizes, Limits(spec.limits.memories, left))
             if point is None:
                 continue
             cost = table.costs[point]

@@ -127,7 +127,7 @@ class BruteForce:
 
     def _best(self, family: Family, frame: Frame) -> int | None:
         left = frame.limits
-        point = (frame.sizes, (left.vrf, left.l1, left.l2))
+        point = (frame.sizes, left.free)
         if point in family.costs:
             return family.costs[point]
         if self.budget <= 0:
@@ -199,5 +199,5 @@ def _new_axis(key: SpecKey, dim: int, size: int, threads: int) -> tuple[int, ...
 
 def plain_frame(frame: Frame) -> Frame:
     """The frame with Python integers, which can be keys of a dict."""
-    limits = Limits(int(frame.limits.vrf), int(frame.limits.l1), int(frame.limits.l2))
+    limits = Limits(frame.limits.memories, tuple(map(int, frame.limits.free)))
     return Frame(frame.key, tuple(int(s) for s in frame.sizes), limits)

@@ -5,11 +5,15 @@ import random
 
 from morello.machine import AVX2
 from morello.spec import (
+    L1,
+    L2,
+    MEM,
+    VRF,
     Dtype,
     Kind,
     Layout,
-    Level,
     Limits,
+    Memory,
     Operand,
     Spec,
     TensorSpec,
@@ -39,12 +43,12 @@ LAYOUTS = {
 KINDS = instances()
 """Every kind with each of its options."""
 
-LEVELS: tuple[tuple[Level, ...], ...] = (
-    (Level.MEM,),
-    (Level.L2,),
-    (Level.L1,),
-    (Level.L1, Level.L2),
-    (Level.MEM, Level.L2, Level.L1),
+LEVELS: tuple[tuple[Memory, ...], ...] = (
+    (MEM,),
+    (L2,),
+    (L1,),
+    (L1, L2),
+    (MEM, L2, L1),
 )
 """What the operands of one goal may lie in."""
 
@@ -60,10 +64,10 @@ FEW_SIZES = (1, 1, 2, 3, 4, 5, 6, 7, 16)
 
 def random_limits(rng: random.Random) -> Limits:
     """Tight ones more often than roomy ones."""
-    return Limits(
-        rng.choice((4, 7, 12, 16)),
-        rng.choice((0, 2, 5, 16, 64, 128, 512)),
-        rng.choice((0, 8, 1024, 16384)),
+    return Limits.of(
+        vrf=rng.choice((4, 7, 12, 16)),
+        l1=rng.choice((0, 2, 5, 16, 64, 128, 512)),
+        l2=rng.choice((0, 8, 1024, 16384)),
     )
 
 
@@ -94,12 +98,12 @@ def layouts(operand: Operand, texts: dict[int, tuple[str, ...]]) -> list[Layout]
 
 
 def random_form(
-    rng: random.Random, dtype: Dtype, operand: Operand, level: Level
+    rng: random.Random, dtype: Dtype, operand: Operand, level: Memory
 ) -> TensorSpec:
     """A form at a level: of a gapless array or of a tile of one."""
     rank = operand.rank
-    if level is Level.VRF:
-        width = AVX2.vector_width(dtype)
+    if level is VRF:
+        width = AVX2.lanes(VRF, dtype)
         return TensorSpec(dtype, level, Layout.row_major(rank), vector_width=width)
     form = argument_tensor(dtype, rng.choice(layouts(operand, LAYOUTS)))
     contiguous = form.contiguous and rng.random() < 0.7
@@ -118,7 +122,7 @@ def random_goal(rng: random.Random, kind: Kind) -> Spec:
     dtypes = random_dtypes(rng, kind)
     levels = [rng.choice(rng.choice(LEVELS)) for _ in kind.operands]
     if rng.random() < 0.15:
-        levels[kind.written[-1]] = Level.VRF
+        levels[kind.written[-1]] = VRF
     forms = tuple(
         random_form(rng, dtype, operand, level)
         for operand, dtype, level in zip(kind.operands, dtypes, levels, strict=True)

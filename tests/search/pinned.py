@@ -5,15 +5,15 @@ import random
 
 from morello.actions import candidates
 from morello.machine import Target
-from morello.search.dp.axes import holds_registers, matters
+from morello.search.dp.axes import matters
 from morello.search.queries.partial_program import HOLE, Partial
 from morello.search.queries.pins import Pin, Pins
-from morello.spec import Level, Limits, Spec
+from morello.spec import L1, L2, MEMORIES, VRF, Limits, Memory, Spec
 from morello.spec.frame import Frame
 from tests.search.axes_of import axes_of
 from tests.search.brute_force import BruteForce, Family, plain_frame
 
-LEVELS = (Level.VRF, Level.L1, Level.L2)
+LEVELS = (VRF, L1, L2)
 
 
 class PinnedForce(BruteForce):
@@ -26,7 +26,7 @@ class PinnedForce(BruteForce):
         """How many Specs were found that are pinned."""
 
     def _best(self, family: Family, frame: Frame) -> int | None:
-        point = (frame.sizes, dataclasses.astuple(frame.limits))
+        point = (frame.sizes, frame.limits.free)
         if point not in family.costs:
             for pin in self.pins.of(frame.key):
                 if self._holds(pin, frame):
@@ -59,12 +59,12 @@ class PinnedForce(BruteForce):
             for level in LEVELS
         )
 
-    def _idle(self, pin: Pin, level: Level) -> bool:
+    def _idle(self, pin: Pin, level: Memory) -> bool:
         """Whether a memory decides nothing for a pinned Spec."""
-        if level is not Level.VRF:
-            return not matters(pin.spec.key, level, self.target)
-        if not holds_registers(pin.spec.key):
+        if matters(pin.spec.key, level, self.target):
             return False
+        if level is not VRF:
+            return True
         limits = pin.spec.limits
         bare = dataclasses.replace(pin.spec, limits=limits.replace(level, 0))
         costs = {self.total(pin.program, Frame.of(spec)) for spec in (pin.spec, bare)}
@@ -92,4 +92,4 @@ def spec_of(family: Family, point: tuple[tuple[int, ...], tuple[int, ...]]) -> S
     """The Spec of a point of an enumeration."""
     sizes, left = point
     key = family.key
-    return Spec(key.kind, sizes, key.tensors, Limits(*left), key.serial)
+    return Spec(key.kind, sizes, key.tensors, Limits(MEMORIES[:-1], left), key.serial)

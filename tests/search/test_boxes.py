@@ -12,7 +12,7 @@ import pytest
 from morello.actions import Select
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.dp.axes import ANY, Box, Free
+from morello.search.dp.axes import ANY, Box
 from morello.search.dp.table import Table, TableId, position, spec_at
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.search.storage.codec import (
@@ -56,7 +56,7 @@ def _grid(rng: np.random.Generator) -> Box:
         for _ in range(rank)
     )
     limits = [tuple(range(int(rng.integers(1, 5)))) for _ in range(2)]
-    return Box(sizes, (ANY,), *limits)
+    return Box(sizes, ((ANY,), *limits), 2)
 
 
 def _costs(box: Box, rng: np.random.Generator) -> Any:
@@ -91,7 +91,7 @@ def test_random_arrays_come_back(seed: int) -> None:
 
 
 def test_few_boxes_hold_an_affine_table() -> None:
-    box = Box(((1, 2, 3, 4, 6, 8), (5, 10, 40)), (ANY,), (0, 32), (ANY,))
+    box = Box(((1, 2, 3, 4, 6, 8), (5, 10, 40)), ((ANY,), (0, 32), (ANY,)), 2)
     m, n = (np.asarray(axis) for axis in box.sizes)
     costs = np.zeros(box.shape)
     costs[...] = (7 * m[:, None] * n + 3 * m[:, None] + 11)[:, :, None, None, None]
@@ -203,7 +203,7 @@ def test_bytes_of_another_table_are_refused(tables: tuple[Table, ...]) -> None:
     table = next(t for t in tables if t.costs.size > 100)
     packed = Packed.of(table)
     data, costs = encode_decisions(packed), encode_costs(packed)
-    less = Box(table.box.sizes, table.box.vrf, table.box.l1, (1, 2, 3))
+    less = Box(table.box.sizes, (*table.box.limits[:-1], (1, 2, 3)), 2)
     with pytest.raises(CodecError, match="the axes are others"):
         decode(data, table.id, less, table.actions.values, lambda: costs)
     for broken in (b"", data[:-4], b"x" + data, costs):
@@ -244,7 +244,7 @@ def test_actions_come_back_and_those_that_there_are_not_are_refused(
 def test_exact_beyond_64_bits() -> None:
     """Slopes are compared, and lines filled, where plain products would overflow."""
     sizes = (1, 1 << 29, 1 << 30, 1 << 31)
-    box = Box((sizes,), (ANY,), (ANY,), (ANY,))
+    box = Box((sizes,), ((ANY,),) * 3, 2)
     top = 1 << 52
     for offset in (0, 1):
         costs = np.asarray([top + 4 * s for s in sizes], np.float64)
@@ -257,8 +257,8 @@ def test_exact_beyond_64_bits() -> None:
 
 def test_an_empty_table_has_no_boxes() -> None:
     goal = parse_spec("fill:3", AVX2.limits)
-    box = Box(((),), (ANY,), (ANY,), (ANY,))
-    identity = TableId(goal.key, ((3,),), Free())
+    box = Box(((),), ((ANY,),) * 3, 2)
+    identity = TableId(goal.key, ((3,),), ())
     table = Table(identity, box, {}, np.empty(box.shape), np.empty(box.shape, np.int32))
     packed = Packed.of(table)
     assert packed.points == len(packed.decisions.labels) == len(packed.costs.ends) == 0

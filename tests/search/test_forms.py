@@ -14,7 +14,19 @@ from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.machine.avx2_zen3 import AVX2_ZEN3
 from morello.search import Impl, Solver
 from morello.search.dp.axes import matters
-from morello.spec import Dtype, Form, Layout, Level, SpecKey, TensorSpec, parse_spec
+from morello.spec import (
+    L1,
+    L2,
+    MEM,
+    VRF,
+    Dtype,
+    Form,
+    Layout,
+    Memory,
+    SpecKey,
+    TensorSpec,
+    parse_spec,
+)
 from tests.search.goals import KINDS, random_goal
 
 
@@ -22,7 +34,7 @@ def program(text: str) -> Impl:
     """The best program with all operands in L2: the forms are those from memory, and
     the tables are few."""
     spec = parse_spec(text, AVX2.limits)
-    near = tuple(dataclasses.replace(t, level=Level.L2) for t in spec.tensors)
+    near = tuple(dataclasses.replace(t, level=L2) for t in spec.tensors)
     return Solver(AVX2).solve(dataclasses.replace(spec, tensors=near)).impl
 
 
@@ -40,7 +52,7 @@ def moves(impl: Impl, operand: str) -> set[tuple[str, str]]:
         if isinstance(node.action, Move)
         and node.action.operand == operand
         and node.spec.kind.reuses_inputs
-        and node.action.level is not Level.VRF
+        and node.action.level is not VRF
     }
 
 
@@ -122,7 +134,7 @@ def test_other_bytes_are_widened_to_pairs_of_s16(dtypes: str, out: str) -> None:
     casts = {
         n.action.dtype
         for n in nodes(impl)
-        if isinstance(n.action, Move) and n.action.level is Level.VRF
+        if isinstance(n.action, Move) and n.action.level is VRF
     }
     assert casts == {"" if out == "s32" else "s32"}
 
@@ -214,7 +226,7 @@ def test_forms_go_one_way() -> None:
 def test_a_level_matters_where_a_form_may_be_taken_there() -> None:
     given = "matmul_accum:4x4x4:bf16,bf16,f32:lhs=[0,1,2]@L2:rhs=[0,1,2]@L1"
     key = parse_spec(given, AVX2.limits).key
-    assert relayout_levels(key, AVX2) == {Level.L1, Level.L2}
+    assert relayout_levels(key, AVX2) == {L1, L2}
     same = parse_spec("move:4x4:bf16,f32:src=[0,1]@L2:dst=[0,1]@L2", AVX2.limits).key
     assert relayout_levels(same, AVX2) == frozenset()
 
@@ -229,23 +241,23 @@ def test_kernels_ask_only_for_what_can_still_be() -> None:
     assert KERNELS["int_dot2"].forms(wide, 1) == ()
 
 
-def _moves(text: str) -> set[tuple[str, Level]]:
+def _moves(text: str) -> set[tuple[str, Memory]]:
     key = parse_spec(text, AVX2.limits).key
     return {(a.operand, a.level) for a in Move.candidates(key, (), AVX2)}
 
 
 def test_memories_are_filled_from_the_farthest_to_the_nearest() -> None:
     far = _moves("matmul_accum:4x4x4:f32:lhs=[0,1,2]@L2")
-    assert ("rhs", Level.L2) in far
+    assert ("rhs", L2) in far
     near = _moves("matmul_accum:4x4x4:f32:lhs=[0,1,2]@L1")
-    assert ("rhs", Level.L1) in near
-    assert ("rhs", Level.L2) not in near
-    assert ("rhs", Level.MEM) not in near
+    assert ("rhs", L1) in near
+    assert ("rhs", L2) not in near
+    assert ("rhs", MEM) not in near
 
 
 def test_registers_are_filled_when_little_is_left_to_come() -> None:
     given = "matmul_accum:4x4x4:f32:out=[0,1,2]@L1"
-    filled = ("out", Level.VRF)
+    filled = ("out", VRF)
     for others, may in (
         ("", False),
         (":lhs=[0,1,2]@L2", False),
@@ -274,9 +286,9 @@ def test_panels_of_lhs_go_with_those_of_rhs() -> None:
 def test_a_level_matters_where_a_kernel_needs_room() -> None:
     """The rows that `gemv_axpy_bf16` prefetches from memory lie in L2."""
     near = "matmul_accum:1x4x64:bf16,bf16,f32:lhs=[0,1,2]@L1"
-    assert matters(parse_spec(near, AVX2.limits).key, Level.L2, AVX2)
+    assert matters(parse_spec(near, AVX2.limits).key, L2, AVX2)
     packed = f"{near}:rhs=[0,2,1,2p32]"
-    assert not matters(parse_spec(packed, AVX2.limits).key, Level.L2, AVX2)
+    assert not matters(parse_spec(packed, AVX2.limits).key, L2, AVX2)
 
 
 def test_kernels_ask_alike_in_every_cache_and_of_every_tile() -> None:

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.quick
 
 def words(names: tuple[str, ...], **given: int) -> list[int]:
     """A descriptor: words that are given by name, and 0 for the others."""
+    assert set(given) <= set(names)
     return [given.get(name, 0) for name in names]
 
 
@@ -31,10 +32,10 @@ def test_a_hole_that_does_not_count_must_have_a_program(
         slices=2,
         at=address(place),
         times=address(factor),
-        vrf=address(place),
-        l1=address(place),
-        l2=address(left),
-        l2_class=1,
+        fixed=address(place),
+        near=address(place),
+        far=address(left),
+        far_class=1,
     )
     own, rows = np.array([100.0]), np.zeros(1, np.int64)
     action = words(ACTION, points=1, rows=address(rows), own=address(own), holes=1)

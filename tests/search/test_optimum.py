@@ -25,7 +25,7 @@ GOALS = {kind: goals_of(kind, few=18, many=64) for kind in KINDS}
 BUDGET = 1000
 """Specs enumerated for a goal. What was finished is compared if it does not suffice."""
 
-FEW_LIMITS = (Limits(7, 16, 1024), Limits(16, 0, 8))
+FEW_LIMITS = (Limits.of(vrf=7, l1=16, l2=1024), Limits.of(vrf=16, l1=0, l2=8))
 
 
 @pytest.mark.sampled(5)

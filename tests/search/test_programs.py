@@ -14,7 +14,7 @@ from morello.errors import SearchError
 from morello.kernels import KERNELS
 from morello.machine import AVX2, Target
 from morello.search import Impl, Solver, best_program
-from morello.spec import Kind, Limits, parse_spec
+from morello.spec import L1, L2, VRF, Kind, Limits, parse_spec
 from tests.search.agreement import searched
 from tests.search.goals import KINDS, goals_of, random_goal
 
@@ -65,19 +65,16 @@ def test_more_memory_is_never_worse(kind: Kind) -> None:
     rng = random.Random(f"memory {kind}")
     for _ in range(goals_of(kind, few=1, many=2)):
         goal = random_goal(rng, kind)
-        for name in ("vrf", "l1", "l2"):
-            costs = [
-                searched(Solver(AVX2), dataclasses.replace(goal, limits=limits))
-                for limits in growing(goal.limits, name)
-            ]
+        for memory, amounts in AMOUNTS.items():
+            limits = (goal.limits.replace(memory, amount) for amount in amounts)
+            goals = (dataclasses.replace(goal, limits=more) for more in limits)
+            costs = [searched(Solver(AVX2), roomier) for roomier in goals]
             known = [c if c is not None else 1 << 60 for c in costs]
-            assert known == sorted(known, reverse=True), f"{goal} {name} {costs}"
+            assert known == sorted(known, reverse=True), f"{goal} {memory} {costs}"
 
 
-def growing(limits: Limits, name: str) -> list[Limits]:
-    """The limits with more and more of one memory."""
-    amounts = {"vrf": (2, 6, 11, 16), "l1": (0, 3, 32, 512), "l2": (0, 40, 2048)}
-    return [dataclasses.replace(limits, **{name: n}) for n in amounts[name]]
+AMOUNTS = {VRF: (2, 6, 11, 16), L1: (0, 3, 32, 512), L2: (0, 40, 2048)}
+"""More and more of each memory."""
 
 
 def test_a_spec_without_a_program_is_refused() -> None:
@@ -119,7 +116,10 @@ def test_statistics() -> None:
     assert first.tables == len(tables)
     assert first.specs == sum(t.costs.size for t in tables)
     assert solver.solve(spec).statistics.specs == 0
-    assert solver.tables(dataclasses.replace(spec, limits=Limits(1, 2, 3))) == ()
+    assert (
+        solver.tables(dataclasses.replace(spec, limits=Limits.of(vrf=1, l1=2, l2=3)))
+        == ()
+    )
 
 
 def test_a_program_prints_as_a_tree() -> None:

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 
 from morello.spec import (
     ELEMENT_TYPES,
+    MEMORIES,
+    VRF,
     Dtype,
     Kind,
     Layout,
-    Level,
     Limits,
     Operand,
     PhysicalDim,
@@ -48,8 +49,8 @@ def tensors(
     """A form of an operand at any level."""
     dtype = dtype or draw(DTYPES)
     layout = draw(layouts(rank))
-    level = draw(st.sampled_from(list(Level)))
-    if level is Level.VRF:
+    level = draw(st.sampled_from(MEMORIES))
+    if level is VRF:
         width = draw(st.sampled_from([4, 8, 16]))
         return TensorSpec(dtype, level, Layout.row_major(layout.rank), False, width)
     whole = argument_tensor(dtype, layout)
@@ -58,7 +59,10 @@ def tensors(
 
 
 LIMITS = st.builds(
-    Limits, st.integers(0, 32), st.integers(0, 1024), st.integers(0, 1 << 20)
+    Limits.of,
+    vrf=st.integers(0, 32),
+    l1=st.integers(0, 1024),
+    l2=st.integers(0, 1 << 20),
 )
 
 
@@ -71,7 +75,7 @@ def kinds(draw: st.DrawFn) -> tuple[Kind, tuple[Dtype, ...]]:
 
 def may_have(operand: Operand, tensor: TensorSpec) -> bool:
     """Whether an operand may have a form: windows are neither packed nor registers."""
-    packed = tensor.layout.is_packed or tensor.level is Level.VRF
+    packed = tensor.layout.is_packed or tensor.level is VRF
     return operand.is_plain or not packed
 
 

@@ -17,7 +17,8 @@ LOAD = """
 import pickle, sys
 from morello.spec import Limits, parse_spec
 key = pickle.loads(sys.stdin.buffer.read())
-same = parse_spec("matmul:4x5x6:f32:rhs=[0,2,1,2p16]", Limits(16, 512, 16384)).key
+limits = Limits.of(vrf=16, l1=512, l2=16384)
+same = parse_spec("matmul:4x5x6:f32:rhs=[0,2,1,2p16]", limits).key
 sys.exit(0 if {key: 1}.get(same) == 1 else "another hash")
 """
 
@@ -37,7 +38,7 @@ def test_equal_keys_have_equal_hashes(spec: Spec) -> None:
 
 def test_a_kept_hash_does_not_reach_another_process() -> None:
     text = "matmul:4x5x6:f32:rhs=[0,2,1,2p16]"
-    key = parse_spec(text, Limits(16, 512, 16384)).key
+    key = parse_spec(text, Limits.of(vrf=16, l1=512, l2=16384)).key
     hash(key)
     done = subprocess.run(
         [sys.executable, "-c", LOAD],

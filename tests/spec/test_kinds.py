@@ -44,7 +44,7 @@ def spec(kind: Kind, sizes: tuple[int, ...], dtypes: tuple[Dtype, ...]) -> Spec:
         argument_tensor(dtype, Layout.row_major(len(operand.dims)))
         for operand, dtype in zip(kind.operands, dtypes, strict=True)
     )
-    return Spec(kind, sizes, forms, Limits(16, 512, 16384))
+    return Spec(kind, sizes, forms, Limits.of(vrf=16, l1=512, l2=16384))
 
 
 def wrapped(value: int, dtype: Dtype) -> int:
@@ -276,7 +276,9 @@ def test_inputs_come_before_outputs_and_the_examples_are_of_the_kind(
     written = [operand.is_written for operand in kind.operands]
     assert written == sorted(written)
     assert len({operand.name for operand in kind.operands}) == len(written)
-    assert type(parse_spec(kind.example, Limits(16, 512, 16384)).kind) is type(kind)
+    assert type(
+        parse_spec(kind.example, Limits.of(vrf=16, l1=512, l2=16384)).kind
+    ) is type(kind)
     assert any(type(kind) is listed for listed in KINDS)
     if kind.accumulating is not None:
         assert kind.accumulating.accumulates

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from morello.errors import SpecError
-from morello.spec import Level, Limits
+from morello.spec import L1, L2, MEM, VRF, Limits
 from morello.spec.limits import cache_classes, snap_down
 from tests.spec.strategies import LIMITS
 
@@ -33,16 +33,16 @@ def test_numbers_too_long_to_read() -> None:
 
 
 def test_one_level_at_a_time() -> None:
-    limits = Limits(1, 2, 3)
-    assert [limits[level] for level in (Level.VRF, Level.L1, Level.L2)] == [1, 2, 3]
-    for level in (Level.VRF, Level.L1, Level.L2):
+    limits = Limits.of(vrf=1, l1=2, l2=3)
+    assert [limits[level] for level in (VRF, L1, L2)] == [1, 2, 3]
+    for level in (VRF, L1, L2):
         changed = limits.replace(level, 9)
         assert changed[level] == 9
         assert changed.replace(level, limits[level]) == limits
     with pytest.raises(KeyError):
-        limits[Level.MEM]
+        limits[MEM]
     with pytest.raises(KeyError):
-        limits.replace(Level.MEM, 1)
+        limits.replace(MEM, 1)
 
 
 def test_classes() -> None:

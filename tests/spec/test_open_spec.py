@@ -8,7 +8,7 @@ from morello.spec import print_open_spec as printed
 
 pytestmark = pytest.mark.quick
 
-HAVE = Limits(16, 512, 16384)
+HAVE = Limits.of(vrf=16, l1=512, l2=16384)
 MATMUL = parse_spec("matmul:4x5x6:f32", HAVE)
 
 

@@ -21,7 +21,7 @@ from tests.spec.strategies import specs
 
 pytestmark = pytest.mark.quick
 
-LIMITS = Limits(16, 512, 16384)
+LIMITS = Limits.of(vrf=16, l1=512, l2=16384)
 
 
 def forms(*texts: str) -> tuple[TensorSpec, ...]:

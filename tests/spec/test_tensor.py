@@ -2,6 +2,7 @@
 
 import copy
 import math
+import operator
 import pickle
 
 import ml_dtypes
@@ -12,10 +13,14 @@ from hypothesis import given
 from morello.errors import SpecError
 from morello.spec import (
     ELEMENT_TYPES,
+    L1,
+    L2,
+    MEM,
+    MEMORIES,
     Dtype,
     Encoding,
     Layout,
-    Level,
+    Memory,
     TensorSpec,
     argument_tensor,
 )
@@ -57,9 +62,9 @@ def test_lines_and_runs() -> None:
 
 def test_registers() -> None:
     tile = TensorSpec.parse("f32@VRF[0,1,2]v8")
-    assert tile.registers((1, 6, 16)) == 12
-    assert tile.registers((2, 3, 9)) == 12
-    assert tile.registers((1, np.array([1, 6]), 8)).tolist() == [1, 6]
+    assert tile.amount((1, 6, 16)) == 12
+    assert tile.amount((2, 3, 9)) == 12
+    assert tile.amount((1, np.array([1, 6]), 8)).tolist() == [1, 6]
 
 
 def test_an_argument_is_gapless_unless_it_is_packed() -> None:
@@ -71,9 +76,19 @@ def test_an_argument_is_gapless_unless_it_is_packed() -> None:
 
 
 def test_levels() -> None:
-    assert [str(level) for level in Level] == ["VRF", "L1", "L2", "MEM"]
-    assert [level for level in Level if level.is_cache] == [Level.L1, Level.L2]
-    assert Level.L1 < Level.L2 < Level.MEM
+    assert [str(level) for level in MEMORIES] == ["VRF", "L1", "L2", "MEM"]
+    assert all(map(operator.lt, MEMORIES, MEMORIES[1:]))
+    assert [level for level in MEMORIES if level.is_cache] == [L1, L2]
+    assert [level.distance for level in MEMORIES] == [0, 1, 2, 3]
+    assert [level.backing for level in MEMORIES] == [L1, L1, L2, MEM]
+    assert [level for level in MEMORIES if level.is_beyond(L1)] == [L2, MEM]
+    assert not L1.is_beyond(L1)
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_there_is_one_object_of_each_memory(memory: Memory) -> None:
+    assert pickle.loads(pickle.dumps(memory)) is copy.deepcopy(memory) is memory
+    assert Memory.parse(str(memory)) is memory
 
 
 @pytest.mark.parametrize(

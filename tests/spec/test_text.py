@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from morello.errors import SpecError
 from morello.spec import (
+    L2,
+    MEM,
     Dtype,
     Fill,
     Layout,
-    Level,
     Limits,
     Matmul,
     Spec,
@@ -22,7 +23,7 @@ from tests.spec.strategies import LIMITS, specs
 
 pytestmark = pytest.mark.quick
 
-HAVE = Limits(16, 512, 16384)
+HAVE = Limits.of(vrf=16, l1=512, l2=16384)
 
 
 @given(specs(), LIMITS)
@@ -64,15 +65,15 @@ def test_what_is_left_out() -> None:
     assert spec.sizes == (1, 4, 5, 6)
     assert spec.dtypes == (Dtype.F32,) * 3
     assert spec.limits == HAVE
-    assert all(t.contiguous and t.level is Level.MEM for t in spec.tensors)
+    assert all(t.contiguous and t.level is MEM for t in spec.tensors)
 
 
 def test_options() -> None:
     spec = parse_spec("fill:4x8:s8:out=[1,0]@L2:value=lowest:l2=5:vrf=1", HAVE)
     assert spec.kind == Fill(2, "lowest")
     assert spec.tensors[0].layout == Layout.parse("[1,0]")
-    assert spec.tensors[0].level is Level.L2
-    assert spec.limits == Limits(1, 512, 5)
+    assert spec.tensors[0].level is L2
+    assert spec.limits == Limits.of(vrf=1, l1=512, l2=5)
 
 
 @pytest.mark.parametrize(

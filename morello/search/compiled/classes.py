@@ -31,17 +31,19 @@ from morello.search.compiled.words import (
     AT,
     AT_POINT,
     EXTENT,
+    FAR,
+    FAR_CLASS,
+    FAR_POINT,
     FIRST,
-    L1,
-    L1_CLASS,
-    L1_POINT,
-    L2,
-    L2_CLASS,
-    L2_POINT,
+    FIXED,
+    FIXED_POINT,
     LEADING,
     LEADING_EXCESS,
     LEADING_TIMES,
     MAIN,
+    NEAR,
+    NEAR_CLASS,
+    NEAR_POINT,
     OTHERS,
     PLACE,
     POINTS,
@@ -54,8 +56,6 @@ from morello.search.compiled.words import (
     TIMES,
     TIMES_POINT,
     TRIPS,
-    VRF,
-    VRF_POINT,
 )
 
 
@@ -183,20 +183,20 @@ def reach_holes(
             if place == ABSENT or place < 0:
                 continue
             begin = np.int64(place) * hole[SLICES]
-            begin += shorts(hole[VRF])[point * hole[VRF_POINT]]
+            begin += shorts(hole[FIXED])[point * hole[FIXED_POINT]]
             runs = floats(hole[TIMES])[point * hole[TIMES_POINT]]
-            l1, l2 = shorts(hole[L1]), shorts(hole[L2])
+            nearer, farthest = shorts(hole[NEAR]), shorts(hole[FAR])
             to, often = (
                 floats(leading[e, LEADING_EXCESS]),
                 floats(leading[e, LEADING_TIMES]),
             )
             for i in range(near):
-                q = l1[point * hole[L1_POINT] + i * hole[L1_CLASS]]
+                q = nearer[point * hole[NEAR_POINT] + i * hole[NEAR_CLASS]]
                 for j in range(far):
                     k = i * far + j
                     if sums[k] == np.inf or excess[row + k] > most:
                         continue
-                    r = l2[point * hole[L2_POINT] + j * hole[L2_CLASS]]
+                    r = farthest[point * hole[FAR_POINT] + j * hole[FAR_CLASS]]
                     m = times[row + k]
                     found = excess[row + k] + m * (sums[k] - costs[row + k])
                     reach(to, often, begin + q + r, found, m * runs, most)

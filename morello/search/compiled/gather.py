@@ -1,9 +1,10 @@
 """Gathers: actions whose holes are in other tables, all of one table in one call.
 
-For each point p of the sizes, and each pair of what is left of L1 (i) and of L2 (j)::
+For each point p of the sizes and of what is left of registers, and each pair of what is
+left of all caches but the farthest (i) and of that one (j)::
 
     T[p, i, j] = min(T[p, i, j], own[p, i, j] + sum of times[p] · H[at[p], slice[
-                     vrf[p] + l1[p, i] + l2[p, j]]])
+                     fixed[p] + nearer[p, i] + farthest[p, j]]])
 
 over the holes H of an action. ``own`` is infinite where the action does not apply. A
 place that is negative has no program, one that is `ABSENT` no hole. What does not vary
@@ -24,15 +25,17 @@ from morello.search.compiled.words import (
     AT,
     AT_POINT,
     CODE,
+    FAR,
+    FAR_CLASS,
+    FAR_POINT,
     FIRST,
+    FIXED,
+    FIXED_POINT,
     HOLES,
-    L1,
-    L1_CLASS,
-    L1_POINT,
-    L2,
-    L2_CLASS,
-    L2_POINT,
     MOST,
+    NEAR,
+    NEAR_CLASS,
+    NEAR_POINT,
     OWN,
     OWN_FAR,
     OWN_NEAR,
@@ -44,8 +47,6 @@ from morello.search.compiled.words import (
     TABLE,
     TIMES,
     TIMES_POINT,
-    VRF,
-    VRF_POINT,
 )
 
 F64 = np.ndarray[Any, np.dtype[np.float64]]
@@ -87,16 +88,16 @@ def add_hole(
         times = 1.0
     table, slices = floats(hole[TABLE]), integers(hole[SLICE])
     first = np.int64(place) * hole[SLICES]
-    vrf = shorts(hole[VRF])[point * hole[VRF_POINT]]
-    l1, l2 = shorts(hole[L1]), shorts(hole[L2])
+    fixed = shorts(hole[FIXED])[point * hole[FIXED_POINT]]
+    nearer, farthest = shorts(hole[NEAR]), shorts(hole[FAR])
     for i in range(near):
-        q = l1[point * hole[L1_POINT] + i * hole[L1_CLASS]]
+        q = nearer[point * hole[NEAR_POINT] + i * hole[NEAR_CLASS]]
         for j in range(far):
-            r = l2[point * hole[L2_POINT] + j * hole[L2_CLASS]]
-            if vrf < 0 or q < 0 or r < 0:
+            r = farthest[point * hole[FAR_POINT] + j * hole[FAR_CLASS]]
+            if fixed < 0 or q < 0 or r < 0:
                 sums[i * far + j] = np.inf
                 continue
-            cost = table[first + slices[vrf + q + r]]
+            cost = table[first + slices[fixed + q + r]]
             if times == 0.0 and cost != np.inf:
                 cost = 0.0
             elif times != 0.0:

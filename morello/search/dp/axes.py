@@ -12,6 +12,7 @@ What is left of a cache is one coordinate where no operand can move there any mo
 
 import bisect
 import dataclasses
+import math
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -22,7 +23,7 @@ import numpy as np
 from morello.actions import ACTIONS
 from morello.lazy import cached_property
 from morello.machine import Target
-from morello.spec import Kind, Level, Limits, Spec, SpecKey, TensorSpec
+from morello.spec import Kind, Limits, Memory, Spec, SpecKey, TensorSpec
 from morello.spec.hashing import HashedOnce
 from morello.spec.shares import is_worth_sharing, shares_of
 
@@ -136,21 +137,34 @@ class Box(HashedOnce):
     """The coordinates of one table: the sizes of each dimension, then the limits."""
 
     sizes: tuple[Axis, ...]
-    vrf: Axis
-    l1: Axis
-    l2: Axis
+    limits: tuple[Axis, ...]
+    """What is left of each memory: of registers first, then of caches."""
+    caches: int
+    """How many of the limits, the last, are those of caches."""
 
     __hash__ = HashedOnce.__hash__
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """Every axis, in the order of the table's dimensions."""
-        return (*self.sizes, self.vrf, self.l1, self.l2)
+        return (*self.sizes, *self.limits)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """The shape of the table's arrays."""
         return tuple(len(axis) for axis in self.axes)
+
+    @cached_property
+    def points(self) -> tuple[int, ...]:
+        """The shape without the caches: sizes, and what is left of registers."""
+        return self.shape[: len(self.shape) - self.caches]
+
+    @cached_property
+    def classes(self) -> tuple[int, int]:
+        """How many combinations of what is left of all caches but the farthest there
+        are, and how many classes of what is left of that one."""
+        *near, far = (1, *map(len, self.limits[len(self.limits) - self.caches :]))
+        return math.prod(near), far
 
     @cached_property
     def mesh(self) -> tuple[Any, ...]:
@@ -168,13 +182,8 @@ def _mesh(axes: tuple[Axis, ...]) -> tuple[Any, ...]:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Free:
-    """Which memories may have been taken from: those need an axis of their own."""
-
-    vrf: bool = False
-    l1: bool = False
-    l2: bool = False
+Free = tuple[Memory, ...]
+"""The memories that may have been taken from: those need an axis of their own."""
 
 
 def box(
@@ -195,10 +204,11 @@ def box(
                 parts |= {s for a in ACTIONS for s in a.part_sizes(key, axis, target)}
             kept = tuple(size for size in cut[dim] if size in parts)
             cut = (*cut[:dim], kept, *cut[dim + 1 :])
-    vrf = _register_axis(key, limits, free)
-    l1 = _cache_axis(key, limits, Level.L1, free.l1, target)
-    l2 = _cache_axis(key, limits, Level.L2, free.l2, target)
-    return Box(cut, vrf, l1, l2)
+    left = tuple(
+        _limit_axis(key, memory, limit, memory in free, target)
+        for memory, limit in limits.items()
+    )
+    return Box(cut, left, sum(memory.is_cache for memory in limits.memories))
 
 
 def room(spec: Spec, target: Target) -> Limits:
@@ -209,54 +219,55 @@ def room(spec: Spec, target: Target) -> Limits:
     most = spec.limits
     for index, tensor in enumerate(spec.tensors):
         level = tensor.level
-        if level is Level.MEM and target.operand_context.near:
-            level = Level.L2
+        if level.is_main:
+            level = target.home
         if level.is_cache:
             taken = tensor.lines(spec.shape(index))
             most = most.replace(level, max(most[level], taken))
-    return most.replace(Level.VRF, most.vrf + registers_taken(spec.key, spec.sizes))
+    for memory in most.memories:
+        if memory.is_registers:
+            taken = registers_taken(spec.key, spec.sizes, memory)
+            most = most.replace(memory, most[memory] + taken)
+    return most
 
 
-def registers_taken(key: SpecKey, sizes: tuple[Any, ...]) -> Any:
-    """The registers that the operands of a Spec occupy (sizes: integers or arrays)."""
+def registers_taken(key: SpecKey, sizes: tuple[Any, ...], registers: Memory) -> Any:
+    """The registers of a file that operands occupy (sizes: integers or arrays)."""
     taken: Any = 0
     for index, tensor in enumerate(key.tensors):
-        if tensor.level is Level.VRF:
-            taken = taken + tensor.registers(key.operand_sizes(index, sizes))
+        if tensor.level is registers:
+            taken = taken + tensor.amount(key.operand_sizes(index, sizes))
     return taken
 
 
-def holds_registers(key: SpecKey) -> bool:
-    """Whether an operand is in registers: what is left of them follows from sizes."""
-    return any(tensor.level is Level.VRF for tensor in key.tensors)
+def matters(key: SpecKey, memory: Memory, target: Target) -> bool:
+    """Whether what is left of a memory can still decide.
 
-
-def _register_axis(key: SpecKey, limits: Limits, free: Free) -> Axis:
-    if holds_registers(key):
-        return (ANY,)
-    return tuple(range(limits.vrf + 1)) if free.vrf else (limits.vrf,)
-
-
-def matters(key: SpecKey, level: Level, target: Target) -> bool:
-    """Whether what is left of a cache can still decide: can an operand move there?"""
-    return level in _levels_taken(key, target)
+    Of registers in which an operand is, it follows from the sizes. Of a cache it does
+    while an operand can move there.
+    """
+    if memory.is_registers:
+        return all(tensor.level is not memory for tensor in key.tensors)
+    return memory in _levels_taken(key, target)
 
 
 @lru_cache(maxsize=65536)
-def _levels_taken(key: SpecKey, target: Target) -> frozenset[Level]:
+def _levels_taken(key: SpecKey, target: Target) -> frozenset[Memory]:
     """The caches that operands can still move to."""
     return frozenset().union(*(a.levels_taken(key, target) for a in ACTIONS))
 
 
-def _cache_axis(
-    key: SpecKey, limits: Limits, level: Level, free: bool, target: Target
+def _limit_axis(
+    key: SpecKey, memory: Memory, limit: int, free: bool, target: Target
 ) -> Axis:
-    if not matters(key, level, target):
+    """What may be left of a memory, of which a goal may use ``limit``."""
+    if not matters(key, memory, target):
         return (ANY,)
-    limit: int = limits[level]
     if not free:
         return (limit,)
-    classes = target.classes(level)
+    if memory.is_registers:
+        return tuple(range(limit + 1))
+    classes = target.classes(memory)
     return tuple(sorted({limit, *(c for c in classes if c < limit)}))
 
 
@@ -266,7 +277,7 @@ def _cut(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> Axis:
         zip(key.kind.operands, key.tensors, strict=True)
     ):
         plain = operand.is_plain  # of windows `lies` has the last word
-        if plain and dim in operand.dims and tensor.level is not Level.MEM:
+        if plain and dim in operand.dims and not tensor.level.is_main:
             own = key.operand_sizes(index, sizes)
             lying = _lying(tensor, own, operand.axis(dim), room[tensor.level])
             axis = axis[: bisect.bisect_right(axis, lying)]
@@ -291,14 +302,11 @@ def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
     mesh = _mesh(box.sizes)
     found: Any = np.ones((1,) * count, np.bool_)
     for index, tensor in enumerate(key.tensors):
-        if tensor.level is Level.MEM:
+        if tensor.level.is_main:
             continue
         own = key.operand_sizes(index, mesh)
-        if tensor.level is Level.VRF:
-            found = found & (tensor.registers(own) <= room.vrf)
-            continue
-        fits = tensor.lines(own) <= room[tensor.level]
-        if not tensor.layout.is_packed:  # a tile of a gapless array: see `_lying`
+        fits = tensor.amount(own) <= room[tensor.level]
+        if _may_be_gapless(tensor):  # a tile of a gapless array: see `_lying`
             gapless = dataclasses.replace(tensor, contiguous=True)
             full = tuple(axis[-1] for axis in sizes)
             whole = list(key.operand_sizes(index, full))
@@ -317,15 +325,19 @@ def _lying(tensor: TensorSpec, axes: tuple[Axis, ...], dim: int, room: int) -> i
     array has: that took fewer lines than the rows of the tile seem to. Such an array is
     whole, but for its outermost dimension.
     """
-    amount = tensor.registers if tensor.level is Level.VRF else tensor.lines
-    fit = _fitting(amount, axes, dim, [1] * len(axes), room)
-    if tensor.level is not Level.VRF and not tensor.layout.is_packed:
+    fit = _fitting(tensor.amount, axes, dim, [1] * len(axes), room)
+    if _may_be_gapless(tensor):
         gapless = dataclasses.replace(tensor, contiguous=True)
         sizes = [axis[-1] for axis in axes]
         outermost = tensor.layout.dims[0].dim
         sizes[outermost] = axes[outermost][0]
         fit = max(fit, _fitting(gapless.lines, axes, dim, sizes, room))
     return fit
+
+
+def _may_be_gapless(tensor: TensorSpec) -> bool:
+    """Whether a tile may be one of a gapless array: neither in registers nor packed."""
+    return not tensor.level.is_registers and not tensor.layout.is_packed
 
 
 def _fitting(

@@ -149,7 +149,7 @@ def _evaluate(
         return None
     own = np.where(legal, np.asarray(expansion.cost, np.float64), np.inf)
     own = own.reshape(own.shape or (1,) * len(box.axes))
-    values = (*frame.sizes, frame.limits.vrf, frame.limits.l1, frame.limits.l2)
+    values = (*frame.sizes, *frame.limits.free)
     axes = {
         id(array): (dim, axis)
         for dim, (array, axis) in enumerate(zip(values, box.axes, strict=True))
@@ -159,32 +159,34 @@ def _evaluate(
 
 
 def _gather(found: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | None:
-    shape = found.box.shape
+    place = found.box
     holes = [
         _Places.of(found, child, box)
         for child, box in zip(found.children, boxes, strict=True)
         if box is not None
     ]
-    points = shape[:-2]
+    points = place.points
     viable: Any = np.ones(points, np.bool_)
     for hole in holes:
         viable &= np.broadcast_to(hole.at >= 0, (*points, 1, 1))[..., 0, 0]
-        viable &= np.broadcast_to(hole.vrf >= 0, (*points, 1, 1))[..., 0, 0]
-    viable &= np.isfinite(found.own).any(axis=(-2, -1))
+        viable &= np.broadcast_to(hole.fixed >= 0, (*points, 1, 1))[..., 0, 0]
+    own = _by_classes(found.own, place)
+    viable &= np.isfinite(own).any(axis=(-2, -1))
     chosen = np.flatnonzero(viable)
     if not chosen.size:
         return None
-    price = _term(found.own, points, chosen)
-    near, far = found.own.shape[-2:]
+    price = _term(own, points, chosen)
+    near, far = own.shape[-2:]
     steps = (far * (near > 1), int(far > 1))
-    rows = chosen * math.prod(shape[-2:])
+    rows = chosen * math.prod(place.classes)
     terms = [hole.terms(points, chosen) for hole in holes]
     words = (len(chosen), address(rows), *price.words, *steps)
     places = []
     for found_terms in terms:
-        l1, l2 = found_terms[-2:]
+        near_term, far_term = found_terms[-2:]
         words_of = (word for term in found_terms[:-2] for word in term.words)
-        places.append((*words_of, *l1.words, l1.each, *l2.words, l2.each))
+        steps_of = (w for t in (near_term, far_term) for w in (*t.words, t.each))
+        places.append((*words_of, *steps_of))
     return Gathered((rows, price, terms), words, tuple(places))
 
 
@@ -194,22 +196,23 @@ class _Places:
 
     Args:
         at: among the points of the sizes.
-        vrf: among the slices: what varies with the sizes alone; and, to be added, what
-            varies with what is left of L1, of L2.
+        fixed: among the slices: what no cache changes; and, to be added,
+        near: what varies with what is left of any cache but the farthest;
+        far: what varies with what is left of that one.
     """
 
     times: Array
     at: Array
-    vrf: Array
-    l1: Array
-    l2: Array
+    fixed: Array
+    near: Array
+    far: Array
 
     @classmethod
     def of(cls, parent: Evaluated, child: Child, box: Box) -> "_Places":
         """The places of a hole.
 
         Raises:
-            ValueError: a place varies with more than sizes and one cache.
+            ValueError: a place varies with the farthest cache and with nearer ones.
         """
         at: Any = 0
         for axis, value in zip(box.sizes, child.frame.sizes, strict=True):
@@ -217,40 +220,54 @@ class _Places:
         at = np.where(at < 0, NONE, at)
         if child.there is not None:
             at = np.where(np.asarray(child.there) != 0, at, ABSENT)
-        limits = child.frame.limits
+        at, times = (_by_classes(values, parent.box) for values in (at, child.times))
         sums: list[Any] = [0, 0, 0]
         stride = 1
-        for axis, value in (
-            (box.l2, limits.l2),
-            (box.l1, limits.l1),
-            (box.vrf, limits.vrf),
+        for axis, value in zip(
+            reversed(box.limits), reversed(child.frame.limits.free), strict=True
         ):
-            place = np.asarray(_place(parent, axis, value))
+            place = _by_classes(_place(parent, axis, value), parent.box)
             kind = _varies(place)
             sums[kind] = sums[kind] + np.where(place < 0, NONE, place * stride)
             stride *= len(axis)
-        if _varies(np.asarray(at)) or _varies(np.asarray(child.times)):
+        if _varies(at) or _varies(times):
             raise ValueError(f"hole '{child.role}' is another for each limit")
-        times = np.asarray(child.times, np.float64)
+        times = np.asarray(times, np.float64)
         places = (np.maximum(values, NONE) for values in (at, *sums))
         return cls(times, *(np.asarray(values, np.int32) for values in places))
 
     def terms(self, points: tuple[int, ...], chosen: Integers) -> tuple[_Term, ...]:
         """In the order of `gather.HOLE`, after those of the table, at some points."""
-        arrays = (self.at, self.times, self.vrf, self.l1, self.l2)
+        arrays = (self.at, self.times, self.fixed, self.near, self.far)
         return tuple(_term(array, points, chosen) for array in arrays)
 
 
+def _by_classes(values: Any, box: Box) -> Array:
+    """Numbers that broadcast to a box, with two axes for what is left of its caches:
+    one for all but the farthest, one for that."""
+    array = np.asarray(values)
+    if box.caches == 2 or not array.ndim:
+        return array
+    count = array.ndim - box.caches
+    points, classes = array.shape[:count], array.shape[count:]
+    near, far = (1, *classes)[:-1], (1, *classes)[-1]
+    if math.prod(near) > 1:
+        full = box.shape[len(box.shape) - box.caches : -1]
+        array = np.broadcast_to(array, (*points, *full, far))
+        near = full
+    return array.reshape(*points, math.prod(near), far)
+
+
 def _varies(array: Array) -> int:
-    """What numbers vary with beside the sizes: 0 for nothing, 1 for what is left of L1,
-    2 for L2.
+    """What numbers vary with beside the sizes: 0 for nothing, 1 for what is left of the
+    nearer caches, 2 for the farthest.
 
     Raises:
         ValueError: with both.
     """
     near, far = np.shape(array)[-2:] if np.ndim(array) else (1, 1)
     if near > 1 and far > 1:
-        raise ValueError("a hole's limits vary with what is left of both caches")
+        raise ValueError("a hole's limits vary with what is left of several caches")
     return 1 if near > 1 else 2 if far > 1 else 0
 
 

@@ -38,7 +38,7 @@ from morello.search.storage.packed_table import Packed
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import SearchRow
 from morello.search.storage.table_store import TableStore
-from morello.spec import Level, Limits, Spec, SpecKey
+from morello.spec import Limits, Memory, Spec, SpecKey
 from morello.spec.frame import Frame
 
 
@@ -48,22 +48,21 @@ class _Known:
 
     Args:
         key: the one of all equal keys that is used, so that comparing them is quick.
-        lowest: the lowest level of an operand.
+        passed: the memories that operands are in, or came through.
         decides: the memories of which what is left can still decide.
     """
 
     key: SpecKey
-    lowest: Level
+    passed: frozenset[Memory]
     decides: Free
 
     @classmethod
     def of(cls, key: SpecKey, target: Target) -> "_Known":
-        decides = Free(
-            not ax.holds_registers(key),
-            ax.matters(key, Level.L1, target),
-            ax.matters(key, Level.L2, target),
-        )
-        return cls(key, min(t.level for t in key.tensors), decides)
+        levels = {tensor.level for tensor in key.tensors}
+        passed = levels.union(*(level.path for level in levels))
+        counted = target.limits.memories
+        decides = tuple(m for m in counted if ax.matters(key, m, target))
+        return cls(key, frozenset(passed), decides)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,7 +137,10 @@ class Solver:
     def run_of(self, spec: Spec) -> "_Run":
         """The tables of goals with the limits of ``spec``, to be read."""
         room = ax.room(spec, self.target)
-        limits = spec.limits.replace(Level.VRF, room.vrf)
+        limits = spec.limits
+        for memory in limits.memories:
+            if memory.is_registers:
+                limits = limits.replace(memory, room[memory])
         found = self._runs.get((limits, room))
         if found is None:
             digest = self.pinned.pins.digest
@@ -376,7 +378,7 @@ class _Run:
 
     def root(self, key: SpecKey, sizes: tuple[Axis, ...]) -> TableId:
         """The table of a goal."""
-        return self.loop_id(TableId(key, sizes, Free()), key)
+        return self.loop_id(TableId(key, sizes, ()), key)
 
     def child_id(self, parent: TableId, key: SpecKey, dims: tuple[int, ...]) -> TableId:
         """The table that a hole of a parent's table is looked up in.
@@ -414,13 +416,8 @@ class _Run:
         Those that may in the parent, and those of memories where an operand of either
         lies and so may have taken something.
         """
-        lowest = min(known.lowest, self._known(parent.key).lowest)
-        free, decides = parent.free, known.decides
-        return Free(
-            decides.vrf and (free.vrf or lowest is Level.VRF),
-            decides.l1 and (free.l1 or lowest <= Level.L1),
-            decides.l2 and (free.l2 or lowest <= Level.L2),
-        )
+        taken = known.passed | self._known(parent.key).passed | set(parent.free)
+        return tuple(memory for memory in known.decides if memory in taken)
 
     def _known(self, key: SpecKey) -> _Known:
         found = self._keys.get(key)
@@ -493,20 +490,22 @@ def _refuse(spec: Spec) -> Impl:
 
 
 def _check_registers(spec: Spec, target: Target) -> None:
-    taken = int(ax.registers_taken(spec.key, spec.sizes))
-    have = target.isa.registers
-    if spec.limits.vrf > have:
-        raise SearchError(
-            f"{spec} may use {spec.limits.vrf} registers, but target {target.name} has "
-            f"{have}",
-            f"give vrf={have} or less",
-        )
-    if taken > have:
-        raise SearchError(
-            f"the operands of {spec} that are in registers take {taken}, but target "
-            f"{target.name} has {have}",
-            "use smaller sizes, or operands in L1",
-        )
+    for memory, free in spec.limits.items():
+        if not memory.is_registers:
+            continue
+        have = target.limits[memory]
+        if free > have:
+            raise SearchError(
+                f"{spec} may use {free} registers, but target {target.name} has {have}",
+                f"give {memory.limit}={have} or less",
+            )
+        taken = int(ax.registers_taken(spec.key, spec.sizes, memory))
+        if taken > have:
+            raise SearchError(
+                f"the operands of {spec} that are in registers take {taken}, but "
+                f"target {target.name} has {have}",
+                f"use smaller sizes, or operands in {memory.source}",
+            )
 
 
 def _remedy(spec: Spec, target: Target) -> str:

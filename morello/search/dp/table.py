@@ -1,6 +1,7 @@
 """All Specs of one key under one goal: their costs and decisions."""
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from morello.actions import Action
 from morello.lazy import cached_property
 from morello.search.compiled.words import address
 from morello.search.dp.axes import ANY, Axis, Box, Free, registers_taken
-from morello.spec import Level, SpecKey
+from morello.spec import Memory, SpecKey
 from morello.spec.frame import Frame
 from morello.spec.hashing import HashedOnce
 from morello.spec.limits import Limits
@@ -82,7 +83,7 @@ class Costs:
     @classmethod
     def of(cls, box: Box, costs: Floats) -> "Costs":
         """The costs of all points, as an array of the shape of the box."""
-        count = len(box.vrf) * len(box.l1) * len(box.l2)
+        count = math.prod(map(len, box.limits))
         slices = costs.reshape(*map(len, box.sizes), count)
         return cls(box, slices, np.arange(count))
 
@@ -110,7 +111,7 @@ def position(
 
     What is left of the registers is not looked at where an operand occupies them.
     """
-    values = (*sizes, limits.vrf, limits.l1, limits.l2)
+    values = (*sizes, *limits.free)
     found = []
     for axis, value in zip(box.axes, values, strict=True):
         if axis == (ANY,):
@@ -131,14 +132,14 @@ def spec_at(
     of those follows from their sizes.
     """
     values = [axis[i] for axis, i in zip(box.axes, point, strict=True)]
-    sizes, left = tuple(values[:-3]), values[-3:]
-    given = (
-        max(limits.vrf - int(registers_taken(key, sizes)), 0),
-        limits.l1,
-        limits.l2,
+    sizes = tuple(values[: len(box.sizes)])
+    known = (
+        int(_unless_taken(key, sizes, memory, limit)) if value == ANY else value
+        for (memory, limit), value in zip(
+            limits.items(), values[len(sizes) :], strict=True
+        )
     )
-    known = (g if v == ANY else v for g, v in zip(given, left, strict=True))
-    return sizes, Limits(*known)
+    return sizes, Limits(limits.memories, tuple(known))
 
 
 def frame_of(key: SpecKey, box: Box, limits: Limits) -> Frame:
@@ -150,12 +151,20 @@ def frame_of(key: SpecKey, box: Box, limits: Limits) -> Frame:
     mesh = box.mesh
     count = len(box.sizes)
     sizes = tuple(mesh[:count])
-    left = Limits(*mesh[count:])
-    if box.vrf == (ANY,):
-        free = np.maximum(limits.vrf - registers_taken(key, sizes), 0)
-        left = left.replace(Level.VRF, free)
-    if box.l1 == (ANY,):
-        left = left.replace(Level.L1, limits.l1)
-    if box.l2 == (ANY,):
-        left = left.replace(Level.L2, limits.l2)
-    return Frame(key, sizes, left)
+    left = (
+        _unless_taken(key, sizes, memory, limit) if axis == (ANY,) else values
+        for (memory, limit), axis, values in zip(
+            limits.items(), box.limits, mesh[count:], strict=True
+        )
+    )
+    return Frame(key, sizes, Limits(limits.memories, tuple(left)))
+
+
+def _unless_taken(
+    key: SpecKey, sizes: tuple[Any, ...], memory: Memory, limit: int
+) -> Any:
+    """What is left of a memory that has no axis: all but the registers that operands
+    occupy."""
+    if not memory.is_registers:
+        return limit
+    return np.maximum(limit - registers_taken(key, sizes, memory), 0)

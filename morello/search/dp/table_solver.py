@@ -268,7 +268,7 @@ class TableSolver:
     def _choose(self, actions: Integers, holes: Integers) -> None:
         """Take each action where it is the best so far."""
         costs, decisions = self.costs.reshape(-1), self.decisions.reshape(-1)
-        near, far = self.box.shape[-2:]
+        near, far = self.box.classes
         room = np.empty(near * far)
         self.impls += compiled().gather(
             costs, decisions, room, near, far, actions, holes
@@ -277,7 +277,7 @@ class TableSolver:
     def _totals(self, actions: Integers, holes: Integers) -> Floats:
         """What one action costs, with its holes that are in other tables."""
         totals = np.full(self.box.shape, np.inf)
-        caches = self.box.shape[-2:]
+        caches = self.box.classes
         self.impls += compiled().gather_totals(
             totals.reshape(-1), *caches, actions[0], holes
         )

@@ -74,7 +74,7 @@ def plan_loops(
     """
     sizes: list[Any] = [1] * len(key.kind.dims)
     sizes[dim] = np.asarray(axis, np.int64)
-    frame = Frame(key, tuple(sizes), Limits(0, 0, 0))
+    frame = Frame(key, tuple(sizes), Limits())
     place = {size: i for i, size in enumerate(below)}
     rows: list[list[tuple[int, ...]]] = [[] for _ in axis]
     for index, action in enumerate(actions):

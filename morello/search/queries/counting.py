@@ -106,7 +106,7 @@ class _TableCounter(TableSolver):
 
     def _add(self, counts: Floats, actions: Integers, holes: Integers) -> None:
         """Add the programs that begin with some actions."""
-        near, far = self.box.shape[-2:]
+        near, far = self.box.classes
         room = np.empty(near * far)
         compiled().gather_counts(counts.reshape(-1), room, near, far, actions, holes)
 

@@ -335,7 +335,7 @@ class Hypergraph:
         """What an action costs at each point, but for holes that stay in the table."""
         totals = np.full(node.best.slices.size, np.inf)
         actions, holes = self.words([(0, edge, classes)])
-        near, far = node.shape[-2:]
+        near, far = node.box.classes
         compiled().gather_totals(totals, near, far, actions[0], holes)
         return totals.reshape(node.shape)
 

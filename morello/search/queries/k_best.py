@@ -216,7 +216,7 @@ class KBest:
         """The least costs of a class."""
         costs = np.full(node.best.slices.size, np.inf)
         decisions = np.full(costs.size, NO_ACTION, np.int32)
-        near, far = node.shape[-2:]
+        near, far = node.box.classes
         code = compiled()
         if wanted.edges:
             words = self._graph.words(

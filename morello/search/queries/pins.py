@@ -23,11 +23,18 @@ from morello.search.queries.partial_program import Partial, complete
 from morello.search.storage.connection import DatabaseError
 from morello.search.storage.overlay import warn
 from morello.search.storage.schema import PinRow
-from morello.spec import Level, Limits, Spec, SpecKey, parse_spec, print_spec
+from morello.spec import (
+    Limits,
+    Memory,
+    Spec,
+    SpecKey,
+    parse_spec,
+    print_spec,
+)
 from morello.spec.frame import Condition, Frame
 
-_NO_LIMITS = Limits(-1, -1, -1)
-"""Limits that no Spec has: with these as the default, a text names all three."""
+_NO_LIMITS = Limits()
+"""Limits that count no memory: with these as the default, a text names every limit."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,7 +145,7 @@ class PinnedPrograms:
         self._target = target
         self._solve = solve
         self._programs: dict[tuple[Pin, Spec], Impl] = {}
-        self._depends: dict[tuple[Pin, Level], bool] = {}
+        self._depends: dict[tuple[Pin, Memory], bool] = {}
 
     def program(self, action: Pinned, spec: Spec) -> Impl:
         """What a pin says of a Spec that it holds for.
@@ -175,15 +182,14 @@ class PinnedPrograms:
 
     def _holds(self, pin: Pin, box: Box, left: Limits) -> bool:
         """Whether a pin holds at a point that stands for many limits."""
-        axes = {Level.VRF: box.vrf, Level.L1: box.l1, Level.L2: box.l2}
         return not any(
             axis == (ANY,)
-            and left[level] != pin.spec.limits[level]
-            and (self.depends(pin, level))
-            for level, axis in axes.items()
+            and free != pin.spec.limits[memory]
+            and self.depends(pin, memory)
+            for (memory, free), axis in zip(left.items(), box.limits, strict=True)
         )
 
-    def depends(self, pin: Pin, level: Level) -> bool:
+    def depends(self, pin: Pin, level: Memory) -> bool:
         """Whether the program of a pin is another where nothing is left of a memory."""
         found = self._depends.get((pin, level))
         if found is None:
@@ -208,7 +214,7 @@ class PinnedPrograms:
                 f"the schedule decides nothing of {pin.spec}", "begin with an action"
             )
         impl = complete(pin.program, pin.spec, self._target, self._solve)
-        for level in (Level.L1, Level.L2):
+        for level in self._target.caches:
             if not matters(pin.spec.key, level, self._target) and (
                 self.depends(pin, level)
             ):

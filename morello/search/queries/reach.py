@@ -65,8 +65,8 @@ class Reach:
     def _wait(self, node: Node, slack: float) -> None:
         """Follow a table later; those with operands in the farthest memories first."""
         if node.excess.size and node.excess.min() <= slack and self._is_new(node):
-            level = sum(tensor.level for tensor in node.id.key.tensors)
-            heapq.heappush(self._waiting, (-level, next(self._numbers), node))
+            distance = sum(tensor.level.distance for tensor in node.id.key.tensors)
+            heapq.heappush(self._waiting, (-distance, next(self._numbers), node))
 
     def _is_new(self, node: Node) -> bool:
         """Whether a table has to be followed, perhaps once more."""
@@ -120,7 +120,7 @@ class Reach:
             far = self._graph.node(edge.holes[place])
             words.append((place, address(far.excess), address(far.times)))
         actions, holes = self._graph.words([(0, edge, {})])
-        near, far_ = node.shape[-2:]
+        near, far_ = node.box.classes
         compiled().reach_holes(
             node.excess,
             node.times,

@@ -39,10 +39,16 @@ PINS = "pins="
 """What the digest of pinned schedules begins with in a family."""
 
 
+def _taken(identity: TableId, limits: Limits) -> str:
+    """Whether something may have been taken of each memory that limits count."""
+    taken = (f"{m.limit}={m in identity.free}" for m in limits.memories)
+    return f"Free({', '.join(taken)})"
+
+
 def base_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
     """The same without the axes of the goal: what tables have in common of which one
     may be a part of another."""
-    own = (str(identity.key), repr(identity.free))
+    own = (str(identity.key), _taken(identity, limits))
     text = "\n".join(("base", *own, str(limits), str(room), kin))
     return hashlib.blake2b(text.encode(), digest_size=32).digest()
 
@@ -59,7 +65,7 @@ def row_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
     parts = (
         str(identity.key),
         repr(identity.sizes),
-        repr(identity.free),
+        _taken(identity, limits),
         str(limits),
         str(room),
         kin,
