@@ -1,0 +1,58 @@
+"""Sizes along the axes of a goal's tables, and what is tried of them first."""
+
+import dataclasses
+
+import pytest
+
+from morello.actions import Collapse
+from morello.machine import AVX2
+from morello.search.dp.axes import goal_axes, size_axis
+from morello.spec import parse_spec
+
+pytestmark = pytest.mark.quick
+
+
+def test_shares_of_neighbours_in_memory_are_whole_lines() -> None:
+    """Of 100 on four threads: 32 in lines of 16, or 25; on two 64, or 50."""
+    for order, inner in (("[0,1,2]", 3), ("[0,2,1]", 1)):
+        spec = parse_spec(f"matmul:100x8x100:f32:out={order}:serial=false", AVX2.limits)
+        axes = goal_axes(spec, 4)
+        for dim in (1, 3):
+            even = {25, 50} & {*axes[dim]}
+            assert even == (set() if dim == inner else {25, 50})
+            assert {32, 64, 100} <= {*axes[dim]}
+
+
+def test_a_serial_goal_and_one_thread_have_no_shares() -> None:
+    spec = parse_spec("matmul:100x8x100:f32:serial=false", AVX2.limits)
+    serial = dataclasses.replace(spec, serial=True)
+    assert goal_axes(serial, 4) == goal_axes(spec, 1) == goal_axes(serial, 1)
+    assert 25 not in goal_axes(spec, 1)[1]
+
+
+def test_an_axis_is_the_ladder_with_its_remainders() -> None:
+    assert size_axis(7) == (1, 2, 3, 4, 6, 7)
+    assert size_axis(100) == (*(1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 36, 48, 64, 96, 100),)
+    # Above 16 there are powers of two alone.
+    assert size_axis(100, fine=16) == (1, 2, 3, 4, 6, 8, 12, 16, 32, 36, 64, 100)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("add:8x16:f32", [("d0", "d1")]),
+        ("add:8x16:f32:lhs=[1,0]:rhs=[1,0]:out=[1,0]", []),
+        ("add:8x16:f32:lhs=[1,0]", []),  # no neighbours in both
+        ("add:8x16:f32:out=ld32", []),  # with gaps
+        ("add:8x16:f32:lhs=[0,1]@L2", []),  # a loop may have split the first
+        ("move:8x16:f32", []),
+        ("move:4x8x16:f32", [("d1", "d2")]),
+        ("move:8x16:f32:dst=[1,0]", []),
+    ],
+)
+def test_the_pair_that_becomes_one_first(
+    text: str, found: list[tuple[str, str]]
+) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    tried = Collapse.candidates(spec.key, goal_axes(spec, 1), AVX2)
+    assert [(one.outer, one.inner) for one in tried] == found
