@@ -55,6 +55,14 @@ LINEAR = {
         "tensor<5xi32>",
         np.full(5, 2, np.int32),
     ),
+    "an outer product of integers": (
+        "%a = stablehlo.reshape %i : (tensor<3xi32>) -> tensor<3x1xi32>\n"
+        "%b = stablehlo.reshape %i : (tensor<3xi32>) -> tensor<1x3xi32>\n"
+        "%y = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] "
+        ": (tensor<3x1xi32>, tensor<1x3xi32>) -> tensor<3x3xi32>",
+        "tensor<3x3xi32>",
+        np.outer(PLACES, PLACES),
+    ),
     "a product of each row": (
         "%one = stablehlo.constant dense<1.0> : tensor<f32>\n"
         "%y = stablehlo.reduce(%x init: %one) applies stablehlo.multiply "
