@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 from morello.mlir import BACKEND, ir
+from morello.spec.dtypes import NARROW_FLOATS
 
 _DECOMPOSE = """
 module attributes {transform.with_named_sequence} {
@@ -55,7 +56,7 @@ def _cast_and_back(op: ir.Operation) -> None:
         return
     with ir.InsertionPoint(op), op.location:
         value = op.operands[0]
-        for element in (_NARROW[bits].get(), wide):
+        for element in (ir.Type.parse(_NARROW[bits].mlir), wide):
             shape = ir.RankedTensorType.get(kind.shape, element)
             made = ir.Operation.create(
                 "stablehlo.convert", results=[shape], operands=[value]
@@ -65,5 +66,8 @@ def _cast_and_back(op: ir.Operation) -> None:
     op.erase()
 
 
-_NARROW: dict[tuple[int, ...], Any] = {(8, 7): ir.BF16Type, (5, 10): ir.F16Type}
+_NARROW = {
+    (8 * dtype.itemsize - 1 - dtype.mantissa, dtype.mantissa): dtype
+    for dtype in NARROW_FLOATS
+}
 """Floats by the bits of their exponents and of their mantissas."""

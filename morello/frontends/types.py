@@ -10,7 +10,7 @@ from morello.frontends.refusals import OpError
 from morello.mlir import ir
 from morello.spec.dtypes import FLOAT_NAMES, FLOATS, Dtype
 
-_REMEDY = "export the model in float32, bfloat16 or float16"
+_REMEDY = f"export the model in {' or '.join(d.numpy.name for d in FLOATS)}"
 _INTEGER_REMEDY = (
     "leave what has integers (an embedding, places, masks) to the framework that calls"
 )

@@ -27,22 +27,20 @@ def cast_ops(dtypes: tuple[Dtype, ...]) -> Ops:
     if source is dest or (source.itemsize == dest.itemsize and not source.is_float):
         return {}
     if source.is_float:
-        return add(_WIDEN.get(source, {}), _ROUND.get(dest, {}))
+        widened = _WIDEN if source.computes_in else {}
+        rounded = _ROUND_TO_HALF if dest.is_upper_half else _ROUND
+        return add(widened, rounded if dest.computes_in else {})
     moved = 1 if source.zero_point != dest.zero_point else 0
     shuffles = 1 if source.itemsize < dest.itemsize else 2
     return {"vector_op": moved, "shuffle": shuffles}
 
 
-_WIDEN: dict[Dtype, Ops] = {
-    Dtype.BF16: {"vector_op": 1, "shuffle": 1},
-    Dtype.F16: {"vector_op": 1, "shuffle": 1},
-}
-"""The instructions that widen a vector to f32: bf16 by an extension and a shift, f16
-by one of two operations."""
+_WIDEN: Ops = {"vector_op": 1, "shuffle": 1}
+"""The instructions that widen a vector to f32: the upper half of an f32 by an extension
+and a shift, another narrow float by one of two operations."""
 
-_ROUND: dict[Dtype, Ops] = {
-    Dtype.BF16: {"vector_op": 7, "shuffle": 2},
-    Dtype.F16: {"vector_op": 1, "shuffle": 1},
-}
-"""The instructions that round a vector of f32: to bf16 by four operations, three that
-put in a NaN, and a cut; to f16 by one of two operations."""
+_ROUND: Ops = {"vector_op": 1, "shuffle": 1}
+"""The instructions that round a vector of f32, one of two operations."""
+
+_ROUND_TO_HALF: Ops = {"vector_op": 7, "shuffle": 2}
+"""The same to the upper half: four operations, three that put in a NaN, and a cut."""

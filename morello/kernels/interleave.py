@@ -205,7 +205,7 @@ class Deinterleave(Kernel):
         inner = frame.key.tensors[1].layout.innermost
         rows, length = others(frame.sizes, inner), frame.sizes[inner]
         each: Ops = {"load": 2, "shuffle": 4, "store": 2}
-        if frame.key.dtypes[0] is Dtype.BF16:
+        if frame.key.dtypes[0].is_upper_half:
             each = {"load": 1, "vector_op": 2, "store": 2}
         elif frame.key.dtypes[0].computes_in:
             each = add(each, times(cast_ops((frame.key.dtypes[0], Dtype.F32)), 2))
@@ -231,7 +231,7 @@ class Deinterleave(Kernel):
 
     def _parts(self, emitter: Emitter, src: Buffer, at: Index) -> tuple[Value, Value]:
         """The even and the odd elements of a pack."""
-        if src.tensor.dtype is Dtype.BF16:
+        if src.tensor.dtype.is_upper_half:
             return emitter.split_bf16(emitter.load(src, at, self._pack))
         half = self._pack // 2
         inner = src.tensor.layout.innermost

@@ -46,6 +46,10 @@ class Dtype(metaclass=_Listed):
     """Whether it is an integer with a sign."""
     computes_in: "Dtype | None" = None
     """The wider float that values of a narrow float are computed in; None of others."""
+    mantissa: int = 23
+    """Bits of the mantissa of a float."""
+    is_upper_half: bool = False
+    """Whether its bits are the first ones of the float that it is computed in."""
 
     zero_point: ClassVar[int] = 0
     """What is stored for 0; every number is stored with as much added."""
@@ -188,9 +192,16 @@ class Encoding(Dtype):
         return int(self.of.highest) // 2
 
 
-def _narrow_float(value: str, numpy: Any) -> Dtype:
+def narrow_float(value: str, numpy: Any) -> Dtype:
+    """A float of fewer bits than f32, as the NumPy dtype has it."""
+    limits, wide = ml_dtypes.finfo(numpy), np.finfo(np.float32)
     return Dtype(
-        value=value, numpy=np.dtype(numpy), is_float=True, computes_in=Dtype.F32
+        value=value,
+        numpy=np.dtype(numpy),
+        is_float=True,
+        computes_in=Dtype.F32,
+        mantissa=limits.nmant,
+        is_upper_half=limits.nexp == wide.nexp,
     )
 
 
@@ -201,8 +212,8 @@ def _integer(value: str) -> Dtype:
 
 
 Dtype.F32 = Dtype(value="f32", numpy=np.dtype(np.float32), is_float=True)
-Dtype.BF16 = _narrow_float("bf16", ml_dtypes.bfloat16)
-Dtype.F16 = _narrow_float("f16", np.float16)
+Dtype.BF16 = narrow_float("bf16", ml_dtypes.bfloat16)
+Dtype.F16 = narrow_float("f16", np.float16)
 Dtype.U8, Dtype.S8 = _integer("u8"), _integer("s8")
 Dtype.U16, Dtype.S16 = _integer("u16"), _integer("s16")
 Dtype.U32, Dtype.S32 = _integer("u32"), _integer("s32")
@@ -233,6 +244,9 @@ ELEMENT_TYPES: tuple[Dtype, ...] = (
 
 FLOATS = tuple(d for d in Dtype if d.is_float)
 """The float dtypes, f32 first."""
+
+NARROW_FLOATS = tuple(d for d in FLOATS if d.computes_in)
+"""The float dtypes that compute in f32."""
 
 FLOAT_NAMES = " or ".join((", ".join(d.value for d in FLOATS[:-1]), FLOATS[-1].value))
 """Their names in a sentence."""

@@ -17,8 +17,6 @@ from morello.kernels.vectors import pieces
 from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
 from morello.passes.parts.vector_ops import (
-    ROUND,
-    WIDEN,
     call,
     constant_of,
     element_of,
@@ -27,8 +25,10 @@ from morello.passes.parts.vector_ops import (
     ieee_minimum,
     opaque,
     plus,
+    rounded,
     shaped,
     splat,
+    widen,
 )
 from morello.spec import Dtype, Layout, PhysicalDim, Spec, TensorSpec
 
@@ -161,7 +161,7 @@ class MlirEmitter(Emitter):
         # Parts of vectors of narrow floats are cut off as bits: LLVM 22 would round
         # them again, bf16 by a function that nobody has.
         own, whole = element_of(value), value
-        halves = isinstance(own, ir.BF16Type | ir.F16Type)
+        halves = isinstance(own, ir.FloatType) and own.width < 32
         bits = ir.IntegerType.get_signless(16) if halves else own
         if halves:
             whole = vector.BitCastOp(ir.VectorType.get([width], bits), value).result
@@ -282,8 +282,8 @@ class MlirEmitter(Emitter):
         if source is dest:
             return value
         if source.is_float:
-            wide = WIDEN[source](value) if source.computes_in else value
-            return ROUND[dest](wide) if dest.computes_in else wide
+            wide = widen(value, source) if source.computes_in else value
+            return rounded(wide, dest) if dest.computes_in else wide
         if dest.byte and dest.zero_point:  # in 8 bits: the sign changes, and is none
             value = plus(value, dest.zero_point)
         kind = shaped(value, element_type(dest))

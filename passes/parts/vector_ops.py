@@ -84,16 +84,24 @@ def splat(kind: ir.Type, number: int) -> Value:
     return arith.ConstantOp(kind, value).result
 
 
-def widen_bf16(value: Value) -> Value:
-    """The bits of bf16 as the upper half of f32: a shift."""
+def widen(value: Value, dtype: Dtype) -> Value:
+    """A narrow float as the f32 that it is computed in: the upper half of one by a
+    shift of its bits; another by an instruction, which makes NaN quiet."""
+    wide = shaped(value, ir.F32Type.get())
+    if not dtype.is_upper_half:
+        return arith.ExtFOp(wide, value).result
     half, word = (shaped(value, ir.IntegerType.get_signless(b)) for b in (16, 32))
     bits = arith.ExtUIOp(word, arith.BitcastOp(half, value).result).result
     upper = arith.ShLIOp(bits, splat(word, 16)).result
-    return arith.BitcastOp(shaped(value, ir.F32Type.get()), upper).result
+    return arith.BitcastOp(wide, upper).result
 
 
-def round_to_bf16(value: Value) -> Value:
-    """To the nearest, ties to even; NaN becomes quiet. As `morello.spec.Move` says."""
+def rounded(value: Value, dtype: Dtype) -> Value:
+    """An f32 as a narrow float: the nearest, ties to even; NaN becomes quiet. As
+    `morello/spec/narrow_floats.py` defines it."""
+    narrow = shaped(value, ir.Type.parse(dtype.mlir))
+    if not dtype.is_upper_half:
+        return arith.TruncFOp(narrow, value).result
     half, word = (shaped(value, ir.IntegerType.get_signless(b)) for b in (16, 32))
     bits = arith.BitcastOp(word, value).result
     upper = arith.ShRUIOp(bits, splat(word, 16)).result
@@ -105,24 +113,7 @@ def round_to_bf16(value: Value) -> Value:
     nan = arith.CmpFOp(arith.CmpFPredicate.UNO, value, value).result
     chosen = arith.SelectOp(nan, quiet, nearest).result
     cut = arith.TruncIOp(half, chosen).result
-    return arith.BitcastOp(shaped(value, ir.BF16Type.get()), cut).result
-
-
-def widen_f16(value: Value) -> Value:
-    """f16 as f32, by an instruction; NaN becomes quiet."""
-    return arith.ExtFOp(shaped(value, ir.F32Type.get()), value).result
-
-
-def round_to_f16(value: Value) -> Value:
-    """To the nearest, ties to even, by an instruction; NaN becomes quiet."""
-    return arith.TruncFOp(shaped(value, ir.F16Type.get()), value).result
-
-
-WIDEN = {Dtype.BF16: widen_bf16, Dtype.F16: widen_f16}
-"""The conversion of each narrow float to the float that it is computed in."""
-
-ROUND = {Dtype.BF16: round_to_bf16, Dtype.F16: round_to_f16}
-"""The rounding to each narrow float, as `morello/spec/narrow_floats.py` defines it."""
+    return arith.BitcastOp(narrow, cut).result
 
 
 def plus(value: Value, number: int) -> Value:

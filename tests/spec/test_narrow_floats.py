@@ -1,12 +1,17 @@
 """Casts between f32 and the narrow floats, by their bits."""
 
+import re
 import struct
+from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
-from morello.spec.dtypes import Dtype
+from morello.spec.array_elements import ArrayElements
+from morello.spec.dtypes import Dtype, narrow_float
+from morello.spec.functions.elementary import rounding
 from morello.spec.narrow_floats import cast, stored_error
 
 pytestmark = pytest.mark.quick
@@ -134,3 +139,39 @@ def test_a_stored_number_is_within_its_error(dtype: Dtype) -> None:
         slack = np.abs(end) * 2.0**-24  # of the cast to f32
         assert (np.abs(wide - number) <= bound + slack).all()
     assert np.array_equal(stored_error(number, error, Dtype.F32), error)
+
+
+ROWS = [*NARROW, narrow_float("f8", ml_dtypes.float8_e5m2)]
+"""The last one is a row that no table has."""
+
+
+@pytest.mark.parametrize("dtype", ROWS, ids=str)
+def test_a_narrow_float_is_a_row(dtype: Dtype) -> None:
+    """Its casts, and the function that rounds to it, follow from the NumPy dtype."""
+    rng = np.random.default_rng(3)
+    anything = rng.integers(0, 1 << 32, 100_000, np.uint32).view(np.float32)
+    scale = 2.0 ** rng.integers(-18, 17, 100_000)
+    near = (rng.standard_normal(100_000) * scale).astype(np.float32)
+    x = np.concatenate([anything, near, np.float32([0, -0.0, np.inf, -np.inf])])
+    with np.errstate(all="ignore"):
+        wanted = x.astype(dtype.numpy)
+    found, is_nan = cast(x, Dtype.F32, dtype), np.isnan(x)
+    width = f"u{dtype.itemsize}"
+    assert np.array_equal(np.isnan(found), is_nan)
+    assert np.array_equal(found.view(width)[~is_nan], wanted.view(width)[~is_nan])
+    wide = wanted.astype(np.float32)
+    rounded = rounding(dtype)(ArrayElements(()), x)
+    for one in (cast(found, dtype, Dtype.F32), rounded):
+        assert np.array_equal(bits(one)[~is_nan], bits(wide)[~is_nan])
+        assert np.isnan(one[is_nan]).all()
+
+
+def test_narrow_floats_are_named_in_few_files() -> None:
+    """Kernels ask for a property of an element type; rows of kernels name it."""
+    root = Path(__file__).resolve().parent.parent.parent
+    files = [p for name in ("morello", "passes") for p in (root / name).rglob("*.py")]
+    naming = {p.name for p in files if re.search(r"Dtype\.B?F16", p.read_text())}
+    assert naming == {
+        *("dtypes.py", "gemm_dot_bf16.py", "gemv_axpy_bf16.py", "gemv_dot.py"),
+        "table.py",
+    }

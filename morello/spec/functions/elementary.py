@@ -7,8 +7,10 @@ each, in units of the last place (ULP), and tested for numbers of every exponent
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import ml_dtypes
 
 from morello.spec.dtypes import Dtype
 from morello.spec.elements import Elements
@@ -321,35 +323,42 @@ def ceil(e: Elements, x: Any) -> Any:
     return neg(e, floor(e, neg(e, x)))
 
 
-def round_bf16(e: Elements, x: Any) -> Any:
-    """The nearest bf16 as an f32, of two the even one: what a cast and a cast back
-    give. Beyond the largest it is inf; NaN stays NaN."""
+def rounding(dtype: Dtype) -> Callable[[Elements, Any], Any]:
+    """The function that gives the nearest number of a narrow float as an f32, of two
+    the even one: what a cast and a cast back give.
+
+    Beyond the largest it is inf; NaN stays NaN.
+    """
+    if dtype.is_upper_half:
+        return lambda e, x: e.where_equal(x, x, _nearest(e, x, dtype), x)
+    limits = ml_dtypes.finfo(dtype.numpy)
+    least, above = float(limits.smallest_normal), 2.0**limits.maxexp
+    # Numbers from here on have the last place of the denormal numbers.
+    shift = float(limits.smallest_subnormal) * 2.0**23
+
+    def rounded(e: Elements, x: Any) -> Any:
+        size = absolute(e, x)
+        normal = _nearest(e, size, dtype)
+        place = e.constant(_F32, shift)
+        denormal = e.subtract(e.add(size, place), place)
+        found = e.where_less(size, e.constant(_F32, least), denormal, normal)
+        below = e.where_less(
+            found, e.constant(_F32, above), found, e.constant(_F32, math.inf)
+        )
+        return e.where_equal(x, x, with_sign(e, below, x), x)
+
+    return rounded
+
+
+def _nearest(e: Elements, x: Any, dtype: Dtype) -> Any:
+    """The nearest number with the mantissa of a narrow float, and any exponent."""
+    lost = 23 - dtype.mantissa
     bits = e.reinterpret(x, _S32)
-    odd = e.shift_right(e.shift_left(bits, 15), 31)  # -1 where the last bit kept is set
-    up = e.subtract(e.add(bits, e.constant(_S32, 0x7FFF)), odd)
-    cut = e.shift_left(e.shift_right(up, 16), 16)
-    return e.where_equal(x, x, e.reinterpret(cut, _F32), x)
-
-
-_LEAST_F16, _ABOVE_F16 = 2.0**-14, 65536.0
-"""The least normal number of f16, and the least power of two beyond its range."""
-
-
-def round_f16(e: Elements, x: Any) -> Any:
-    """The nearest f16 as an f32, of two the even one: what a cast and a cast back give.
-    From 65520 on it is inf; NaN stays NaN."""
-    size = absolute(e, x)
-    bits = e.reinterpret(size, _S32)
-    odd = e.shift_right(e.shift_left(bits, 18), 31)
-    up = e.subtract(e.add(bits, e.constant(_S32, 0xFFF)), odd)
-    normal = e.reinterpret(e.shift_left(e.shift_right(up, 13), 13), _F32)
-    half = e.constant(_F32, 0.5)  # its last place is that of the denormal numbers
-    denormal = e.subtract(e.add(size, half), half)
-    found = e.where_less(size, e.constant(_F32, _LEAST_F16), denormal, normal)
-    below = e.where_less(
-        found, e.constant(_F32, _ABOVE_F16), found, e.constant(_F32, math.inf)
-    )
-    return e.where_equal(x, x, with_sign(e, below, x), x)
+    # -1 where the last bit that is kept is set.
+    odd = e.shift_right(e.shift_left(bits, 31 - lost), 31)
+    half = e.constant(_S32, (1 << (lost - 1)) - 1)
+    up = e.subtract(e.add(bits, half), odd)
+    return e.reinterpret(e.shift_left(e.shift_right(up, lost), lost), _F32)
 
 
 def with_sign(e: Elements, size: Any, x: Any) -> Any:

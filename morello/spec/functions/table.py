@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from morello.spec.dtypes import NARROW_FLOATS
 from morello.spec.elements import Elements
 from morello.spec.functions import (
     angles,
@@ -386,8 +386,10 @@ _OTHERS: dict[str, ElementFunction] = {
         *("math.round", "stablehlo.round_nearest_afz"),
         ulps=0,
     ),
-    "round_bf16": _row(elementary.round_bf16, _in(ml_dtypes.bfloat16), ulps=0),
-    "round_f16": _row(elementary.round_f16, _in(np.float16), ulps=0),
+    **{
+        dtype.rounding: _row(elementary.rounding(dtype), _in(dtype.numpy), ulps=0)
+        for dtype in NARROW_FLOATS
+    },
     "sign": _row(
         elementary.sign,
         lambda x: np.where(x == 0, x, np.sign(x)),
