@@ -10,11 +10,11 @@ from morello.errors import SpecError
 from morello.kernels import KERNELS
 from morello.machine.isa import AVX2 as AVX2_ISA
 from morello.spec import (
+    L1,
     Dtype,
     Fill,
     Kind,
     Layout,
-    Level,
     Max,
     Min,
     Move,
@@ -52,7 +52,7 @@ def packed(kind: Kind) -> list[OneSpec]:
     for layouts in itertools.product(*pools):
         if not any(layout.is_packed for layout in layouts):
             continue
-        tensors = tuple(TensorSpec(Dtype.F32, Level.L1, own) for own in layouts)
+        tensors = tuple(TensorSpec(Dtype.F32, L1, own) for own in layouts)
         for sizes in SIZES:
             try:
                 found.append(OneSpec(kind, sizes, tensors, AVX2.limits))
