@@ -55,6 +55,9 @@ GRAPHS = {
         "y[f,u,v]=relu(t+b[f])"
     ),
     "depthwise": "conv:1x3x5x4x3x2x2:f32:groups=3",
+    "blocks": "compose:2x9x6:f32:graph=y[m,n]=sum(a[m,k]*s[k//4,n]*b[k,n])",
+    "rows of blocks": "compose:3x14:f32:graph=y[n]=sum(a[k]*s[n,k//4]*b[n,k])",
+    "groups": "compose:4x2x3x4:f32:graph=s[h,q,k]=sum(Q[h,q,d]*K[h//2,k,d])",
     "border": "compose:6x3:f32:graph=y[u]=sum(w[i]*x[pad(u+i,1,1)])",
     "padded": "conv:1x1x3x2x2x3x3:f32:pad=1",
 }
