@@ -70,10 +70,14 @@ class Convolution:
 
 
 def _is_windowed(axes: tuple[IndexMap, ...]) -> bool:
-    return any(axis.terms and not axis.is_plain for axis in axes)
+    return any(
+        axis.terms and not axis.is_plain and not axis.is_divided for axis in axes
+    )
 
 
 def _place(axis: IndexMap, node: Node, filtered: frozenset[int]) -> int:
+    if axis.is_divided:
+        return _BATCH
     if axis.dim is None:
         return _FIRST if axis == ONE else _PLACE
     if axis.dim in node.reduced:

@@ -236,7 +236,8 @@ class GenericOp:
         return self._element(*self._seen(found, place))
 
     def _is_backwards(self, place: int) -> bool:
-        axes = map(_linear, self.maps[place].results)
+        sums = (e for e in self.maps[place].results if _divided(e) is None)
+        axes = map(_linear, sums)
         return any(step < 0 for terms, _ in axes for step in terms.values())
 
     def _index(self, place: int, shape: tuple[int, ...]) -> tuple[IndexMap, ...]:
@@ -247,11 +248,17 @@ class GenericOp:
         """
         if self._is_backwards(place):
             raise _backwards_error(self.maps[place])
-        axes = map(_linear, self.maps[place].results)
-        return tuple(
-            window_of(terms, -start, self.extents, extent)
-            for (terms, start), extent in zip(axes, shape, strict=True)
-        )
+        results = self.maps[place].results
+        return tuple(map(self._axis, results, shape))
+
+    def _axis(self, expr: ir.AffineExpr, extent: int) -> IndexMap:
+        divided = _divided(expr)
+        if divided is None:
+            terms, start = _linear(expr)
+            return window_of(terms, -start, self.extents, extent)
+        if divided.extent(self.extents) != extent:
+            raise OpError(f"of {extent} elements some are not read at {expr}", _PART)
+        return divided if extent > 1 else ONE
 
     def _seen(
         self, found: Read, place: int
@@ -310,6 +317,10 @@ class GenericOp:
         for window, extent in zip(
             axes[first:last][::-1], shape[first:last][::-1], strict=True
         ):
+            if window.is_divided:
+                raise OpError(
+                    "it reads two axes by one index, one divided", _DIMENSIONS
+                )
             if window.has_zeros:
                 raise OpError(
                     "it reads two axes by one index, beyond the edge of the tensor",
@@ -545,6 +556,21 @@ def _backwards_error(read: Any) -> OpError:
         "elements, or where a sum or a product is formed",
         "reverse it outside of the program",
     )
+
+
+_PART = "read a slice of it"
+
+
+def _divided(expr: ir.AffineExpr) -> IndexMap | None:
+    """The index where it is a dimension divided by a number; None for others."""
+    expr = expr.maybe_downcast()
+    if not isinstance(expr, ir.AffineFloorDivExpr):
+        return None
+    left, right = expr.lhs.maybe_downcast(), expr.rhs.maybe_downcast()
+    is_dimension = isinstance(left, ir.AffineDimExpr)
+    if not is_dimension or not isinstance(right, ir.AffineConstantExpr):
+        return None
+    return IndexMap(((left.position, 1),), divisor=right.value)
 
 
 def _linear(expr: ir.AffineExpr) -> tuple[dict[int, int], int]:

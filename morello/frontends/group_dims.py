@@ -113,6 +113,8 @@ class Dims:
 
     def _window(self, window: IndexMap) -> IndexMap:
         terms: list[tuple[int, int]] = []
+        if window.is_divided and len(self.leaves(*window.dims)) > 1:
+            raise UnfitError
         for dim, step in window.terms:
             for leaf in reversed(self.leaves(dim)):
                 terms.append((leaf, step))

@@ -37,12 +37,13 @@ def read_constant(tensors: Tensors, read: Read) -> Array | None:
         return None
     index = []
     for window in read.axes:
-        place = np.full([1] * len(read.shape), -window.before)
-        for dim, step in window.terms:
+        points = {}
+        for dim in window.dims:
             shape = [1] * len(read.shape)
             shape[dim] = read.shape[dim]
-            place = place + step * np.arange(read.shape[dim]).reshape(shape)
-        index.append(place)
+            points[dim] = np.arange(read.shape[dim]).reshape(shape)
+        first = np.full([1] * len(read.shape), -window.before)
+        index.append(first + window.at(points))
     if any(
         place.min() < 0 or place.max() >= size
         for place, size in zip(index, whole.shape, strict=True)

@@ -222,12 +222,19 @@ def substituted(
 
     Returns:
         The axes by these dimensions; None where padding of the second is not padding
-        of the first.
+        of the first, or a sum would be divided.
     """
     found = []
     for axis, extent in zip(axes, shape, strict=True):
         if axis.dim is not None:
             found.append(inner[axis.dim])
+            continue
+        if axis.is_divided or any(inner[place].is_divided for place in axis.dims):
+            dims = ((place, inner[place].dim) for place in axis.dims)
+            names = {place: dim for place, dim in dims if dim is not None}
+            if len(names) < len(axis.dims):
+                return None
+            found.append(axis.renamed(names))
             continue
         terms: dict[int, int] = {}
         before = axis.before
