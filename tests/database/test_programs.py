@@ -19,6 +19,7 @@ from morello.search.storage.overlay import (
     open_database,
 )
 from morello.search.storage.table_store import TableStore
+from morello.spec.memories import L1
 from tests.database.small import TEXTS, cold, filled, forget_programs, program, spec
 
 MATMUL = "matmul:5x4x9:f32"
@@ -86,9 +87,7 @@ def test_another_space_finds_no_rows(
 
 def test_other_limits_find_no_rows(tmp_path: Path) -> None:
     overlay = filled(tmp_path / "a.sqlite")
-    less = dataclasses.replace(
-        spec(TEXTS[0]), limits=dataclasses.replace(AVX2.limits, l1=64)
-    )
+    less = dataclasses.replace(spec(TEXTS[0]), limits=AVX2.limits.replace(L1, 64))
     found = Solver(AVX2, overlay).solve(less)
     assert found.statistics.specs > 0
     assert found.impl == Solver(AVX2).solve(less).impl

@@ -249,7 +249,7 @@ func.func @f(%x: tensor<2x20xf32>, %m: tensor<2x20xi1>)
 
 def test_functions_of_libm_truth_values_and_halves(tmp_path: Path) -> None:
     model = read(FUNCTIONS)
-    assert len(model.parts) == 1  # the cast
+    assert len(model.parts) == 2  # the functions, and the cast
     compiled = model.compile(target=TARGET, threads=1)
     rng = np.random.default_rng(0)
     x, mask = rng.standard_normal((2, 20), np.float32), rng.random((2, 20)) < 0.5
@@ -261,8 +261,16 @@ def test_functions_of_libm_truth_values_and_halves(tmp_path: Path) -> None:
     for ending in ("h", "o"):
         compiled.save(tmp_path / f"f.{ending}", "f")
     assert "typedef uint8_t f_m_t;" in (tmp_path / "f.h").read_text()
-    needed = undefined_symbols((tmp_path / "f.o").read_bytes())
-    assert {"atan2f", "cbrtf"} <= {*needed}
+
+
+def test_doubles_call_libm(tmp_path: Path) -> None:
+    text = "func.func @f(%x: tensor<5xf64>) -> tensor<5xf64> {\n"
+    text += "  %y = math.cbrt %x : tensor<5xf64>\n  return %y : tensor<5xf64>\n}"
+    compiled = read(text).compile(target=TARGET, threads=1)
+    x = np.array([-8.0, -0.0, 1.0, 27.0, np.inf])
+    np.testing.assert_allclose(compiled(x), np.cbrt(x), rtol=1e-15)
+    compiled.save(tmp_path / "f.o", "f")
+    assert "cbrt" in undefined_symbols((tmp_path / "f.o").read_bytes())
 
 
 CALL = "%y = stablehlo.custom_call @theirs(%x) : (tensor<4xf32>) -> tensor<4xf32>"

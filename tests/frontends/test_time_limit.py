@@ -39,7 +39,7 @@ def test_searches_share_what_is_left(
     pattern, objects = _shapes(_layers, ((2, extents[0]), *pairs), {})
     model, _ = TracedFunction(_layers, pattern, objects).model()
     compiled = model.compile(threads=1, time_limit=_LIMIT, db="none")
-    assert len(compiled.parts) == 3
+    assert len(compiled.specs) == 3
     assert len(shares) == distinct
     # What searches have not used, all but some seconds, is the others'.
     for count, share in zip(range(distinct, 0, -1), shares, strict=True):
