@@ -49,8 +49,6 @@ GRAPHS = {
     "twice relative": f"compose:3x19:f32:graph={STATE};out z[r]+=sum(p*p)",
 }
 
-"""How often each action was in a program."""
-
 
 def _actions(impl: Impl) -> Iterator[str]:
     yield impl.action.name
