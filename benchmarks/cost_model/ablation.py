@@ -28,10 +28,10 @@ from morello.calibration.reprice import Ledger
 from morello.calibration.specs import ALL, specs
 from morello.calibration.timing import Stopwatch, one_core
 from morello.compiler.target_choice import chosen_target
-from morello.cost.coefficients import Coefficients, names
 from morello.errors import MorelloError
 from morello.learned.ledger import cost_of, with_costs
 from morello.machine import Target
+from morello.machine.costs import Coefficients, names
 from morello.spec import Spec
 from morello.tools.flags import seconds, whole_number
 from morello.whole_files import write_whole

@@ -24,6 +24,7 @@ import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.move import Move
+from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Memory, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
@@ -78,7 +79,7 @@ class Border(Action):
             "a row has no tap inside the image, no row has all of them inside, or "
             f"there are more than {SIDES} strips on one side"
         )
-        cost = target.model.loop(0, max(len(parts) - 1, 0))
+        cost = cost_model(target).loop(0, max(len(parts) - 1, 0))
         return Expansion((Condition(bool(parts), reason),), cost, tuple(children))
 
     def feature(self, key: SpecKey) -> str:

@@ -22,6 +22,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Expansion, near_form
 from morello.actions.graph_parts import PartKey, given_forms, part_key
 from morello.actions.move import may_enter_registers
+from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import L1, Dtype, Layout, Memory, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
@@ -75,7 +76,7 @@ class Cut(Action):
             sizes = operand_of(_graph(frame.key), value).sizes(frame.sizes)
             amount = form.amount(sizes)
             if not form.level.is_registers:
-                cost = cost + target.model.temporary(amount)
+                cost = cost + cost_model(target).temporary(amount)
             if form.level.is_main:
                 continue
             reason = f"a temporary takes more than is free of {form.level}"

@@ -21,6 +21,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Expansion
 from morello.actions.cut import Cutting, form_of_row, is_row, named, rounds
 from morello.actions.graph_parts import given_forms, part_key
+from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Dtype, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
@@ -52,7 +53,7 @@ class CutInPlace(Action):
         # In L1 it lies beside what goes by while the producers read.
         fits = (not form.level.is_near) | (2 * lines <= target.l1_lines)
         reason = f"the output takes more than half of the {target.l1_lines} lines of L1"
-        cost = target.model.temporary(lines)
+        cost = cost_model(target).temporary(lines)
         return Expansion((Condition(fits, reason),), cost, children)
 
     def feature(self, key: SpecKey) -> str:

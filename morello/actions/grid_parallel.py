@@ -23,6 +23,7 @@ from morello.actions.base import Action, Child, Expansion
 from morello.actions.loops import expand_loop
 from morello.actions.tile import tiled_dims
 from morello.actions.tile_parallel import parallel_refusal
+from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
@@ -74,7 +75,7 @@ class GridParallel(Action):
                 lambda: f"{tiles} tiles are more than the {threads} threads",
             ),
         )
-        cost = target.model.parallel(1, 0)
+        cost = cost_model(target).parallel(1, 0)
         return Expansion(
             conditions,
             cost,

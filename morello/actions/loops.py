@@ -4,6 +4,7 @@ import dataclasses
 from functools import lru_cache
 
 from morello.actions.base import Child, Expansion, canonical, near_form
+from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Layout, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -39,7 +40,7 @@ def expand_loop(
             ),
         ),
     )
-    cost = target.model.loop(trips, has_rest)
+    cost = cost_model(target).loop(trips, has_rest)
     dims = tuple(range(len(frame.sizes)))
     main = Child("main", _resized(frame, key, dim, size), trips, dims)
     remainder = Child("remainder", _resized(frame, key, dim, rest), has_rest, dims)

@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion, canonical, near_form
+from morello.cost.of_target import cost_model
 from morello.kernels import KERNELS
 from morello.machine import Target
 from morello.spec import (
@@ -160,13 +161,13 @@ class Move(Action):
         inner = Child("body", body, 1, every)
         if copies(source, dest):
             children = _with_copies(frame, index, dest, inner)
-            cost = target.model.buffer(frame, index, dest)
+            cost = cost_model(target).buffer(frame, index, dest)
             for follower, form in along.items():
-                cost = cost + target.model.transfer(frame, follower, form)
+                cost = cost + cost_model(target).transfer(frame, follower, form)
             return Expansion(conditions, cost, children)
-        cost = target.model.transfer(frame, index, dest)
+        cost = cost_model(target).transfer(frame, index, dest)
         for follower, form in along.items():
-            cost = cost + target.model.transfer(frame, follower, form)
+            cost = cost + cost_model(target).transfer(frame, follower, form)
         return Expansion(conditions, cost, (inner,))
 
     def _along(self, key: SpecKey, index: int, target: Target) -> dict[int, TensorSpec]:

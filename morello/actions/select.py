@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
+from morello.cost.of_target import cost_model
 from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
 from morello.spec import Memory, SpecKey
@@ -31,7 +32,7 @@ class Select(Action):
             )
             return Expansion((Condition(False, reason),), 0)
         kernel = KERNELS[self.kernel]
-        cost = target.model.kernel(frame, kernel.op_counts(frame))
+        cost = cost_model(target).kernel(frame, kernel.op_counts(frame))
         return Expansion(kernel.conditions(frame), cost)
 
     def feature(self, key: SpecKey) -> str:

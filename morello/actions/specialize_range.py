@@ -23,6 +23,7 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.move import Move
+from morello.cost.of_target import cost_model
 from morello.kernels import KERNELS
 from morello.kernels.range_check import range_check_counts
 from morello.machine import Target
@@ -61,7 +62,7 @@ class SpecializeRange(Action):
         in_range = dataclasses.replace(body.frame, key=_in_range(body.frame.key, index))
         sizes = frame.operand_sizes(index)
         counts = range_check_counts(source, sizes, target.isa)
-        check = target.model.kernel(frame, counts)
+        check = cost_model(target).kernel(frame, counts)
         return Expansion(
             moved.conditions,
             moved.cost + check,

@@ -30,6 +30,7 @@ from morello.actions.base import Action, Child, Expansion
 from morello.actions.graph_parts import PartKey, followed, part_key
 from morello.actions.loops import expand_loop
 from morello.actions.to_accum import INITS
+from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import (
     MEM,
@@ -137,7 +138,7 @@ class SplitParallel(Action):
         children.append(Child("main", main.frame, 1, form.dims))
         children.append(Child("remainder", rest.frame, 0, form.dims, rest.times))
         children.append(self._merge(found, sizes, frame))
-        return Expansion(conditions, target.model.parallel(1, 0), tuple(children))
+        return Expansion(conditions, cost_model(target).parallel(1, 0), tuple(children))
 
     def _merge(self, found: Sharing, sizes: tuple[Any, ...], frame: Frame) -> Child:
         own: list[Any] = []

@@ -22,6 +22,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Expansion
 from morello.actions.loops import expand_loop, tile_key
 from morello.actions.tile import tiled_dims
+from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
@@ -68,7 +69,7 @@ class TileParallel(Action):
         alone = has_rest * (items % target.threads == 1)
         shared = dataclasses.replace(main, times=rounds - alone)
         beside = dataclasses.replace(remainder, times=alone, there=has_rest)
-        cost = target.model.parallel(rounds, has_rest)
+        cost = cost_model(target).parallel(rounds, has_rest)
         return Expansion(serial.conditions, cost, (shared, beside))
 
     def loop_dim(self, key: SpecKey) -> int | None:

@@ -14,7 +14,7 @@ from morello.aot.entry_points import (
 )
 from morello.aot.header import Interface, header
 from morello.aot.pack_code import Packable, pack_function
-from morello.compiler.stages import Stages, name_module
+from morello.aot.stages import Stages, name_module
 from morello.docstrings import summary
 from morello.errors import CompileError
 from morello.lazy import cached_property

@@ -9,7 +9,7 @@ from morello.aot.entry_points import (
     variant_name,
 )
 from morello.aot.library import Library, Module
-from morello.compiler.stages import name_module
+from morello.aot.stages import name_module
 from morello.errors import CompileError
 from morello.lazy import cached_property
 from morello.runtime.engine import Compiled, compile_modules_for_linker

@@ -17,10 +17,10 @@ import numpy as np
 from morello.calibration.least_squares import constrained_least_squares
 from morello.calibration.probes import Bounds
 from morello.calibration.reprice import Ledger
-from morello.cost.coefficients import ORDERS
 from morello.errors import MorelloError
 from morello.learned.ledger import FITTED, Vector, cost_of, with_costs
 from morello.machine import Target
+from morello.machine.costs import ORDERS
 from morello.search import Impl
 from morello.spec import Spec
 

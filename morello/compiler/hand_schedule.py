@@ -5,13 +5,13 @@ Spec that the schedule leaves is a hole.
 """
 
 from morello.compiler.given_schedule import place_text, read_schedule
-from morello.cost.operand_context import PLAIN
 from morello.dialect import load
 from morello.dialect.ops import spec_ops
 from morello.dialect.target import TARGET_ATTRIBUTE, target_of
 from morello.dialect.transform.trace import Trace, tracing
 from morello.errors import ScheduleError
 from morello.machine import Target, print_target
+from morello.machine.operand_context import PLAIN
 from morello.mlir import ir
 from morello.passes.apply_schedule import entry_sequence, interpret
 from morello.passes.base import PassFailure

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from morello.aot.library import Library
+from morello.aot.stages import Stages
 from morello.compiler.packing import pack
 from morello.compiler.pickling import Parts, freeze, thaw
-from morello.compiler.stages import Stages
 from morello.errors import CompileError
 from morello.machine import Target
 from morello.runtime.engine import Engine

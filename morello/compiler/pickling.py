@@ -9,7 +9,7 @@ import pickle
 from typing import Any
 
 from morello._version import __version__
-from morello.compiler.stages import Stages
+from morello.aot.stages import Stages
 from morello.errors import CompileError
 from morello.runtime.engine import Compiled, Engine, load
 from morello.runtime.openmp import load_openmp

@@ -8,6 +8,7 @@ import dataclasses
 import re
 from collections.abc import Callable
 
+from morello.aot.stages import Stages, name_module
 from morello.compiler.given_schedule import (
     function_of,
     message_of,
@@ -19,7 +20,7 @@ from morello.dialect import load
 from morello.dialect.build import spec_function, spec_of
 from morello.dialect.target import target_of
 from morello.dialect.transform.price import price_of
-from morello.errors import CompileError, ScheduleError
+from morello.errors import ScheduleError
 from morello.machine import Target
 from morello.mlir import ir
 from morello.passes.base import PassFailure
@@ -37,57 +38,6 @@ LOWER = (
     "morello-plan-memory,morello-parallelize)"
 )
 """From a module with a schedule to loops and vectors."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Stages:
-    """The texts from one Spec, or the Specs of a model, to LLVM IR."""
-
-    name: str
-    """Of the function."""
-    target: Target
-    parts: tuple[tuple[Spec, Solution | None], ...]
-    """Each Spec, and its program; None if the schedule was given."""
-    schedule: str
-    mlir: str
-    llvm: str = dataclasses.field(repr=False)
-    workspace_bytes: int
-    cost: int
-    """Millicycles of a call by the cost model."""
-    filled: tuple[Solution, ...] = ()
-    """The programs that the search found for the holes of a given schedule."""
-
-    @property
-    def threads(self) -> int:
-        """The most threads that a call uses."""
-        return self.target.threads if "omp.parallel" in self.mlir else 1
-
-    @property
-    def spec(self) -> Spec:
-        """The only Spec.
-
-        Raises:
-            CompileError: there are several, or none.
-        """
-        return self._only[0]
-
-    @property
-    def solution(self) -> Solution | None:
-        """The program of the only Spec; None if the schedule was given.
-
-        Raises:
-            CompileError: there are several, or none.
-        """
-        return self._only[1]
-
-    @property
-    def _only(self) -> tuple[Spec, Solution | None]:
-        if len(self.parts) != 1:
-            raise CompileError(
-                f"{self.name} has {len(self.parts)} Specs, not one",
-                "read Kernel.specs and Kernel.solutions, which list all",
-            )
-        return self.parts[0]
 
 
 Search = Callable[[Spec, Target], Solution]
@@ -151,14 +101,6 @@ def _program_module(spec: Spec, target: Target, impl: Impl) -> ir.Module:
     module = spec_module(spec, target)
     add_schedule(module.operation, lambda op: impl)
     return module
-
-
-def name_module(llvm: str, name: str) -> str:
-    """LLVM IR whose module, and so the object's file symbol, is called ``name``."""
-    return _SOURCE.sub(f'source_filename = "{name}"', llvm, count=1)
-
-
-_SOURCE = re.compile(r'^source_filename = "[^"]*"', re.MULTILINE)
 
 
 def spec_module(spec: Spec, target: Target) -> ir.Module:

@@ -1,7 +1,7 @@
 """What programs cost.
 
-Read `model.py` first: the interface that actions ask. `counts.py` is what kernels tell
-it, `affine.py` the one implementation, with `cache_conflicts.py`; `coefficients.py`
-names the quantities that are measured, `operand_context.py` says what of a goal costs
-depend on.
+Read `model.py` first: the interface that actions ask, by `of_target.py`. `counts.py` is
+what kernels tell it, `affine.py` the one implementation, with `cache_conflicts.py`. The
+quantities that are measured are the target's (`morello/machine/costs.py`), and so is
+what of a goal costs depend on (`morello/machine/operand_context.py`).
 """

@@ -21,9 +21,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from morello.cost.cache_conflicts import CacheConflicts, is_read_across, uses
-from morello.cost.coefficients import Coefficients, OpCosts
 from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.cost.model import CostModel
+from morello.machine.costs import Coefficients, OpCosts
 from morello.machine.target import Target
 from morello.spec import L1, L2, MEM, Memory, SpecKey, TensorSpec
 from morello.spec.frame import Frame, Ints

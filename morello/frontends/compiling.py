@@ -4,10 +4,10 @@ import dataclasses
 import time
 from collections.abc import Callable, Sequence
 
+from morello.aot.stages import Stages, name_module
 from morello.compiler.compile import Searches
 from morello.compiler.kernel import Times
 from morello.compiler.schedule_text import schedule_text
-from morello.compiler.stages import Stages, name_module
 from morello.dialect import load
 from morello.dialect.build import spec_of
 from morello.errors import CompileError, SearchError

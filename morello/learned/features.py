@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from morello.actions.select import Select
-from morello.cost.operand_context import row_bytes
 from morello.learned.ledger import FITTED, Decisions, Group, Vector
 from morello.learned.priced import Priced
+from morello.machine.operand_context import row_bytes
 from morello.search import Impl
 from morello.search.queries.program_class import ProgramClass, class_of
 from morello.spec import Spec

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from morello.actions import Action
-from morello.cost.coefficients import Coefficients, OpCosts, names
-from morello.cost.operand_context import OperandContext
 from morello.machine import Target
+from morello.machine.costs import Coefficients, OpCosts, names
+from morello.machine.operand_context import OperandContext
 from morello.search.impl import Impl
 from morello.spec import Limits, Spec, SpecKey
 from morello.spec.frame import Frame

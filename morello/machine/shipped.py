@@ -10,8 +10,8 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TypedDict
 
-from morello.cost.coefficients import Coefficients, OpCosts, names
 from morello.errors import TargetError
+from morello.machine.costs import Coefficients, OpCosts, names
 from morello.machine.file import read_target_file
 
 FOLDER = Path(__file__).parent / "coefficients"

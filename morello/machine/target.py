@@ -1,23 +1,20 @@
 """What the search and the code generator must know of a machine."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from morello.cost.coefficients import Coefficients, OpCosts
-from morello.cost.operand_context import PLAIN, OperandContext
 from morello.errors import TargetError
 from morello.lazy import cached_property
+from morello.machine.costs import Coefficients, OpCosts
 from morello.machine.isa import Isa
+from morello.machine.operand_context import PLAIN, OperandContext
 from morello.spec import Spec
 from morello.spec.dtypes import Dtype
 from morello.spec.hashing import HashedOnce
 from morello.spec.limits import Limits, cache_classes, snap_down
 from morello.spec.memories import L1, L2, VRF, Memory, memories_of
-
-if TYPE_CHECKING:
-    from morello.cost.model import CostModel
 
 CACHE_CLASSES = 5
 """Powers of two that may remain of a cache, beside nothing."""
@@ -147,13 +144,6 @@ class Target(HashedOnce):
         if self.operand_context.near:
             found = found.in_l2()
         return found
-
-    @cached_property
-    def model(self) -> "CostModel":
-        """The cost model that prices programs of this target."""
-        from morello.cost.affine import AffineCostModel
-
-        return AffineCostModel(self)
 
     @property
     def l2_rows(self) -> int:

@@ -7,8 +7,9 @@ import pytest
 
 import morello
 from morello.actions import Cut, CutInPlace, Drop, Move, Tile, candidates
-from morello.cost.operand_context import OperandContext
+from morello.cost.of_target import cost_model
 from morello.machine import AVX2
+from morello.machine.operand_context import OperandContext
 from morello.search import Solver
 from morello.search.dp.axes import goal_axes
 from morello.spec import (
@@ -138,7 +139,7 @@ def test_heads_are_taken_one_by_one() -> None:
     one = solver.solve(_serial("compose:5x4x8:f32:" + text.format(""))).impl.cost
     before = len(solver.tables(spec))
     found = solver.solve(spec)
-    loop = AVX2.model.loop(3, 0)
+    loop = cost_model(AVX2).loop(3, 0)
     assert found.impl.cost == 3 * one + int(loop)
     assert len(solver.tables(spec)) == before + 1
 

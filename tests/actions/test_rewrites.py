@@ -3,8 +3,8 @@
 import pytest
 
 from morello.actions import ACTIONS, Action, Move, Select, Split, Tile, ToAccum
-from morello.cost.operand_context import OperandContext
 from morello.machine import AVX2, Target
+from morello.machine.operand_context import OperandContext
 from morello.spec import L1, L2, MEM, VRF, Layout, Limits, Spec, parse_spec, print_spec
 
 pytestmark = pytest.mark.quick

@@ -3,6 +3,7 @@
 import pytest
 
 from morello.actions import Move, SpecializeRange
+from morello.cost.of_target import cost_model
 from morello.errors import ScheduleError
 from morello.kernels.range_check import range_check_counts
 from morello.machine import AVX2
@@ -38,7 +39,7 @@ def test_it_costs_a_move_and_the_look() -> None:
     moved = Move("rhs", L2, Layout.row_major(3)).apply(spec(GOAL), AVX2)
     found = SPECIALIZED.apply(spec(GOAL), AVX2)
     counts = range_check_counts(spec(GOAL).tensors[1], (1, 128, 96), AVX2.isa)
-    look = AVX2.model.kernel(Frame.of(spec(GOAL)), counts)
+    look = cost_model(AVX2).kernel(Frame.of(spec(GOAL)), counts)
     assert found.cost == moved.cost + look
     assert found.total((100, 10**9)) == found.cost + 100
 

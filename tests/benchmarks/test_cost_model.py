@@ -20,8 +20,8 @@ from benchmarks.cost_model.statistics import (
     spearman,
 )
 from morello.calibration.timing import Time
-from morello.cost.coefficients import Coefficients, names
 from morello.machine import AVX2
+from morello.machine.costs import Coefficients, names
 from morello.spec import parse_spec
 
 Capture = pytest.CaptureFixture[str]

@@ -14,10 +14,10 @@ from morello.calibration.least_squares import (
     non_negative_least_squares,
 )
 from morello.calibration.reprice import Ledger
-from morello.cost.coefficients import ORDERS
 from morello.errors import MorelloError
 from morello.learned.ledger import cost_of
 from morello.machine import AVX2, Target, find_target
+from morello.machine.costs import ORDERS
 from morello.search import Impl
 from morello.spec import parse_spec
 

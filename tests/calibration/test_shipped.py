@@ -5,10 +5,10 @@ import pytest
 from benchmarks.cost_model.__main__ import SPECS
 from morello.calibration.fit import nearest
 from morello.calibration.specs import ALL
-from morello.cost.coefficients import ORDERS, Coefficients, OpCosts, names
 from morello.errors import TargetError
 from morello.learned.ledger import cost_of
 from morello.machine import TARGETS, Target, find_target
+from morello.machine.costs import ORDERS, Coefficients, OpCosts, names
 from morello.machine.shipped import FOLDER, shipped
 
 pytestmark = pytest.mark.quick

@@ -9,8 +9,9 @@ from morello.actions import Move
 from morello.actions.loops import tile_key
 from morello.cost.affine import CROSSING, STREAMS
 from morello.cost.counts import Access, Lines, OpCounts, Phase
-from morello.cost.operand_context import OperandContext
+from morello.cost.of_target import cost_model
 from morello.machine import AVX2, Target
+from morello.machine.operand_context import OperandContext
 from morello.spec import L1, L2, MEM, Layout, Memory, parse_spec
 from morello.spec.frame import Frame
 
@@ -36,7 +37,7 @@ def kernel(counts: OpCounts, text: str = "matmul:6x16x16:f32") -> int:
     """What a kernel costs beside entering it."""
     spec = parse_spec(text, AVX2.limits)
     entry = counts.kernels * C.loop
-    return int(AVX2.model.kernel(Frame.of(spec), counts)) - entry
+    return int(cost_model(AVX2).kernel(Frame.of(spec), counts)) - entry
 
 
 def test_further_passes_over_lines_come_from_l2_as_far_as_its_sets_hold_them() -> None:
@@ -46,7 +47,7 @@ def test_further_passes_over_lines_come_from_l2_as_far_as_its_sets_hold_them() -
 
     def lines(passes: int, target: Target) -> int:
         read = Phase(lines=(Lines(1, 10, Access.OVERLAPPED, passes=passes),))
-        return int(target.model.kernel(frame, OpCounts((read,), kernels=0)))
+        return int(cost_model(target).kernel(frame, OpCounts((read,), kernels=0)))
 
     once = lines(0, AVX2)
     assert ALIASED.l2_rows < 256
@@ -112,7 +113,7 @@ def test_stores_that_cross_lines_add() -> None:
     def more(operand: int, access: Access) -> int:
         lines = Phase({"fma": 1000}, lines=(Lines(operand, 8, access),))
         counts, frame = OpCounts((lines,)), Frame.of(spec)
-        plain, crossing = (t.model.kernel(frame, counts) for t in (AVX2, target))
+        plain, crossing = (cost_model(t).kernel(frame, counts) for t in (AVX2, target))
         return int(crossing - plain)
 
     assert more(2, Access.STORED) == 8 * CROSSING * OPS.store
@@ -127,7 +128,7 @@ def test_parts_of_rows_that_cross_lines_read_half_a_line_more() -> None:
 
     def of(rhs: str, target: Target) -> int:
         spec = parse_spec(f"matmul:6x16x16:f32:rhs={rhs}@MEM", AVX2.limits)
-        return int(target.model.kernel(Frame.of(spec), counts))
+        return int(cost_model(target).kernel(Frame.of(spec), counts))
 
     each = C.line_mem_overlapped + C.line_l2
     assert of("[0,1,2]", target) == of("[0,1,2]", AVX2) + 2 * each == 10 * each

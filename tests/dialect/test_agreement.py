@@ -23,6 +23,7 @@ from morello.actions import (
 )
 from morello.actions.cut import Cutting, operand_of
 from morello.actions.move import copies
+from morello.cost.of_target import cost_model
 from morello.dialect import load
 from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.range_check import read_range_check
@@ -77,7 +78,7 @@ def recomputed(
 ) -> int:
     """The action's own cost, from what it left in the IR."""
     target = AVX2.at(spec)
-    units, model = target.prices, target.model
+    units, model = target.prices, cost_model(target)
     match action:
         case Tile() | Split():
             # A loop of one trip is no loop in the IR, but is paid for.
@@ -140,7 +141,7 @@ def lines_brought(before: Spec, after: Spec) -> int:
     ]
     leaders = {before.kind.leader(index) for index in moved}
     assert len(leaders) == 1
-    model = AVX2.at(before).model
+    model = cost_model(AVX2.at(before))
     assert not any(copies(before.tensors[i], after.tensors[i]) for i in moved)
     return sum(
         int(model.transfer(Frame.of(before), i, after.tensors[i])) for i in moved

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from morello.cost.of_target import cost_model
 from morello.dialect.memrefs import tile_extent
 from morello.kernels import KERNELS
 from morello.kernels.template import Kernel
@@ -356,4 +357,4 @@ def price(kernel: Kernel | str, frame: Frame, target: Target = AVX2) -> Ints:
     """Millicycles of a run of a kernel."""
     if isinstance(kernel, str):
         kernel = KERNELS[kernel]
-    return target.model.kernel(frame, kernel.op_counts(frame))
+    return cost_model(target).kernel(frame, kernel.op_counts(frame))

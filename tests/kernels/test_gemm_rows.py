@@ -2,6 +2,7 @@
 
 import pytest
 
+from morello.cost.of_target import cost_model
 from morello.kernels import KERNELS
 from morello.learned.ledger import with_costs
 from morello.machine import AVX2, Target
@@ -77,7 +78,7 @@ def test_it_costs_its_blocks_while_which_lines_come() -> None:
 
     def cost(name: str, given: Spec, target: Target = AVX2) -> int:
         frame = Frame.of(given)
-        return int(target.model.kernel(frame, KERNELS[name].op_counts(frame)))
+        return int(cost_model(target).kernel(frame, KERNELS[name].op_counts(frame)))
 
     near = ("f32@L1[0,1,2]",) * 3
     block = cost("gemm_tile", spec(Matmul(False), (1, 6, 128, 16), *near))

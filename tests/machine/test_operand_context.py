@@ -2,9 +2,9 @@
 
 import pytest
 
-from morello.cost.operand_context import OperandContext
 from morello.machine import AVX2, Target
 from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
+from morello.machine.operand_context import OperandContext
 from morello.spec import parse_spec
 
 pytestmark = pytest.mark.quick

@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
+from morello.aot.stages import Stages
 from morello.compiler.candidates import Candidate
 from morello.compiler.kernel import Kernel, Times, native_function, parameters
-from morello.compiler.stages import Stages, build_stages
+from morello.compiler.stages import build_stages
 from morello.compiler.tuning.contest import likely_seconds
 from morello.compiler.tuning.trial import Trial
 from morello.errors import CompileError, MorelloError, ScheduleError
