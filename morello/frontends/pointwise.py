@@ -169,8 +169,9 @@ class _Sharing(Rewriter):
 
     def node(self, number: int, node: Node) -> int:
         """Add the maps, then the node."""
-        if node.reduction == MAP and node.into is None:
+        if node.reduction == MAP:
             node = self._folded(node)
+        if node.reduction == MAP and node.into is None:
             node = self._small(node)
             node = self._shared(node)
         node = self._narrowed(node)
@@ -244,36 +245,32 @@ class _Sharing(Rewriter):
         )
 
     def _folded(self, node: Node) -> Node:
-        """A normalisation by columns, ((x - m)·r)·g + b, as x·scale + shift."""
+        """Each normalisation by columns, ((x - m)·r)·g + b, as x·scale + shift."""
         for call in _calls(node.expression):
-            found = _affine(node, call)
-            if found is None:
-                continue
-            scale = found.scale
-            low = {*references(found.before), *references(scale)}
-            low |= {*references(found.after)}
-            axes = {dims_of(node.reads[i].axes) for i in low}
-            if len(low) < _FEW or len(axes) != 1 or not set(references(scale)):
-                continue
-            before = _tidy(Call("mul", (found.before, scale)))
-            shift = _tidy(Call("add", (found.after, before)))
-            made = Call("add", (Call("mul", (found.value, scale)), shift))
-            if _is_zero(shift):
-                made = Call("mul", (found.value, scale))
-            expression = replaced(node.expression, call, made)
-            node = dataclasses.replace(node, expression=expression)
-            if isinstance(scale, Call):
-                node = self._outlined(node, scale)
-            if not _is_zero(shift):
-                rest = next(
-                    c.arguments[1]
-                    for c in _calls(node.expression)
-                    if c.function == "add" and _is_scaled(c.arguments[0], found.value)
-                )
-                if isinstance(rest, Call):
-                    node = self._outlined(node, rest)
-            return node
+            form = _affine(node, call)
+            if form is not None and _is_worth_folding(node, form):
+                return self._folded(self._with_scale(node, call, form))
         return node
+
+    def _with_scale(self, node: Node, call: Call, form: "_Affine") -> Node:
+        """A node in which a call is a product with one vector and a sum with one."""
+        before = _tidy(Call("mul", (form.before, form.scale)))
+        shift = _tidy(Call("add", (form.after, before)))
+        made = Call("mul", (form.value, form.scale))
+        if not _is_zero(shift):
+            made = Call("add", (made, shift))
+        expression = replaced(node.expression, call, made)
+        node = dataclasses.replace(node, expression=expression)
+        if isinstance(form.scale, Call):
+            node = self._outlined(node, form.scale)
+        if _is_zero(shift):
+            return node
+        rest = next(
+            c.arguments[1]
+            for c in _calls(node.expression)
+            if c.function == "add" and _is_scaled(c.arguments[0], form.value)
+        )
+        return self._outlined(node, rest) if isinstance(rest, Call) else node
 
     def _narrowed(self, node: Node) -> Node:
         """A node that reads few tensors and is not deep: others have no program."""
@@ -331,6 +328,14 @@ def _affine(node: Node, call: Expression) -> _Affine | None:
         return dataclasses.replace(found, before=before)
     after = _tidy(Call(call.function, (found.after, low)))
     return dataclasses.replace(found, after=after)
+
+
+def _is_worth_folding(node: Node, form: _Affine) -> bool:
+    """Whether a form has vectors along the same dimensions that become fewer."""
+    scales = {*references(form.scale)}
+    vectors = {*references(form.before), *scales, *references(form.after)}
+    axes = {dims_of(node.reads[i].axes) for i in vectors}
+    return len(vectors) >= _FEW and len(axes) == 1 and bool(scales)
 
 
 def _is_scaled(expression: Expression, value: Expression) -> bool:

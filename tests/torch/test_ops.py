@@ -349,6 +349,33 @@ def test_causal_attention_counts_from_the_first_key(
     assert len(evaluated) == 2
 
 
+class Halved(nn.Module):
+    """A stem that is pooled, and a block whose two branches end in batch norms."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 4, 3, padding=1, bias=False)
+        self.long, self.short = (nn.Conv2d(4, 4, n, 2, n // 2) for n in (3, 1))
+        self.norms = nn.ModuleList(nn.BatchNorm2d(4) for _ in range(3))
+        for norm in self.norms:
+            nn.init.normal_(norm.running_mean)
+            nn.init.uniform_(norm.weight, -1, 1)
+
+    def forward(self, x: Any) -> Any:
+        x = functional.max_pool2d(self.norms[0](self.stem(x)).relu(), 3, 2, 1)
+        return (self.norms[1](self.long(x)) + self.norms[2](self.short(x))).relu()
+
+
+def test_a_batch_norm_is_one_scale_and_one_shift(evaluated: list[Any]) -> None:
+    """Its mean is subtracted from no element."""
+    module, x = Halved().eval(), torch.randn(1, 3, 8, 8)
+    fast = torch.compile(module, backend="morello", options={"wait": True})
+    with torch.no_grad():
+        assert torch.allclose(fast(x), module(x), atol=1e-5)
+    (model,) = evaluated
+    assert not [spec for spec in model.specs() if "-x" in spec]
+
+
 COUNTED = {
     "sum": (lambda x: x + x, "bool int64"),
     "comparison": (lambda x: x == 3, "bool int64"),
