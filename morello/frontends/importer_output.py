@@ -9,6 +9,9 @@ from morello.mlir import ir
 _LINALG = ("arith", "builtin", "cf", "complex", "func", "linalg", "math", "tensor")
 """The dialects of what comes out; an op of another one has no counterpart in them."""
 
+_SCANS = "tm_tensor"
+"""torch-mlir's own, of which scans and scatters become loops."""
+
 _NO_LINALG = "it is no op of linalg on tensors", "compute it outside of the model"
 
 
@@ -28,7 +31,7 @@ def check_linalg(
     found: list[Refusal] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name.partition(".")[0] not in _LINALG:
+        if op.name.partition(".")[0] not in (*_LINALG, _SCANS):
             place = place_of(op.location, source)
             why = why_not(op) if op.name in LOOPS else _NO_LINALG
             found.append(

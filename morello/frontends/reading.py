@@ -25,7 +25,7 @@ from morello.frontends.refusals import (
     refusal_of,
 )
 from morello.frontends.signature import Signature, make_signless, signatures
-from morello.frontends.stablehlo import repeated, with_loops
+from morello.frontends.stablehlo import repeated, scattered_of_torch, with_loops
 from morello.frontends.types import dynamic
 from morello.frontends.unrolling import WRITTEN_OUT, unroll, why_not
 from morello.mlir import BACKEND, PassManager, ir
@@ -164,6 +164,7 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
     else:
         _drop_asserts(module)
         make_signless(module)
+        scattered_of_torch(module)
         _run(_FROM_LINALG, module, source)
 
 

@@ -105,6 +105,15 @@ def _known(call: Call) -> Expression | None:
             return Call("silu", (x,))
         case Call("mul", (x, y)):
             return _product(x, y)
+        case Call(
+            "where",
+            (
+                Call("less", (x, Constant(0.0))),
+                Call("ceil", (above,)),
+                Call("floor", (below,)),
+            ),
+        ) if x == above == below:
+            return Call("trunc", (x,))
     return None
 
 

@@ -109,8 +109,8 @@ def _compiled(
     others = other_dtypes(traced)
     if others:
         log.warning(
-            "ops of %s stay eager, and groups have float32 and bfloat16: call "
-            "model.float() or model.bfloat16()",
+            "ops of %s stay eager, and groups have float32, bfloat16 and float16: call "
+            "model.float(), model.bfloat16() or model.half()",
             ", ".join(others),
         )
     # Calls of groups were put last; each belongs before its first reader.

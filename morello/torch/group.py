@@ -13,6 +13,7 @@ from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError
 from morello.frontends.model import Model, trusted_model
+from morello.frontends.refusals import ModelError
 from morello.torch.lowering import linalg_bytecode, lowered, refused_nodes, told
 from morello.torch.native_call import NativeCall, given_strides
 from morello.torch.options import Options
@@ -70,12 +71,10 @@ class Group:
         with self._or_eager():
             try:
                 model = self._read(simple, self._weights)
-            except Exception as error:
+            except ModelError as error:
                 parts = self._parts_without(simple, refused_nodes(simple, error))
-                if not parts and isinstance(error, MorelloError):
-                    raise MorelloError(told(simple, error)) from error
                 if not parts:
-                    raise
+                    raise MorelloError(told(simple, error)) from error
                 self._divide(simple, parts, told(simple, error))
             else:
                 compiled = self._searched(model, simple)
@@ -131,7 +130,7 @@ class Group:
                 places = [i for i, node in enumerate(inputs) if node in weights]
                 try:
                     found.append((nodes, inner, self._read(inner, places), places))
-                except Exception as error:  # noqa: BLE001 (the importer raises anything)
+                except ModelError as error:
                     more.update(refused_nodes(simple, error))
             more -= every
             every |= more
@@ -170,12 +169,14 @@ class Group:
             yield
         except MorelloError as error:
             log.warning("a group of %s stays eager: %s", _names(self._graph), error)
-        except Exception as error:  # noqa: BLE001 (tracing and importing raise anything)
+        except Exception as error:  # tracing raises anything
             log.warning(
-                "a group of %s stays eager, for PyTorch or torch-mlir says: %s",
+                "a group of %s stays eager, for PyTorch does not trace it in smaller "
+                "ops (%s); write it in other ops",
                 _names(self._graph),
-                error,
+                type(error).__name__,
             )
+            log.debug("what PyTorch says of it", exc_info=error)
 
 
 def _names(graph: GraphModule) -> str:

@@ -16,10 +16,14 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
+from torch.utils._pytree import tree_map
 
 from morello.frontends.importer_output import check_linalg
-from morello.frontends.refusals import ModelError
-from morello.torch.ops import COMPUTED, IN_BF16, is_upsampling
+from morello.frontends.refusals import ModelError, Refusal
+from morello.mlir import PassManager, ir
+from morello.torch.ops import AS_THEY_ARE, COMPUTED, NARROW, OF_AXES, is_upsampling
+from morello.torch.partition import is_take
 
 NODE = "node"
 """The file of which each node of a lowered graph is a line."""
@@ -147,6 +151,32 @@ def _power(x: Any, exponent: Any) -> Any:
     return x.rsqrt() if exponent == -0.5 else NotImplemented
 
 
+def _trunc(x: Any) -> Any:
+    """With the sign of x where the result is zero."""
+    return torch.where(x < 0, x.ceil(), x.floor())
+
+
+def _hypot(x: Any, y: Any) -> Any:
+    """By the ratio of the smaller to the larger, so that no square overflows."""
+    x, y = x.abs(), y.abs()
+    larger, smaller = torch.maximum(x, y), torch.minimum(x, y)
+    ratio = smaller / torch.where(larger == 0, 1.0, larger)
+    length = larger * torch.sqrt(ratio * ratio + 1)
+    return torch.where((x == math.inf) | (y == math.inf), math.inf, length)
+
+
+def _of_a_number(op: Any) -> Any:
+    """A rule for what the importer takes of tensors with axes alone."""
+
+    def rule(x: Any, *arguments: Any, **options: Any) -> Any:
+        if x.dim():
+            return NotImplemented
+        results = op(x.reshape(1), *arguments, **options)
+        return tree_map(lambda result: result.reshape(()), results)
+
+    return rule
+
+
 def _variance(
     x: Any,
     axes: Sequence[int] | None = None,
@@ -194,8 +224,9 @@ def _rules() -> dict[Any, Any]:
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
     aten = torch.ops.aten
+    extra = [aten.all, aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
     return {
-        **get_decompositions([aten.all, aten.logaddexp]),
+        **get_decompositions(extra),
         **get_decomposition_table(),
         aten._scaled_dot_product_flash_attention_for_cpu.default: _attention,
         aten.addmv.default: _addmv,
@@ -206,6 +237,9 @@ def _rules() -> dict[Any, Any]:
         aten.fmod.Scalar: _fmod,
         aten.fmod.Tensor: _fmod,
         aten.gelu.default: _gelu,
+        aten.hypot.default: _hypot,
+        aten.trunc.default: _trunc,
+        **{op: _of_a_number(op) for op in OF_AXES},
         aten.native_group_norm.default: _group_norm,
         aten.native_layer_norm.default: _layer_norm,
         aten.pow.Tensor_Scalar: _power,
@@ -225,7 +259,8 @@ def _reshape(graph: GraphModule) -> None:
 
 
 def _in_f32(graph: GraphModule) -> None:
-    """Make ops on bf16 compute in f32, in place, as eager does, and round results."""
+    """Make ops on narrow floats compute in f32, in place, as eager does, and round
+    results."""
     copied = torch.ops.aten._to_copy.default
 
     def cast(node: Node, dtype: torch.dtype) -> Node:
@@ -234,27 +269,28 @@ def _in_f32(graph: GraphModule) -> None:
         return made
 
     for node in list(graph.graph.nodes):
-        if node.target not in COMPUTED - IN_BF16:
+        if node.target not in COMPUTED - AS_THEY_ARE:
             continue
-        read = [n for n in node.all_input_nodes if _is_bf16(n)]
+        read = [n for n in node.all_input_nodes if _is_narrow(n)]
         with graph.graph.inserting_before(node):
             for source in read:
                 node.replace_input_with(source, cast(source, torch.float32))
         is_several = isinstance(node.meta["val"], (tuple, list))
         made = list(node.users) if is_several else [node]
         for result in made if read else []:
-            if not _is_bf16(result):
+            if not _is_narrow(result):
                 continue
+            dtype = result.meta["val"].dtype
             result.meta["val"] = result.meta["val"].float()
             with graph.graph.inserting_after(result):
-                rounded = cast(result, torch.bfloat16)
+                rounded = cast(result, dtype)
             result.replace_all_uses_with(rounded)
             rounded.replace_input_with(rounded, result)
     graph.recompile()
 
 
-def _is_bf16(node: Node) -> bool:
-    return getattr(node.meta.get("val"), "dtype", None) is torch.bfloat16
+def _is_narrow(node: Node) -> bool:
+    return getattr(node.meta.get("val"), "dtype", None) in NARROW
 
 
 def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
@@ -278,34 +314,91 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
     return found
 
 
+_TO_LINALG = (
+    "builtin.module(func.func(torch-match-quantized-custom-ops),"
+    "torchdynamo-export-to-torch-backend-pipeline{extra-library=},"
+    "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true})"
+)
+
+
 def linalg_bytecode(graph: GraphModule) -> bytes:
     """A lowered graph as a module of linalg on tensors, whose locations are nodes.
 
     Raises:
-        ModelError: ops that have no counterpart in linalg.
-        Exception: the importer does not know an op; it has no class for that.
+        ModelError: the nodes that the importer does not take, or that have no
+            counterpart in linalg.
     """
-    from torch_mlir import fx
-
-    module = fx.stateless_fx_import(graph, output_type="linalg-on-tensors")
+    try:
+        module = _imported(graph)
+    except Exception as error:  # the importer raises anything
+        raise ModelError(_not_imported(graph, error)) from error
     check_linalg(module.operation, "group")
     written = io.BytesIO()
     module.operation.write_bytecode(written)
     return written.getvalue()
 
 
-def refused_nodes(graph: GraphModule, error: Exception) -> list[Node]:
-    """The nodes of a lowered graph that an error of reading it names, or of a part."""
-    if isinstance(error, ModelError):
-        text = " ".join(refusal.place for refusal in error.refusals)
-    else:
-        text = str(error).replace('"', "")
-    places = {int(number) for number in _PLACE.findall(text)}
-    every = enumerate(graph.graph.nodes)
-    return [node for i, node in every if i in places and node.op == "call_function"]
+def _imported(graph: GraphModule) -> Any:
+    """A lowered graph as a module of linalg on tensors."""
+    from torch_mlir import fx
+
+    module = fx.stateless_fx_import(graph)
+    with module.context:
+        PassManager.parse(_TO_LINALG).run(module.operation)
+    return module
 
 
-def told(graph: GraphModule, error: Exception) -> str:
+def _not_imported(graph: GraphModule, error: Exception) -> tuple[Refusal, ...]:
+    """The nodes that the importer does not take: diagnostics of passes name their
+    places, or each is tried by itself."""
+    nodes = list(graph.graph.nodes)
+    calls = [n for n in nodes if n.op == "call_function" and not is_take(n)]
+    refused = _placed(nodes, _text(error)) or [n for n in calls if _fails(graph, n)]
+    return tuple(
+        Refusal(
+            str(node.target),
+            f"{NODE}:{nodes.index(node)}",
+            "torch-mlir does not take it with these arguments",
+            "write it in other ops",
+        )
+        for node in refused or calls
+    )
+
+
+def _text(error: Exception) -> str:
+    """The places of the diagnostics that an error has."""
+    if not isinstance(error, ir.MLIRError):
+        return ""
+    return " ".join(str(found.location) for found in error.error_diagnostics)
+
+
+def _fails(graph: GraphModule, node: Node) -> bool:
+    """Whether the importer does not take a node by itself."""
+    several = [user for user in node.users if is_take(user)]
+    alone, *_ = fuse_as_graphmodule(
+        graph, [node, *several], "alone", always_return_tuple=True
+    )
+    try:
+        _imported(alone)
+    except Exception:  # noqa: BLE001 (the importer raises anything)
+        return True
+    return False
+
+
+def refused_nodes(graph: GraphModule, error: ModelError) -> list[Node]:
+    """The nodes of a lowered graph that an error of reading it names."""
+    text = " ".join(refusal.place for refusal in error.refusals)
+    return _placed(list(graph.graph.nodes), text)
+
+
+def _placed(nodes: list[Node], text: str) -> list[Node]:
+    """The calls whose places a text has."""
+    places = {int(number) for number in _PLACE.findall(text.replace('"', ""))}
+    named = [node for i, node in enumerate(nodes) if i in places]
+    return [node for node in named if node.op == "call_function"]
+
+
+def told(graph: GraphModule, error: ModelError) -> str:
     """An error of reading a lowered graph, with its nodes by their names."""
     nodes = [str(node) for node in graph.graph.nodes]
 

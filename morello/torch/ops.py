@@ -11,7 +11,10 @@ from morello.torch.places import is_of_floats, lookups_of
 
 aten: Any = torch.ops.aten
 
-FLOATS = (torch.float32, torch.bfloat16)
+NARROW = (torch.bfloat16, torch.float16)
+"""Floats that are stored, and computed in f32."""
+
+FLOATS = (torch.float32, *NARROW)
 """Of what a group computes."""
 
 COUNTS = (torch.bool, torch.int32, torch.int64)
@@ -32,7 +35,7 @@ def _ops(names: str) -> frozenset[Any]:
 
 
 VIEWS = _ops("""
-    _unsafe_view alias diagonal expand permute select.int slice.Tensor squeeze
+    _unsafe_view alias detach diagonal expand permute select.int slice.Tensor squeeze
     squeeze.dim squeeze.dims t transpose.int unfold unsqueeze view
 """)
 """Ops that compute nothing."""
@@ -44,30 +47,39 @@ SPLITS = _ops("""
 """Those with a list of results."""
 
 CREATED = _ops("""
-    arange arange.start arange.start_step full full_like ones ones_like new_full
-    new_ones new_zeros scalar_tensor zeros zeros_like
+    arange arange.start arange.start_step empty.memory_format empty_like eye eye.m full
+    full_like linspace new_empty new_full new_ones new_zeros ones ones_like
+    scalar_tensor zeros zeros_like
 """)
 """Tensors of constants: they compute nothing by themselves."""
 
-PRODUCTS = _ops("addmm baddbmm bmm convolution dot mm mv")
+PRODUCTS = _ops("addmm addr baddbmm bmm convolution dot linalg_cross mm mv")
 
 MOVES = _ops("""
-    cat clone constant_pad_nd embedding flip gather im2col index.Tensor index_select
-    lift_fresh_copy masked_fill.Scalar masked_fill.Tensor pixel_shuffle
-    pixel_unshuffle reflection_pad1d reflection_pad2d repeat replication_pad1d
-    replication_pad2d roll select_copy.int select_scatter slice_scatter stack tril triu
-    where.self
+    cat channel_shuffle clone constant_pad_nd copy diagonal_copy embedding expand_copy
+    fill.Scalar fill.Tensor flip gather im2col index.Tensor index_select
+    lift_fresh_copy masked_fill.Scalar masked_fill.Tensor permute_copy pixel_shuffle
+    pixel_unshuffle reflection_pad1d reflection_pad2d reflection_pad3d repeat
+    replication_pad1d replication_pad2d replication_pad3d roll select_copy.int
+    select_scatter slice_scatter squeeze_copy squeeze_copy.dim stack t_copy tril triu
+    unfold_copy unsqueeze_copy where.self
 """)
 """Ops that change no element."""
 
 EXACT = _ops("""
-    abs add.Scalar add.Tensor bitwise_and.Tensor bitwise_not bitwise_or.Tensor
-    bitwise_xor.Tensor clamp clamp_max clamp_min eq.Scalar eq.Tensor ge.Scalar ge.Tensor
-    gt.Scalar gt.Tensor le.Scalar le.Tensor logical_and logical_not logical_or
-    logical_xor lt.Scalar lt.Tensor maximum minimum mul.Scalar mul.Tensor ne.Scalar
-    ne.Tensor neg rsub.Scalar sub.Scalar sub.Tensor
+    abs add.Scalar add.Tensor argmax argmin bitwise_and.Tensor bitwise_not
+    bitwise_or.Tensor bitwise_xor.Tensor clamp clamp_max clamp_min count_nonzero
+    count_nonzero.dim_IntList eq.Scalar eq.Tensor ge.Scalar ge.Tensor gt.Scalar
+    gt.Tensor le.Scalar le.Tensor logical_and logical_not logical_or logical_xor
+    lt.Scalar lt.Tensor max max.dim maximum min min.dim minimum mul.Scalar mul.Tensor
+    ne.Scalar ne.Tensor neg remainder.Scalar remainder.Tensor rsub.Scalar sub.Scalar
+    sub.Tensor sum sum.dim_IntList
 """)
 """Ops that are taken of places and masks, too."""
+
+WHOLE = _ops("cumsum floor_divide isin.Tensor_Tensor")
+"""Ops that are taken of places and masks alone: of floats eager's are quicker, or add
+up in f64."""
 
 TRUTHS = _ops("all all.dim any any.dim any.dims")
 """Ops that are taken of masks alone."""
@@ -89,30 +101,32 @@ COMPUTED = (
     | TRUTHS
     | EXACT
     | FUNCTIONS
+    | WHOLE
     | _ops("""
-    _adaptive_avg_pool2d _log_softmax _prelu_kernel _safe_softmax _softmax
-    _softmax_backward_data _to_copy _unsafe_index.Tensor addcdiv addcmul addmv amax
-    amin aminmax argmax argmin avg_pool1d avg_pool2d avg_pool3d celu clamp.Tensor
-    clamp_max.Tensor clamp_min.Tensor div.Scalar div.Tensor_mode elu fmod.Scalar
-    frac gelu glu hardsigmoid hardswish hardtanh huber_loss isinf isnan leaky_relu
-    lerp.Scalar lerp.Tensor linalg_vector_norm logaddexp logit logsumexp max max.dim
-    mean mean.dim min min.dim mish mse_loss nan_to_num nll_loss_forward pow.Scalar
-    pow.Tensor_Scalar prod prod.dim_int reciprocal remainder.Scalar rsub.Tensor sgn sign
-    smooth_l1_loss softplus std.correction std_mean.correction sum sum.dim_IntList
-    threshold upsample_bilinear2d.vec upsample_nearest1d.vec upsample_nearest2d.vec
-    upsample_nearest3d.vec var.correction var_mean.correction xlogy.Tensor
+    _adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_functional _prelu_kernel
+    _safe_softmax _softmax _softmax_backward_data _to_copy _unsafe_index.Tensor addcdiv
+    addcmul addmv amax amin aminmax avg_pool1d avg_pool2d avg_pool3d
+    binary_cross_entropy_with_logits celu clamp.Tensor clamp_max.Tensor clamp_min.Tensor
+    deg2rad dist div.Scalar div.Tensor_mode elu fmod.Scalar frac gelu glu hardshrink
+    hardsigmoid hardswish hardtanh heaviside huber_loss hypot isinf isnan isneginf
+    isposinf leaky_relu lerp.Scalar lerp.Tensor linalg_vector_norm logaddexp logaddexp2
+    logit logsumexp mean mean.dim mish mse_loss nan_to_num nansum nll_loss_forward
+    norm.Scalar norm.ScalarOpt_dim pow.Scalar pow.Tensor_Scalar prod prod.dim_int
+    rad2deg reciprocal renorm rsub.Tensor sgn sign sinc smooth_l1_loss soft_margin_loss
+    softplus softshrink special_entr special_xlog1py std.correction std_mean.correction
+    threshold trace upsample_bicubic2d.vec upsample_bilinear2d.vec upsample_linear1d.vec
+    upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec
+    upsample_trilinear3d.vec var.correction var_mean.correction xlogy.Tensor
 """)
 )
 """Ops that `morello.from_mlir` knows once they are linalg."""
 
-OF_AXES = _ops("""
-    aminmax argmax argmin logsumexp max.dim min.dim
-""")
+OF_AXES = _ops("aminmax argmax argmin max.dim min.dim")
 """Ops that the importer does not take of tensors without axes."""
 
-IN_BF16 = PRODUCTS | MOVES | _ops("_to_copy")
-"""Ops that are taken in bf16 as they are: data movement, and products, which add up in
-f32. All others compute in f32."""
+AS_THEY_ARE = PRODUCTS | MOVES | _ops("_to_copy")
+"""Ops that are taken of narrow floats as they are: data movement, and products, which
+add up in f32. All others compute in f32."""
 
 KNOWN = VIEWS | SPLITS | CREATED | COMPUTED
 
@@ -136,9 +150,13 @@ def _adaptive(node: Node) -> str:
     return "" if is_even else "its windows differ in size"
 
 
-def _pool(node: Node) -> str:
-    is_plain = not any(argument is True for argument in node.args[4:6])
-    return "" if is_plain else "with ceil_mode or count_include_pad"
+def _quotient(node: Node) -> str:
+    value, divisor = node.meta["val"], node.args[1]
+    if value.is_floating_point():
+        is_floored = node.kwargs.get("rounding_mode") == "floor"
+        return "of floats rounded down" if is_floored else ""
+    is_known = isinstance(divisor, int) and divisor != 0
+    return "" if is_known else "by what may be 0, where eager raises an error"
 
 
 def _unless(is_known: Callable[[Node], bool], reason: str) -> Callable[[Node], str]:
@@ -153,12 +171,14 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
         lambda node: set(node.kwargs) <= {"dtype"}, "to another memory format"
     ),
     aten._adaptive_avg_pool2d.default: _adaptive,
-    aten.avg_pool2d.default: _pool,
     aten.convolution.default: _convolution,
-    aten.max_pool2d_with_indices.default: _pool,
-    aten.div.Tensor_mode: _unless(
-        lambda node: node.kwargs["rounding_mode"] != "floor", "rounded down"
+    aten.logsumexp.default: _unless(
+        lambda node: bool(node.all_input_nodes[0].meta["val"].dim()), "of a number"
     ),
+    aten.div.Tensor_mode: _quotient,
+    aten.floor_divide.default: _quotient,
+    aten.remainder.Scalar: _quotient,
+    aten.remainder.Tensor: _quotient,
     aten.roll.default: _roll,
 }
 
@@ -172,13 +192,13 @@ def dtypes_of(op: Any) -> tuple[_Dtypes, _Dtypes]:
         return FLOATS + INTEGERS, FLOATS + INTEGERS
     if op in EXACT:
         return FLOATS + COUNTS, FLOATS + COUNTS
+    if op in WHOLE:
+        return COUNTS, COUNTS
     return (torch.bool,) if op in TRUTHS else FLOATS, FLOATS + COUNTS
 
 
 def refused(node: Node) -> str:
     """Why an op of `COMPUTED` is not known with its arguments; empty if it is."""
-    if node.target in OF_AXES and not node.all_input_nodes[0].meta["val"].dim():
-        return "of a number"
     if any(is_of_floats(lookup.places, KNOWN) for lookup in lookups_of(node)):
         return "at places that are computed of floats"
     reason = _REASONS.get(node.target)

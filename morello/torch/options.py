@@ -7,6 +7,14 @@ from typing import Any
 from morello.errors import ArgumentError
 from morello.suggestions import did_you_mean
 
+_OF_SPECS = {
+    "flushing": (
+        "the products of groups are parts of graphs, which keep denormal numbers",
+        "leave it out, or compile a product alone, as a Spec with flushing=true",
+    )
+}
+"""Options of Specs that groups do not have: why, and what to do."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Options:
@@ -47,6 +55,11 @@ class Options:
         """
         known = [field.name for field in dataclasses.fields(cls)]
         for name in given or {}:
+            if name in _OF_SPECS:
+                why, remedy = _OF_SPECS[name]
+                raise ArgumentError(
+                    f"the backend 'morello' has no option '{name}': {why}", remedy
+                )
             if name not in known:
                 raise ArgumentError(
                     f"the backend 'morello' has no option '{name}'",

@@ -49,7 +49,7 @@ CORRECTIONS = (0, 1, 3, 4, 5)
 
 SIGNLESS = (
     *("max", "min", "amax", "amin", "fmax", "fmin", "relu", "clip", "hard"),
-    *("elu", "celu", "selu", "trunc"),
+    *("elu", "celu", "selu"),
 )
 """Functions of which frameworks leave open which of two zeros is the greater, or which
 they make of those."""
@@ -173,7 +173,7 @@ def torch_functions(torch: Any) -> dict[str, Functions]:
         **named(
             torch,
             "exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square abs sign floor ceil "
-            "round trunc reciprocal neg sin cos tanh sigmoid erf",
+            "round trunc frac reciprocal neg sin cos tanh sigmoid erf nan_to_num",
         ),
         **named(
             functional,
@@ -190,10 +190,20 @@ def torch_functions(torch: Any) -> dict[str, Functions]:
     }
     binary = named(
         torch,
-        "add sub mul div maximum minimum pow hypot logaddexp fmax fmin atan2",
+        "add sub mul div maximum minimum pow hypot logaddexp fmax fmin atan2 fmod "
+        "remainder floor_divide heaviside logaddexp2 xlogy",
     )
+    binary |= {
+        "div trunc": functools.partial(torch.div, rounding_mode="trunc"),
+        "div floor": functools.partial(torch.div, rounding_mode="floor"),
+    }
     rows = {
-        **named(torch, "sum mean amax amin prod softmax log_softmax logsumexp", dim=-1),
+        **named(
+            torch,
+            "sum mean amax amin prod softmax log_softmax logsumexp nansum cumsum "
+            "cumprod argmax argmin count_nonzero",
+            dim=-1,
+        ),
         "norm": lambda x: torch.linalg.vector_norm(x, dim=-1),
         "largest": lambda x: torch.linalg.vector_norm(x, torch.inf, dim=-1),
         **{

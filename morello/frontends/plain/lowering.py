@@ -22,6 +22,7 @@ _BUFFERS = (
     "builtin.module(func.func(convert-elementwise-to-linalg),canonicalize,cse,empty-tensor-to-alloc-tensor,"
     "one-shot-bufferize{bufferize-function-boundaries=1 "
     "function-boundary-type-conversion=identity-layout-map buffer-alignment=0},"
+    "canonicalize,"  # so that a result is an allocation that can be hoisted
     "buffer-results-to-out-params{modify-public-functions=1 hoist-static-allocs=1},"
     "canonicalize,cse)"
 )
@@ -117,6 +118,8 @@ def _store_scans(module: ir.Operation) -> bool:
     PassManager.parse(_SCANS).run(module)
     for op in _all(module, "bufferization.to_tensor"):
         op.attributes["restrict"] = ir.UnitAttr.get()
+    for op in _all(module, "bufferization.to_buffer"):  # of what a scan reads
+        op.attributes["read_only"] = ir.UnitAttr.get()
     return True
 
 

@@ -8,7 +8,28 @@ from morello.mlir import PassManager, dialect, ir
 _TO_LINALG = "builtin.module(stablehlo-legalize-to-linalg,linalg-generalize-named-ops)"
 
 
-class ScalarBody:
+class Body:
+    """A block of ops on numbers that gives one.
+
+    Args:
+        block: ends in an op that yields the number; it is not changed.
+        arguments: those of the block, in the order in which calls give them.
+    """
+
+    def __init__(self, block: ir.Block, arguments: Sequence[ir.Value]) -> None:
+        self._block = block
+        self._arguments = tuple(arguments)
+
+    def __call__(self, *numbers: ir.Value) -> ir.Value:
+        """What it computes of numbers, by ops at the current place."""
+        known = dict(zip(self._arguments, numbers, strict=False))
+        ops = [op.operation for op in self._block.operations]
+        for op in ops[:-1]:
+            _copied(op, known)
+        return _known(ops[-1].operands[0], known)
+
+
+class ScalarBody(Body):
     """A region with one result, for numbers instead of tensors.
 
     Args:
@@ -41,19 +62,12 @@ class ScalarBody:
             copy.erase()
             func.ReturnOp(mapped.results)
         PassManager.parse(_TO_LINALG).run(self._module.operation)
-        self._block = next(
+        inner = next(
             each.regions[0].blocks[0]
             for each in function.entry_block.operations
             if each.operation.name == "linalg.generic"
         )
-
-    def __call__(self, *numbers: ir.Value) -> ir.Value:
-        """What it computes of numbers, by ops at the current place."""
-        known = dict(zip(self._block.arguments, numbers, strict=False))
-        ops = [op.operation for op in self._block.operations]
-        for op in ops[:-1]:
-            _copied(op, known)
-        return _known(ops[-1].operands[0], known)
+        super().__init__(inner, inner.arguments)
 
 
 def _row(scalar: ir.Type) -> ir.Type:

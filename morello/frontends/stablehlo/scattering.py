@@ -1,22 +1,39 @@
-"""``stablehlo.scatter`` as a loop over its updates."""
+"""Scatters of StableHLO, and of torch-mlir's ``tm_tensor``, as loops over updates."""
 
 import dataclasses
 import importlib
 from typing import Any
 
-from morello.frontends.stablehlo.scalar_body import ScalarBody, index_constants
+from morello.frontends.stablehlo.scalar_body import (
+    Body,
+    ScalarBody,
+    index_constants,
+)
 from morello.frontends.stablehlo.walking import all_ops, is_signless
 from morello.mlir import BACKEND, dialect, ir
 
 _INPUTS = 3
 """Operands of a scatter into one tensor: that, places, and updates."""
 
+_OF_TORCH = "tm_tensor.scatter"
+
 
 def scattered(module: ir.Operation) -> None:
     """Replace the scatters of a module into one tensor each, in place."""
     for op in all_ops(module, "stablehlo.scatter"):
         if len(op.operands) == _INPUTS and is_signless(*op.operands):
-            _Scatter(op).run()
+            _Scatter(op, _Numbers.of(op), ScalarBody(op), *op.operands).run()
+
+
+def scattered_of_torch(module: ir.Operation) -> None:
+    """Replace the scatters of torch-mlir in a module, in place. Places below 0 count
+    from the end, as PyTorch has it."""
+    for op in all_ops(module, _OF_TORCH):
+        updates, places, into = op.operands
+        update, held = op.regions[0].blocks[0].arguments
+        body = Body(op.regions[0].blocks[0], (held, update))
+        numbers = _Numbers.of_torch(op)
+        _Scatter(op, numbers, body, into, places, updates).run()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +49,8 @@ class _Numbers:
     """The axis of the tensor for each number of a place."""
     vector: int
     """The axis of the places that has the numbers of one."""
+    is_wrapped: bool = False
+    """Whether places below 0 count from the end."""
 
     @classmethod
     def of(cls, op: ir.Operation) -> "_Numbers":
@@ -48,16 +67,35 @@ class _Numbers:
             own.index_vector_dim,
         )
 
+    @classmethod
+    def of_torch(cls, op: ir.Operation) -> "_Numbers":
+        """Updates lie along the first axis of theirs; windows have the last axes of the
+        tensor."""
+        updates, _, into = (len(o.type.maybe_downcast().shape) for o in op.operands)
+        places = tuple(ir.DenseI64ArrayAttr(op.attributes["dimension_map"]))
+        inserted = tuple(range(into - (updates - 1)))
+        windows = tuple(range(1, updates))
+        return cls(windows, inserted, (), (), places, 1, is_wrapped=True)
+
 
 class _Scatter:
-    def __init__(self, op: ir.Operation) -> None:
+    def __init__(
+        self,
+        op: ir.Operation,
+        numbers: _Numbers,
+        combine: Body,
+        into: ir.Value,
+        places: ir.Value,
+        updates: ir.Value,
+    ) -> None:
         self.op = op
-        self.into, self.places, self.updates = op.operands
+        self.into, self.places, self.updates = into, places, updates
         self.shape, self.place_shape, self.update_shape = (
-            tuple(value.type.maybe_downcast().shape) for value in op.operands
+            tuple(value.type.maybe_downcast().shape)
+            for value in (into, places, updates)
         )
-        self.numbers = _Numbers.of(op)
-        self.combine = ScalarBody(op)
+        self.numbers = numbers
+        self.combine = combine
 
     def run(self) -> None:
         """Write the loop, and remove the op."""
@@ -81,18 +119,15 @@ class _Scatter:
         return loop.results[0]
 
     def _updated(self, into: ir.Value, update: list[ir.Value]) -> ir.Value:
-        """The tensor after one update; where its place is outside, it is as before."""
-        scf, tensor = dialect("scf"), dialect("tensor")
+        """The tensor after one update; where its place is outside, the element that is
+        nearest is written as it is."""
+        arith, tensor = dialect("arith"), dialect("tensor")
         at = self._index(update)
         number = tensor.ExtractOp(self.updates, update).result
-        choice = scf.IfOp(self._is_inside(at), [into.type], has_else=True)
-        with ir.InsertionPoint(choice.then_block):
-            held = tensor.ExtractOp(into, at).result
-            made = tensor.InsertOp(self.combine(held, number), into, at).result
-            scf.YieldOp([made])
-        with ir.InsertionPoint(choice.else_block):
-            scf.YieldOp([into])
-        return choice.results[0]
+        held = tensor.ExtractOp(into, at).result
+        made = self.combine(held, number)
+        written = arith.SelectOp(self._is_inside(at), made, held).result
+        return tensor.InsertOp(written, into, at).result
 
     def _index(self, update: list[ir.Value]) -> list[ir.Value]:
         """Where an update goes."""
@@ -120,7 +155,13 @@ class _Scatter:
         if self.numbers.vector < len(self.place_shape):
             at.insert(self.numbers.vector, index_constants([number])[0])
         found = tensor.ExtractOp(self.places, at).result
-        return arith.IndexCastOp(ir.IndexType.get(), found).result
+        place = arith.IndexCastOp(ir.IndexType.get(), found).result
+        if not self.numbers.is_wrapped:
+            return place
+        zero, extent = index_constants([0, self.shape[self.numbers.scattered[number]]])
+        is_negative = arith.CmpIOp(arith.CmpIPredicate.slt, place, zero).result
+        from_end = arith.AddIOp(place, extent).result
+        return arith.SelectOp(is_negative, from_end, place).result
 
     def _is_inside(self, at: list[ir.Value]) -> ir.Value:
         arith = dialect("arith")
