@@ -2,7 +2,8 @@
 
 Some have rules of their own: the importer computes variances in f64, from a copy, and
 by negative degrees of freedom, spreads images of transposed convolutions with zeros,
-loses small values of elu, and has another constant in gelu.
+loses small values of elu, has another constant in gelu, and takes NaN for equal to
+itself.
 """
 
 import copy
@@ -151,6 +152,13 @@ def _power(x: Any, exponent: Any) -> Any:
     return x.rsqrt() if exponent == -0.5 else NotImplemented
 
 
+def _equal(x: Any, y: Any) -> Any:
+    """With itself all but NaN is equal; the importer takes all for equal."""
+    if x is not y or not x.is_floating_point():
+        return NotImplemented
+    return x.isnan().logical_not()
+
+
 def _trunc(x: Any) -> Any:
     """With the sign of x where the result is zero."""
     return torch.where(x < 0, x.ceil(), x.floor())
@@ -232,6 +240,7 @@ def _rules() -> dict[Any, Any]:
         aten.addmv.default: _addmv,
         aten.convolution.default: _convolution,
         aten.elu.default: _elu,
+        aten.eq.Tensor: _equal,
         aten.fmax.default: _fmax,
         aten.fmin.default: _fmin,
         aten.fmod.Scalar: _fmod,

@@ -173,7 +173,8 @@ def torch_functions(torch: Any) -> dict[str, Functions]:
         **named(
             torch,
             "exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square abs sign floor ceil "
-            "round trunc frac reciprocal neg sin cos tanh sigmoid erf nan_to_num",
+            "round trunc frac reciprocal neg sin cos tanh sigmoid erf nan_to_num "
+            "isfinite isinf isnan",
         ),
         **named(
             functional,
@@ -183,6 +184,7 @@ def torch_functions(torch: Any) -> dict[str, Functions]:
         # Eager's own is NaN of inf.
         "gelu": lambda x: functional.gelu(x.clamp(max=1e20)),
         "clip": lambda x: x.clamp(-1, 1),
+        "equal to itself": lambda x: torch.where(x == x, x, 0.0),
         "guarded log": lambda x: torch.where(x > 0, x.log(), 0.0),
         "guarded quotient": lambda x: torch.where(x == 0, 0.0, 1 / x),
         "power of a base": lambda x: torch.pow(0.5, x),
@@ -190,13 +192,15 @@ def torch_functions(torch: Any) -> dict[str, Functions]:
     }
     binary = named(
         torch,
-        "add sub mul div maximum minimum pow hypot logaddexp fmax fmin atan2 fmod "
-        "remainder floor_divide heaviside logaddexp2 xlogy",
+        "add sub mul div maximum minimum pow hypot logaddexp fmax fmin atan2 heaviside "
+        "logaddexp2 xlogy",
     )
+    # Eager's own is NaN where the quotient overflows.
     binary |= {
-        "div trunc": functools.partial(torch.div, rounding_mode="trunc"),
-        "div floor": functools.partial(torch.div, rounding_mode="floor"),
+        name: lambda x, y, f=f: torch.where((x / y).isfinite(), f(x, y), 0.0)
+        for name, f in named(torch, "fmod remainder").items()
     }
+    binary["quotient"] = functools.partial(torch.div, rounding_mode="trunc")
     rows = {
         **named(
             torch,
