@@ -129,6 +129,33 @@ def test_cumulative_sums_without_the_last_element_are_refused() -> None:
         morello.from_mlir(scan("arith.addf", inclusive=False), fallback=True)
 
 
+@pytest.mark.parametrize(
+    ("adds", "wanted"),
+    [(False, [[4, 1], [2, 3], [6, 6]]), (True, [[4, 2], [2, 3], [13, 15]])],
+)
+def test_scatters_of_torch_are_loops(adds: bool, wanted: list[list[float]]) -> None:
+    """Rows at place 0, twice at -1, which is the last, and at 9, which is outside."""
+    combined = "%c = arith.addf %o, %n : f32\n      " if adds else ""
+    text = f"""func.func @f(%x: tensor<3x2xf32>, %i: tensor<4x1xi64>,
+    %u: tensor<4x1x2xf32>) -> tensor<3x2xf32> {{
+  %y = tm_tensor.scatter {{dimension_map = array<i64: 0>}} unique_indices(false)
+      ins(%u, %i : tensor<4x1x2xf32>, tensor<4x1xi64>)
+      outs(%x : tensor<3x2xf32>) {{
+    ^bb0(%n: f32, %o: f32):
+      {combined}tm_tensor.yield {"%c" if combined else "%n"} : f32
+  }} -> tensor<3x2xf32>
+  return %y : tensor<3x2xf32>
+}}"""
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    updates = np.array([[4, 1], [3, 4], [7, 8], [6, 6]], np.float32)
+    places = np.array([[0], [-1], [9], [-1]])
+    model = morello.from_mlir(text)
+    found = model.compile(target="avx2{relayouts=0}", threads=1)(
+        x, places, updates.reshape(4, 1, 2)
+    )
+    np.testing.assert_array_equal(found, wanted)
+
+
 HEAVY = {
     "a product of integers": (
         "%y = stablehlo.dot_general %i, %i, contracting_dims = [1] x [1] "

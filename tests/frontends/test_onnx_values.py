@@ -100,6 +100,12 @@ def test_the_sign_of_nan_is_nan() -> None:
     np.testing.assert_array_equal(found, [np.nan, -1, 0, 0, 1])
 
 
+def test_nan_is_not_equal_to_itself() -> None:
+    x = f32(np.nan, -np.inf, -0.0, 1)
+    found = computed(node("Equal", ["x", "x"], ["y"]), x, kinds=[TensorProto.BOOL])
+    np.testing.assert_array_equal(found, [False, True, True, True])
+
+
 def test_a_vector_of_zeros_has_no_direction() -> None:
     x = f32([0, 0], [3, 4], [-1e18, 0])
     found = computed(node("LpNormalization", ["x"], ["y"], p=2), x)

@@ -480,7 +480,7 @@ def test_other_dtypes_stay_eager_and_are_named(
         assert torch.equal(found, model(x))
     left, message = [r.message for r in told.records if r.name == "morello.torch"]
     assert left == "ops that no group takes: aten.addmm.default (of torch.float64)"
-    assert message.startswith("ops of float64 stay eager, and groups have float32 and")
+    assert message.startswith("ops of float64 stay eager, and groups have float32, ")
 
 
 def _branching(x: Any) -> Any:
@@ -504,9 +504,16 @@ def test_what_dynamo_leaves_is_told(
     assert re.search(words, told.text)
 
 
-def test_an_option_that_does_not_exist_is_refused() -> None:
-    fast = torch.compile(Mlp(), backend="morello", options={"time_limt": 3})
-    words = "has no option 'time_limt'; it has threads, .*; did you mean 'time_limit'?"
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("time_limt", "; it has threads, .*; did you mean 'time_limit'?"),
+        ("flushing", ": the products of groups are .* keep denormal numbers; leave it"),
+    ],
+)
+def test_an_option_that_does_not_exist_is_refused(option: str, words: str) -> None:
+    fast = torch.compile(Mlp(), backend="morello", options={option: 3})
+    words = f"has no option '{option}'{words}"
     with pytest.raises(Exception, match=words):
         fast(torch.randn(3, 16))
 

@@ -387,7 +387,7 @@ def test_a_batch_norm_is_one_scale_and_one_shift(evaluated: list[Any]) -> None:
 
 
 NARROW = "float16"
-OF_COUNTS = ("any", "quotient", "remainder", "sums so far")
+OF_COUNTS = ("any", "quotient", "sums so far")
 """Functions that no group takes of floats."""
 
 COUNTED = {

@@ -24,6 +24,14 @@ def sign(to: Expansion, own: Arguments) -> Results:
     return [to.op("Where", to.op("IsNaN", x), x, to.op("Sign", x))]
 
 
+def equal(to: Expansion, own: Arguments) -> Results:
+    """What is compared with itself is equal unless it is NaN."""
+    x, y, dtype = own.input(0), own.input(1), to.dtype(own.input(0))
+    if x != y or dtype is None or dtype.kind != "f":
+        return None
+    return [to.op("Not", to.op("IsNaN", x))]
+
+
 def _below_zero(to: Expansion, x: str) -> str:
     """eˣ - 1 where x is negative, and 0 elsewhere: 2t / (1 - t), of which no digits
     cancel, where t is tanh(x / 2)."""
@@ -219,6 +227,7 @@ RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Celu": celu,
     "Det": determinant,
     "Elu": elu,
+    "Equal": equal,
     "Gemm": gemm,
     "GroupNormalization": group_normalization,
     "LpNormalization": lp_normalization,
