@@ -119,7 +119,7 @@ IMPORTS = {
     "tracing": {"spec", "machine", "search", "compiler", "frontends"},
     "cluster": {"spec", "machine", "search", "runtime", "compiler"},
     "jax": {"machine", "runtime", "compiler", "frontends"},
-    "torch": {"spec", "compiler", "search", "runtime", "frontends"},
+    "torch": {"spec", "compiler", "search", "runtime", "frontends", "mlir"},
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 
