@@ -16,6 +16,7 @@ from morello.kernels.horizontal_sum import horizontal_sums, horizontal_sums_ops
 from morello.kernels.predicates import free_vectors, in_l1, size_is_one
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
+from morello.spec.dtypes import UPPER_HALVES
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import ceil_div
 
@@ -42,7 +43,7 @@ class GemmDotBf16(Kernel):
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
         """Its own."""
-        return ((Dtype.F32, Dtype.BF16, Dtype.F32),)
+        return tuple((Dtype.F32, half, Dtype.F32) for half in UPPER_HALVES)
 
     def accepts(self, key: SpecKey) -> bool:
         """Its layouts and dtypes; everything in L1."""
@@ -50,7 +51,7 @@ class GemmDotBf16(Kernel):
             return False
         lhs, rhs, out = key.tensors
         return (
-            key.dtypes == (Dtype.F32, Dtype.BF16, Dtype.F32)
+            key.dtypes in self.mixes
             and lhs.layout == _LHS
             and rhs.layout == _RHS
             and not out.layout.is_packed
@@ -156,7 +157,7 @@ class GemmDotBf16(Kernel):
             return ()
         _, rhs, out = key.tensors
         fits = (
-            rhs.dtype is Dtype.BF16
+            rhs.dtype.is_upper_half
             and rhs.layout == _RHS
             and out.dtype is Dtype.F32
             and not out.layout.is_packed

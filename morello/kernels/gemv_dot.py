@@ -115,7 +115,7 @@ class GemvDot(Kernel):
             return key.dtypes == BYTES
         lhs, rhs, out = key.dtypes
         if out is Dtype.F32:
-            return {lhs, rhs} <= {Dtype.F32, Dtype.BF16}
+            return all(d is Dtype.F32 or d.is_upper_half for d in (lhs, rhs))
         return lhs is rhs is out is Dtype.S32
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
@@ -240,7 +240,7 @@ class GemvDot(Kernel):
             rhs = emitter.as_column_major(rhs)
         longer = lhs if spec.sizes[1] >= spec.sizes[3] else rhs
         own = self.prefetch if isinstance(self.prefetch, OwnRows) else None
-        if self.scattered and longer.tensor.dtype is not Dtype.BF16:
+        if self.scattered and not longer.tensor.dtype.is_upper_half:
             own = None
         block = GemvBlock(emitter, spec, lhs, rhs, out, own, self.scattered)
         if self.scattered:
@@ -300,8 +300,9 @@ class GemvDot(Kernel):
         """Columns of bf16: scattered streams of them are faster than rows."""
         if not self.scattered or operand != 1 or not isinstance(key.kind, Matmul):
             return ()
-        fits = key.dtypes[1:] == (Dtype.BF16, Dtype.F32)
-        return (Form(Dtype.BF16, COLUMNS),) if fits else ()
+        rhs, out = key.dtypes[1:]
+        fits = rhs.is_upper_half and out is Dtype.F32
+        return (Form(rhs, COLUMNS),) if fits else ()
 
 
 def _is_widened(key: SpecKey, isa: Isa) -> bool:
@@ -357,4 +358,4 @@ def _widening(dtypes: Sequence[Dtype], dtype: Dtype, isa: Isa) -> Ops:
         return cast_ops((dtype, Dtype.S16)) if narrow else {}
     if products_of(dtypes, isa) == 1:
         return {}
-    return {"vector_op": 2} if dtype is Dtype.BF16 else {"shuffle": 4}
+    return {"vector_op": 2} if dtype.is_upper_half else {"shuffle": 4}

@@ -5,8 +5,8 @@ one; `text.py` lists them in `TARGETS` and gives them their text form, `file.py`
 it from a file; `host.py` says what the machine at hand has.
 """
 
-from morello.machine.avx2 import AVX2
 from morello.machine.target import Target
+from morello.machine.targets.avx2 import AVX2
 from morello.machine.text import TARGETS, find_target, parse_target, print_target
 
 __all__ = [

@@ -8,16 +8,16 @@ Apart from `text.py`, which asks only for the name ``native``, so that whoever n
 target need not load LLVM.
 """
 
-from morello.machine.avx2 import AVX2
-from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
-from morello.machine.avx2_vnni import AVX2_VNNI
-from morello.machine.avx2_zen3 import AVX2_ZEN3
-from morello.machine.avx2_zen5 import AVX2_ZEN5
-from morello.machine.avx512 import AVX512
-from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16
-from morello.machine.avx512_zen5 import AVX512_ZEN5
 from morello.machine.host import Host, host
 from morello.machine.target import Target
+from morello.machine.targets.avx2 import AVX2
+from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.machine.targets.avx2_vnni import AVX2_VNNI
+from morello.machine.targets.avx2_zen3 import AVX2_ZEN3
+from morello.machine.targets.avx2_zen5 import AVX2_ZEN5
+from morello.machine.targets.avx512 import AVX512
+from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
+from morello.machine.targets.avx512_zen5 import AVX512_ZEN5
 
 _GOLDEN_COVE = (AVX512_VNNI_BF16, AVX2_GOLDEN_COVE)
 """The second where a hypervisor hides AVX-512."""

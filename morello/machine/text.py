@@ -12,17 +12,17 @@ import warnings
 from typing import Any
 
 from morello.errors import TargetError, shortened
-from morello.machine.avx2 import AVX2
-from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
-from morello.machine.avx2_vnni import AVX2_VNNI
-from morello.machine.avx2_zen3 import AVX2_ZEN3
-from morello.machine.avx2_zen5 import AVX2_ZEN5
-from morello.machine.avx512 import AVX512
-from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16
-from morello.machine.avx512_zen5 import AVX512_ZEN5
 from morello.machine.costs import Coefficients, OpCosts
 from morello.machine.file import read_target_file
 from morello.machine.target import Target
+from morello.machine.targets.avx2 import AVX2
+from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.machine.targets.avx2_vnni import AVX2_VNNI
+from morello.machine.targets.avx2_zen3 import AVX2_ZEN3
+from morello.machine.targets.avx2_zen5 import AVX2_ZEN5
+from morello.machine.targets.avx512 import AVX512
+from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
+from morello.machine.targets.avx512_zen5 import AVX512_ZEN5
 from morello.suggestions import did_you_mean
 
 TARGETS = {

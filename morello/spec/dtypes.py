@@ -248,6 +248,9 @@ FLOATS = tuple(d for d in Dtype if d.is_float)
 NARROW_FLOATS = tuple(d for d in FLOATS if d.computes_in)
 """The float dtypes that compute in f32."""
 
+UPPER_HALVES = tuple(d for d in NARROW_FLOATS if d.is_upper_half)
+"""The upper halves of f32."""
+
 FLOAT_NAMES = " or ".join((", ".join(d.value for d in FLOATS[:-1]), FLOATS[-1].value))
 """Their names in a sentence."""
 

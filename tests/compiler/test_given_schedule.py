@@ -11,7 +11,7 @@ from morello.compiler.target_choice import schedule_target
 from morello.dialect.transform import action_op
 from morello.errors import MorelloError, ScheduleError, TargetError
 from morello.machine import AVX2
-from morello.machine.avx2_zen3 import AVX2_ZEN3
+from morello.machine.targets.avx2_zen3 import AVX2_ZEN3
 from morello.spec import parse_spec
 from tests.compiler.test_partial_schedule import (
     END,

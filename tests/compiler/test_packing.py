@@ -7,7 +7,7 @@ import morello
 from morello.actions.move import asked_forms, forms_beforehand
 from morello.errors import ArgumentError, CompileError
 from morello.machine import AVX2
-from morello.machine.avx2_zen3 import AVX2_ZEN3
+from morello.machine.targets.avx2_zen3 import AVX2_ZEN3
 from morello.search import Patience, Solver, best_program, best_settled
 from morello.spec import Layout, Spec, parse_open_spec, parse_spec
 

@@ -6,7 +6,7 @@ import morello
 from morello.compiler.target_choice import chosen_target
 from morello.errors import TargetError
 from morello.machine import AVX2, find_target
-from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.tools.morello import main
 
 pytestmark = pytest.mark.quick

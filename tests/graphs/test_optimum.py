@@ -11,9 +11,9 @@ import random
 import pytest
 
 from morello.machine import AVX2
-from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
-from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16 as AVX512
 from morello.machine.operand_context import OperandContext
+from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
+from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16 as AVX512
 from morello.search import Solver
 from morello.spec import L1, L2, MEM, Limits, Spec, argument_tensor, parse_spec
 from morello.spec.dtypes import Dtype

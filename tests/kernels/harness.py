@@ -19,9 +19,9 @@ from morello.dialect.memrefs import tile_extent
 from morello.kernels import KERNELS
 from morello.kernels.template import Kernel
 from morello.machine import Target
-from morello.machine.avx2 import AVX2
 from morello.machine.host import missing_features
 from morello.machine.isa import Isa
+from morello.machine.targets.avx2 import AVX2
 from morello.mlir import dialect, ir
 from morello.passes.parts.emission import emit_kernel
 from morello.passes.parts.vector_ops import element_type

@@ -8,7 +8,7 @@ import pytest
 
 from morello.kernels import KERNELS, Kernel, by_name
 from morello.machine import TARGETS
-from morello.machine.avx2 import AVX2
+from morello.machine.targets.avx2 import AVX2
 from morello.spec import L1, VRF, Limits, Matmul, Spec, SpecKey
 from morello.spec.frame import Frame
 from tests.kernels.accepted import accepted

@@ -3,8 +3,8 @@
 import pytest
 
 from morello.kernels import KERNELS
-from morello.machine.avx2 import AVX2
-from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.machine.targets.avx2 import AVX2
+from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
 from morello.spec import L1, L2, Limits, Matmul, Spec
 from morello.spec.frame import Frame
 from tests.kernels.harness import check_random, legal_cases, price, spec

@@ -6,8 +6,8 @@ import pytest
 
 from morello.kernels import KERNELS
 from morello.machine import Target
-from morello.machine.avx2_zen5 import AVX2_ZEN5
-from morello.machine.avx512_zen5 import AVX512_ZEN5
+from morello.machine.targets.avx2_zen5 import AVX2_ZEN5
+from morello.machine.targets.avx512_zen5 import AVX512_ZEN5
 from morello.spec import L2, Limits, Matmul, Spec
 from morello.spec.frame import Frame
 from tests.kernels.harness import (

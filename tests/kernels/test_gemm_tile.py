@@ -6,7 +6,7 @@ import pytest
 
 from morello.kernels import KERNELS
 from morello.kernels.unroll import UNROLL
-from morello.machine.avx2 import AVX2
+from morello.machine.targets.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
 from tests.kernels.harness import EDGE, TWIN, check_random, legal_cases, price, spec

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from morello.kernels import KERNELS
-from morello.machine.avx2 import AVX2
+from morello.machine.targets.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
 from tests.kernels.harness import (

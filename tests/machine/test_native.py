@@ -8,16 +8,16 @@ import pytest
 
 import morello.machine.native as module
 from morello.machine import AVX2, TARGETS, find_target
-from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE
-from morello.machine.avx2_vnni import AVX2_VNNI
-from morello.machine.avx2_zen3 import AVX2_ZEN3
-from morello.machine.avx2_zen5 import AVX2_ZEN5
-from morello.machine.avx512 import AVX512
-from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16
-from morello.machine.avx512_zen5 import AVX512_ZEN5
 from morello.machine.host import Host
 from morello.machine.native import native_target
 from morello.machine.target import Target
+from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE
+from morello.machine.targets.avx2_vnni import AVX2_VNNI
+from morello.machine.targets.avx2_zen3 import AVX2_ZEN3
+from morello.machine.targets.avx2_zen5 import AVX2_ZEN5
+from morello.machine.targets.avx512 import AVX512
+from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
+from morello.machine.targets.avx512_zen5 import AVX512_ZEN5
 from morello.machine.text import TargetWarning
 
 pytestmark = pytest.mark.quick

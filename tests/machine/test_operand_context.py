@@ -3,8 +3,8 @@
 import pytest
 
 from morello.machine import AVX2, Target
-from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.machine.operand_context import OperandContext
+from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
 from morello.spec import parse_spec
 
 pytestmark = pytest.mark.quick

@@ -10,8 +10,8 @@ from morello.actions import Move, Select
 from morello.actions.move import as_asked, asked_forms, relayout_levels
 from morello.kernels import KERNELS
 from morello.machine import AVX2, Target
-from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
-from morello.machine.avx2_zen3 import AVX2_ZEN3
+from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
+from morello.machine.targets.avx2_zen3 import AVX2_ZEN3
 from morello.search import Impl, Solver
 from morello.search.dp.axes import matters
 from morello.spec import (

@@ -16,7 +16,7 @@ from morello.errors import SearchError, SpecError
 from morello.explain.memory import counted_memories
 from morello.kernels import KERNELS, Buffer, Emitter, Kernel
 from morello.machine import Target, find_target, print_target, text
-from morello.machine.avx512 import AVX512
+from morello.machine.targets.avx512 import AVX512
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.search import Solver

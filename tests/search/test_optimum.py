@@ -7,10 +7,10 @@ import pytest
 
 from morello.actions import Peel
 from morello.machine import AVX2
-from morello.machine.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
-from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16 as AVX512
 from morello.machine.operand_context import OperandContext
 from morello.machine.target import Target
+from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE
+from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16 as AVX512
 from morello.search import Solver
 from morello.search.dp.axes import size_axis
 from morello.spec import Kind, Limits, parse_spec

@@ -7,8 +7,8 @@ left out.
 import dataclasses
 
 from morello.machine import isa
-from morello.machine.avx2 import AVX2
 from morello.machine.shipped import shipped
+from morello.machine.targets.avx2 import AVX2
 
 _LEFT_OUT = ("int_dot4", "int_dot2_float", "gemv_dot_bytes", "gemv_axpy_bytes")
 

@@ -8,8 +8,8 @@ the other products of u8 and s8 into s32 are left out.
 import dataclasses
 
 from morello.machine import isa
-from morello.machine.avx512 import AVX512
 from morello.machine.shipped import shipped
+from morello.machine.targets.avx512 import AVX512
 
 _LEFT_OUT = ("int_dot4_512", "gemv_dot_bytes", "gemv_axpy_bytes")
 

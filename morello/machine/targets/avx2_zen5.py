@@ -7,8 +7,8 @@ ask for their lines stand beside those that do not: the costs decide.
 
 import dataclasses
 
-from morello.machine.avx2 import AVX2
 from morello.machine.shipped import shipped
+from morello.machine.targets.avx2 import AVX2
 
 AVX2_ZEN5 = dataclasses.replace(
     AVX2,

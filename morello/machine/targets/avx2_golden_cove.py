@@ -10,8 +10,8 @@ socket: 128 MiB can be counted on.
 
 import dataclasses
 
-from morello.machine.avx2 import AVX2
 from morello.machine.shipped import shipped
+from morello.machine.targets.avx2 import AVX2
 
 AVX2_GOLDEN_COVE = dataclasses.replace(
     AVX2,

@@ -8,8 +8,8 @@ not have that kernel.
 
 import dataclasses
 
-from morello.machine.avx2 import AVX2
 from morello.machine.shipped import shipped
+from morello.machine.targets.avx2 import AVX2
 
 AVX2_ZEN3 = dataclasses.replace(
     AVX2,

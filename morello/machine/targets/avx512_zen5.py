@@ -7,9 +7,9 @@ widening and shuffles do not take the place of products.
 
 import dataclasses
 
-from morello.machine.avx512 import AVX512
-from morello.machine.avx512_vnni_bf16 import AVX512_VNNI_BF16
 from morello.machine.shipped import shipped
+from morello.machine.targets.avx512 import AVX512
+from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
 
 AVX512_ZEN5 = dataclasses.replace(
     AVX512_VNNI_BF16,

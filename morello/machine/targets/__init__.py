@@ -1,0 +1,1 @@
+"""The targets: each a machine's registers, caches, costs and kernels."""
