@@ -85,7 +85,7 @@ def c_identifiers(names: Sequence[str]) -> list[str]:
 
     No two are equal, not even without regard to case, since macros are named by them.
     """
-    found: list[str] = []
+    identifiers: list[str] = []
     taken = set(_LOCALS)
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[: _MAX_LENGTH // 2]
@@ -95,9 +95,9 @@ def c_identifiers(names: Sequence[str]) -> list[str]:
         while own.lower() in taken or not _is_c_name(own):
             number += 1
             own = f"{plain}_{number}"
-        found.append(own)
+        identifiers.append(own)
         taken.add(own.lower())
-    return found
+    return identifiers
 
 
 def _is_c_name(name: str) -> bool:

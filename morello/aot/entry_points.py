@@ -64,7 +64,7 @@ def _pointers(arguments: Sequence[str], alignments: Sequence[int]) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class _Memory:
-    """What an argument covers.
+    """Memory that an argument covers.
 
     Args:
         name: of the argument.
@@ -80,7 +80,7 @@ class _Memory:
 
 
 def _memory(name: str, parameter: Parameter) -> _Memory:
-    """What an array covers; `_row_sizes` has the values of LLVM IR."""
+    """Find the memory that an array covers; `_row_sizes` has the values of LLVM IR."""
     if parameter.any_row:
         row, apart = parameter.row[0], f"%{name}.apart"
         return _Memory(name, f"%{name}.bytes", row, apart)
@@ -183,7 +183,8 @@ def dispatching_entry_points(
     workspace_bytes: int,
     variants: Sequence[tuple[frozenset[str], bool]],
 ) -> str:
-    """The same of several kernels: of those that the CPU can run the first one runs.
+    """Emit the entry points of several kernels: the first that the CPU supports
+    runs.
 
     Args:
         name: as for `entry_points`; the kernels are called `variant_name`.

@@ -150,15 +150,15 @@ def _linking(interface: Interface) -> str:
 
 
 def _features(interface: Interface) -> str:
-    """What the CPU must have, and what it runs."""
+    """Describe the features that the CPU must have, and the code that it runs."""
     *others, (_, least) = interface.variants
-    found = [_paragraph(f"It needs a CPU with {', '.join(least)}.")]
+    paragraphs = [_paragraph(f"It needs a CPU with {', '.join(least)}.")]
     for target, features in others:
         more = [feature for feature in features if feature not in least]
-        found.append(
+        paragraphs.append(
             _paragraph(f"With {', '.join(more)}, too, it runs the code for {target}.")
         )
-    return "\n".join(found)
+    return "\n".join(paragraphs)
 
 
 def _comment(interface: Interface) -> str:
@@ -230,15 +230,15 @@ def _row_names(interface: Interface) -> list[str]:
 
 def _arguments(interface: Interface, workspace: bool) -> str:
     mark = f"{interface.name}_RESTRICT "
-    found = []
+    declared = []
     for parameter in interface.parameters:
         const = "" if parameter.is_output else "const "
         kind = f"{interface.name}_{parameter.name}_t"
-        found.append(f"{const}{kind} *{mark}{_local(interface, parameter.name)}")
+        declared.append(f"{const}{kind} *{mark}{_local(interface, parameter.name)}")
     if workspace:
-        found.append(f"void *{mark}{_local(interface, 'workspace')}")
-    found += [f"int64_t {name}" for name in _row_names(interface)]
-    return ",\n    ".join(found)
+        declared.append(f"void *{mark}{_local(interface, 'workspace')}")
+    declared += [f"int64_t {name}" for name in _row_names(interface)]
+    return ",\n    ".join(declared)
 
 
 def _with_malloc(interface: Interface) -> str:
@@ -269,7 +269,7 @@ static inline int {name}_malloc(
 
 def _packing(interface: Interface) -> str:
     """The functions that bring inputs into their layouts."""
-    found = []
+    functions = []
     for operand, shape in zip(interface.parameters, interface.shapes, strict=True):
         if operand.name not in interface.packable:
             continue
@@ -281,14 +281,14 @@ def _packing(interface: Interface) -> str:
             f"elements: 'strides' has the elements from one index to the next along "
             f"each of its {len(shape)} dimensions, or is NULL where it is row-major."
         )
-        found.append(f"""
+        functions.append(f"""
 {_remark(text)}
 void {pack_name(interface.name, operand.name)}(
     const {kind} *{mark}from,
     const ptrdiff_t *strides,
     {kind} *{mark}to);
 """)
-    return "".join(found)
+    return "".join(functions)
 
 
 def header(interface: Interface) -> str:

@@ -33,7 +33,7 @@ Module = tuple[str, str, str]
 
 
 class Files(abc.ABC):
-    """What can be written as an object, assembly, LLVM IR, and a header."""
+    """Code that can be written as an object, assembly or LLVM IR, with a C header."""
 
     _compiled: Compiled
 
@@ -136,7 +136,7 @@ class Library(Files):
 
     @property
     def workspace_bytes(self) -> int:
-        """Of the workspace; 0 if it takes none."""
+        """Bytes of the workspace; 0 if it takes none."""
         return self.stages.workspace_bytes
 
     @property
@@ -240,8 +240,8 @@ class Library(Files):
 
 
 def _meaning(spec: Spec) -> str:
-    """What a Spec computes, in a sentence; a graph by its statements, which say what
-    each argument is for."""
+    """Say in a sentence what a Spec computes; a graph by its statements, which say
+    what each argument is for."""
     graph = spec.kind.options.get("graph")
     if graph is None:
         return summary(type(spec.kind))

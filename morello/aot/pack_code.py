@@ -77,7 +77,7 @@ class _Writer:
     def logical(self, dim: int) -> str:
         """The index along a logical dimension."""
         layout = self._operand.layout
-        found = f"%at{dim}"
+        index = f"%at{dim}"
         for loop, physical in enumerate(layout.dims):
             if physical.dim == dim and not physical.pack:
                 self.add(f"%at{dim} = mul i64 %i{loop}, {layout.pack(dim)}")
@@ -85,9 +85,9 @@ class _Writer:
                 inner = f"%i{loop}"
                 if physical.odd_even:
                     inner = self.within(loop, physical.pack)
-                found = f"%index{dim}"
-                self.add(f"{found} = add i64 %at{dim}, {inner}")
-        return found
+                index = f"%index{dim}"
+                self.add(f"{index} = add i64 %at{dim}, {inner}")
+        return index
 
     def offset(self, values: list[str], strides: list[str], name: str) -> str:
         """The sum of indices times strides."""

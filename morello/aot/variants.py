@@ -71,12 +71,12 @@ class Variants(Library):
     @property
     def modules(self) -> tuple[Module, ...]:
         """The kernels, under the names that `around` calls them by."""
-        found = []
+        kernels = []
         for number, one in enumerate(self.variants):
             target, stages = one.stages.target, one.stages
             text = rename(stages.llvm, stages.name, variant_name(self.name, number))
-            found.append((name_module(text, self.name), target.cpu, one.features))
-        return tuple(found)
+            kernels.append((name_module(text, self.name), target.cpu, one.features))
+        return tuple(kernels)
 
     @property
     def around(self) -> str:

@@ -55,7 +55,8 @@ class Trial:
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """What was measured, and the costs that explain it and choose well."""
+    """Result of a calibration: the measurements, and the costs that explain them
+    and choose well."""
 
     fit: Fit
     measured: tuple[Measured, ...]
@@ -127,12 +128,12 @@ def as_probed(
         probed: millicycles of single instructions, by the name of the coefficient.
         seen: the coefficients that some program pays for.
     """
-    found = {
+    costs = {
         name: max(1, round(cost * (CHAINED if name.endswith("_latency") else 1)))
         for name, cost in probed.items()
         if name not in set(seen)
     }
-    return with_costs(target, found)
+    return with_costs(target, costs)
 
 
 class _Sample:
@@ -144,7 +145,7 @@ class _Sample:
         self._choices: dict[Target, dict[Spec, str]] = {}
 
     def add(self, target: Target, drawn: Iterable[Drawn], weight: float) -> None:
-        """What was drawn with a target's costs."""
+        """Add the programs that were drawn with a target's costs."""
         chosen = self._choices.setdefault(target, {})
         for one in drawn:
             chosen[one.spec] = one.choice
@@ -156,14 +157,14 @@ class _Sample:
     @property
     def known(self) -> Known:
         """The programs that have been timed."""
-        return {spec: dict(found) for spec, found in self._known.items()}
+        return {spec: dict(programs) for spec, programs in self._known.items()}
 
     def has_tried(self, target: Target) -> bool:
         """Whether a search with these costs has been asked."""
         return target in self._choices
 
     def trials(self) -> tuple[Trial, ...]:
-        """What was tried, in turn."""
+        """Target of each round with the regrets of its choices, in order."""
         known = self._known
         least = {s: min(time for _, time in all_.values()) for s, all_ in known.items()}
         return tuple(

@@ -58,7 +58,7 @@ class Plan:
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """What was drawn of a Spec.
+    """Programs that were drawn for a Spec, with their times.
 
     Args:
         choice: the text of the search's choice.
@@ -72,7 +72,7 @@ class Drawn:
 
 @dataclasses.dataclass(frozen=True)
 class _Task:
-    """What a process does for one Spec."""
+    """Work of a process for one Spec."""
 
     spec: Spec
     target: Target
@@ -89,7 +89,7 @@ def in_turns(
     known: Known | None,
     show: Callable[[str], None],
 ) -> Iterator[Drawn]:
-    """What is drawn of each Spec, timed, in the order of the Specs.
+    """Draw programs of each Spec and time them, in the order of the Specs.
 
     Args:
         known: what needs no time; None for the first round, which draws a sample.
@@ -175,9 +175,9 @@ def _drawn(task: _Task) -> Drawn:
     timed = [*(impl for impl, _ in anchors), *new]
     watch = Stopwatch(plan.seconds)
     cycles = cycles_of_all(spec, timed, target, watch, plan.lock)
-    now, found = cycles[: len(anchors)], cycles[len(anchors) :]
+    now, times = cycles[: len(anchors)], cycles[len(anchors) :]
     then = [known for _, known in anchors]
     scale = math.prod(t / n for t, n in zip(then, now, strict=True))
     scale **= 1 / max(1, len(anchors))
-    scaled = (scale * cycles for cycles in found)
+    scaled = (scale * cycles for cycles in times)
     return Drawn(spec, str(impls[0]), tuple(zip(new, scaled, strict=True)))

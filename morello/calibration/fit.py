@@ -49,7 +49,7 @@ class Measured:
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """What a fit found."""
+    """Result of a fit: the target before and after, with the errors of both."""
 
     before: Target
     after: Target
@@ -66,7 +66,7 @@ class Fit:
 
     @property
     def median_after(self) -> float:
-        """That of the new ones."""
+        """Median error with the new costs."""
         return float(np.median(self.errors_after))
 
 
@@ -121,7 +121,8 @@ def relative_errors(measured: Sequence[Measured], target: Target) -> tuple[float
 
 
 class _Objective:
-    """What is minimised: the weighted squares of errors, and changes of coefficients.
+    """Objective to minimise: the weighted squares of errors, and changes of
+    coefficients.
 
     A program weighs the less the slower it is than the fastest of its Spec. What all
     programs of a Spec have wrong alike counts less than how they differ: the first is
@@ -165,8 +166,8 @@ class _Objective:
 
 def values(target: Target) -> Vector:
     """The coefficients of `FITTED`, at least 1."""
-    found = [cost_of(target, name) for name in FITTED]
-    return np.maximum(np.array(found, np.float64), 1.0)
+    costs = [cost_of(target, name) for name in FITTED]
+    return np.maximum(np.array(costs, np.float64), 1.0)
 
 
 def nearest(target: Target, bounds: Bounds | None = None) -> Target:
@@ -216,9 +217,9 @@ def _descend(start: Target, objective: _Objective) -> Target:
         for part in (1.0, 0.5, 0.25, 0.125):
             moved = values(current) + part * (aim - values(current))
             trial = _target(current, moved, objective)
-            found = objective(trial)
-            if found < best * (1 - 1e-6):
-                current, best = trial, found
+            loss = objective(trial)
+            if loss < best * (1 - 1e-6):
+                current, best = trial, loss
                 break
         else:
             return current

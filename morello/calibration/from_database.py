@@ -57,11 +57,12 @@ def refit(database: Overlay, target: Target) -> Calibration:
 
 
 def _rows(database: Overlay, target: Target) -> Iterator[MeasuredRow]:
-    """What counts, of all databases; of one goal that of the first that has it."""
+    """Read the usable rows of all databases; for one goal those of the first that
+    has it."""
     seen: set[MeasuredKey] = set()
     for file in database.readable:
-        found = [row for row, is_whole in file.measured() if is_whole]
-        for row in found:
+        rows = [row for row, is_whole in file.measured() if is_whole]
+        for row in rows:
             key = row.key
             fits = (key.target, key.threads, key.cpu, key.context.split()[:1]) == (
                 target.name,
@@ -71,7 +72,7 @@ def _rows(database: Overlay, target: Target) -> Iterator[MeasuredRow]:
             )
             if fits and key not in seen:
                 yield row
-        seen.update(row.key for row in found)
+        seen.update(row.key for row in rows)
 
 
 def _measured(rows: Sequence[MeasuredRow], target: Target) -> Iterator[Measured]:

@@ -1,4 +1,4 @@
-"""What single instructions take here: `probe`, and how far a fit may go from that.
+"""Cost of single instructions on this CPU: `probe`, and bounds of a fit from it.
 
 Programs alone do not determine what instructions cost: loads, stores and arithmetic
 come in the same proportions in most of them. Short loops of one instruction each do,
@@ -71,7 +71,7 @@ def probes(isa: Isa) -> tuple[Probe, ...]:
     masked = "vmaskmovps {at}, {r}15, {r}{i}"
     if isa.mask_registers:
         masked = "vmovups {at}, {r}{i} {{%k1}} {{z}}"
-    found = (
+    candidates = (
         Probe("fma", "vfmadd231ps {r}15, {r}14, {r}{i}"),
         Probe("fma_latency", "vfmadd231ps {r}15, {r}14, {r}{i}", chain=True),
         Probe(
@@ -96,7 +96,7 @@ def probes(isa: Isa) -> tuple[Probe, ...]:
             needs=Op.DOT2_BF16,
         ),
     )
-    return tuple(probe for probe in found if isa.has(probe.needs))
+    return tuple(probe for probe in candidates if isa.has(probe.needs))
 
 
 _CLOBBERS = ",".join(f"~{{xmm{i}}}" for i in range(16))
@@ -116,7 +116,7 @@ FREEDOM = 5.0
 
 def bounds(target: Target, probed: Mapping[str, float]) -> Bounds:
     """The least and the largest value of each coefficient that is fitted."""
-    found = {}
+    limits = {}
     for name in FITTED:
         if name in probed:
             least = CHAINED if name.endswith("_latency") else LEAST
@@ -124,8 +124,8 @@ def bounds(target: Target, probed: Mapping[str, float]) -> Bounds:
         else:
             before = max(1, cost_of(target, name))
             low, high = before / FREEDOM, before * FREEDOM
-        found[name] = max(1, round(low)), max(1, round(high))
-    return found
+        limits[name] = max(1, round(low)), max(1, round(high))
+    return limits
 
 
 def probe(watch: Stopwatch, isa: Isa) -> dict[str, float]:

@@ -19,7 +19,7 @@ from morello.search import Branch, Impl
 
 
 def reprice(impl: Impl, target: Target) -> Impl:
-    """The same program with its costs on ``target``.
+    """Copy a program with its costs on ``target``.
 
     Raises:
         ScheduleError: an action does not apply on this target.
@@ -28,16 +28,16 @@ def reprice(impl: Impl, target: Target) -> Impl:
     known: dict[int, Impl] = {}
 
     def visit(node: Impl) -> Impl:
-        found = known.get(id(node))
-        if found is None:
+        priced = known.get(id(node))
+        if priced is None:
             branches = tuple(
                 Branch(branch.role, branch.times, visit(branch.impl))
                 for branch in node.branches
             )
             rewrite = node.action.apply(node.spec, target)
             cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
-            found = known[id(node)] = Impl(node.spec, node.action, cost, branches)
-        return found
+            priced = known[id(node)] = Impl(node.spec, node.action, cost, branches)
+        return priced
 
     return visit(impl)
 
@@ -65,7 +65,8 @@ class Ledger(Decisions):
 
     @cached_property
     def _counted(self) -> tuple[tuple[int, ...], ...]:
-        """Of each group the coefficients that it counts, whatever they are."""
+        """For each group, the coefficients that it counts, whatever their
+        values are."""
         counts = Counts(self._machine)
         return tuple(tuple(i for i, _ in counts.of(group)) for group in self.groups)
 
@@ -86,11 +87,11 @@ class _Steps:
 
     def slopes(self, group: Group, counted: Sequence[int]) -> Vector:
         """Specs x coefficients: differences of the cost by those of coefficients."""
-        found = np.zeros((len(group.places), len(FITTED)))
+        rises = np.zeros((len(group.places), len(FITTED)))
         for index in counted:
             rise = group.cost(self._above[index]) - group.cost(self._below[index])
-            found[:, index] = rise / self._widths[index]
-        return found
+            rises[:, index] = rise / self._widths[index]
+        return rises
 
 
 def coefficients_of(target: Target) -> Vector:

@@ -92,14 +92,14 @@ class Sampler:
 
     def programs(self, count: int) -> tuple[Impl, ...]:
         """Up to ``count`` different programs, the best first; fewer if few are met."""
-        found = {str(self.best): self.best}
+        drawn = {str(self.best): self.best}
         for turn in range(_TRIES * count):
-            if len(found) >= count:
+            if len(drawn) >= count:
                 break
             impl = self._walk(*WALKS[turn % len(WALKS)])
             if impl is not None and impl.cost <= MAX_EXCESS * self.best.cost:
-                found.setdefault(str(impl), impl)
-        return tuple(found.values())[:count]
+                drawn.setdefault(str(impl), impl)
+        return tuple(drawn.values())[:count]
 
     def cheapest(self, is_wanted: Callable[[Impl], bool]) -> Impl | None:
         """The cheapest of the programs that ``is_wanted`` accepts and that are the best
@@ -158,9 +158,9 @@ class Sampler:
                 if impl is None:
                     return None
                 impls.append(impl)
-            found = self._program(place, way, tuple(impls))
-            known[place.spec] = found
-            return found
+            program = self._program(place, way, tuple(impls))
+            known[place.spec] = program
+            return program
 
         return visit(self._root)
 
@@ -182,7 +182,8 @@ class Sampler:
         return self._ways[place]
 
     def _expand(self, place: _Place, *, whole: bool) -> Iterator[_Way]:
-        """What may be done at a place: all of it, or the best and some others."""
+        """Enumerate the choices at a Spec: all of them, or the best and some
+        others."""
         actions = self._run.candidates(place.table)
         if len(actions) > _WAYS and not whole:
             best = self._best_way(place).action
@@ -220,7 +221,7 @@ class Sampler:
 
 
 def code_of(impl: Impl) -> Hashable:
-    """What a program does: equal for programs that become the same code.
+    """Key of the code of a program: equal for programs that become the same code.
 
     A move that copies nothing says from where on an operand is near. It is paid for,
     but it does nothing, so that it may stand elsewhere, or be missing. Of levels,

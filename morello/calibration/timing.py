@@ -136,11 +136,11 @@ class Code(Protocol):
 
     @property
     def address(self) -> int:
-        """Of the function."""
+        """Address of the function."""
 
     @property
     def workspace_bytes(self) -> int:
-        """That it needs."""
+        """Bytes of workspace that the function needs."""
 
 
 class Program:
@@ -194,7 +194,7 @@ class Arguments:
 
 @dataclasses.dataclass(frozen=True)
 class _Look:
-    """What the core does now."""
+    """Reading of the core's speed now."""
 
     cycle: float
     """Seconds of a cycle."""
@@ -305,11 +305,11 @@ class Stopwatch:
         run(1)  # faults pages in, fills caches, wakes the vector unit
         while (elapsed := run(calls)) < self.sample:
             calls = max(2 * calls, int(1.1 * calls * self.sample / elapsed))
-        found = [elapsed / calls]
+        samples = [elapsed / calls]
         end = time.perf_counter() + self.seconds / _VISITS
-        while len(found) < _LEAST_SAMPLES or time.perf_counter() < end:
-            found.append(run(calls) / calls)
-        return _Visit(min(found), before, self._look()), calls
+        while len(samples) < _LEAST_SAMPLES or time.perf_counter() < end:
+            samples.append(run(calls) / calls)
+        return _Visit(min(samples), before, self._look()), calls
 
     def place_anew(self) -> None:
         """Let the next program work on other pages."""

@@ -48,14 +48,14 @@ def cycles_of_all(
         MorelloError: a program cannot be compiled.
         OSError: the lock cannot be taken.
     """
-    found: list[float] = []
+    cycles: list[float] = []
     for start in range(0, len(impls), _TOGETHER):
         part = impls[start:][:_TOGETHER]
         rounds = in_rounds(spec, part, target, watch, _PASSES, lock)
         for times in zip(*rounds, strict=True):
             good = [one.cycles for one in times if one.is_good]
-            found.append(statistics.geometric_mean(good or [t.cycles for t in times]))
-    return found
+            cycles.append(statistics.geometric_mean(good or [t.cycles for t in times]))
+    return cycles
 
 
 def in_rounds(
@@ -83,16 +83,16 @@ def in_rounds(
     """
     with shared(lock):
         programs = [Program(spec, impl, target) for impl in impls]
-    found = [one_round(spec, programs, watch, lock) for _ in range(rounds)]
+    results = [one_round(spec, programs, watch, lock) for _ in range(rounds)]
     end = time.perf_counter() + _MORE_SECONDS
     while (
         impls
-        and len(found) < _MORE * rounds
-        and _fewest_good(found) < rounds
+        and len(results) < _MORE * rounds
+        and _fewest_good(results) < rounds
         and time.perf_counter() < end
     ):
-        found.append(one_round(spec, programs, watch, lock))
-    return found
+        results.append(one_round(spec, programs, watch, lock))
+    return results
 
 
 def _fewest_good(rounds: Sequence[Sequence[Time]]) -> int:

@@ -59,7 +59,7 @@ class DaskExecutor(Executor):
 
     @contextlib.contextmanager
     def _reaching(self) -> Iterator[None]:
-        """What asks the scheduler.
+        """Turn a failure to reach the scheduler into a `ClusterError`.
 
         Raises:
             ClusterError: it is gone.
@@ -79,8 +79,8 @@ class DaskExecutor(Executor):
         """Hand out a call; bytes among the arguments go to each worker once."""
         ready = [self._sent(a) if isinstance(a, bytes) else a for a in args]
         with self._reaching():
-            found: Future[Any] = self._pool.submit(fn, *ready, **kwargs)
-        return found
+            future: Future[Any] = self._pool.submit(fn, *ready, **kwargs)
+        return future
 
     def _sent(self, data: bytes) -> Any:
         """Bytes on every worker, so that none is lost with the one that has them.
@@ -101,7 +101,8 @@ class DaskExecutor(Executor):
         return kept[1]
 
     def _on_workers(self, data: bytes) -> Any:
-        """What stands for bytes that are on the workers; None if they are on none."""
+        """Find the handle of bytes that are on the workers; None if they are on
+        none."""
         name, sent = f"morello-{uuid.uuid4().hex}", None
         with contextlib.suppress(OSError):  # the scheduler is gone, as the job will see
             for worker in self._client.nthreads():

@@ -105,7 +105,7 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
     if refusal:
         return Answer(job, worker, refusal=f"{worker}, {refusal}")
     start, cpu = time.perf_counter(), time.process_time()
-    found: Solution | None = None
+    solution: Solution | None = None
     rows: tuple[MeasuredRow, ...] = ()
     error, data = "", b""
     with tempfile.TemporaryDirectory(prefix="morello-") as name:
@@ -114,7 +114,7 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
             top = Database(folder / "new.sqlite")
             overlay = Overlay(top, _below(layer, folder / "layer.sqlite"))
             try:
-                found = search(job.spec, job.target, job.threads, overlay)
+                solution = search(job.spec, job.target, job.threads, overlay)
                 data = top.to_bytes()
                 if job.tune:
                     rows = tuned(job, overlay).rows
@@ -127,9 +127,9 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
         except MemoryError:
             error = "out of memory"
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    if found is None:
+    if solution is None:
         return Answer(job, worker, seconds, cpu, error=error)
-    count = found.statistics
+    count = solution.statistics
     return Answer(
         job,
         worker,
@@ -137,7 +137,7 @@ def perform(job: Job, layer: bytes = b"") -> Answer:
         cpu,
         count.tables,
         count.specs,
-        found.impl.cost,
+        solution.impl.cost,
         error,
         database=data,
         measured=rows,
@@ -190,7 +190,7 @@ def search(spec: str, target: str, threads: int, database: Overlay | None) -> So
 
 
 def tuned(job: Job, database: Overlay | None) -> Measured:
-    """What is measured of a Spec on this machine, now or before.
+    """Measure a Spec on this machine, or read what was measured before.
 
     Raises:
         MorelloError: what is refused, and why.

@@ -172,13 +172,13 @@ def _made(make: MakeExecutor) -> Executor:
     Raises:
         MorelloError: the function makes something else.
     """
-    found = make()
-    if not isinstance(found, Executor):
+    executor = make()
+    if not isinstance(executor, Executor):
         raise MorelloError(
-            f"'executor' makes {found!r}",
+            f"'executor' makes {executor!r}",
             "give a function that makes an executor of concurrent.futures",
         )
-    return found
+    return executor
 
 
 def _writable(wanted: PathLike | Overlay | None) -> Overlay:
@@ -233,7 +233,7 @@ def _solved(answer: Answer) -> Solved:
 
 
 class _Known:
-    """What has been solved: in the user's database, and as a layer for workers."""
+    """Tables that are solved: in the user's database, and as a layer for workers."""
 
     def __init__(self, database: Overlay) -> None:
         self._database = database

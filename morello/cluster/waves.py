@@ -55,16 +55,16 @@ class Waves(Generic[Item]):
 
 
 def family_of(goal: OpenSpec) -> object:
-    """What Specs have in common that share many tables: all but the sizes."""
+    """Key that Specs share which share many tables: all but the sizes."""
     return goal.spec.key, goal.open
 
 
 def volume(goal: OpenSpec) -> int:
     """The product of the sizes: what takes longest to search, more or less."""
-    found = 1
+    product = 1
     for size in goal.spec.sizes:
-        found *= size
-    return found
+        product *= size
+    return product
 
 
 def largest_first(goals: Mapping[str, OpenSpec]) -> list[str]:

@@ -27,13 +27,13 @@ class Folded:
 
     @property
     def numbers(self) -> str:
-        """Of its nodes: ``7``, or ``3-6``."""
+        """Numbers of its nodes: ``7``, or ``3-6``."""
         first, last = self.first.number, self.node.number
         return str(last) if first == last else f"{first}-{last}"
 
     @property
     def own_share(self) -> float:
-        """Of the cost of the whole program, what is paid here."""
+        """Share of the whole program's cost that is paid in these nodes."""
         return sum(node.own_share for node in (*self.moves, self.node))
 
     @property
@@ -45,7 +45,8 @@ class Folded:
 
     @property
     def words(self) -> str:
-        """What is done: ``lhs, rhs to L2; lhs to L1; tile(n, 16)``."""
+        """Describe the moves and the action: ``lhs, rhs to L2; lhs to L1;
+        tile(n, 16)``."""
         pairs = [
             (move.operand, str(move.level))
             for move in (node.impl.action for node in self.moves)

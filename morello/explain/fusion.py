@@ -1,4 +1,4 @@
-"""What fusing saves: where temporaries live, and what the nodes of a graph cost apart.
+"""Report on fusion: where temporaries live, and the cost of a graph node by node.
 
 A cut leaves temporaries between its producers and its consumers. Below a loop they are
 tiles, and lie in a cache or in registers: what is never stored as a whole costs no
@@ -64,19 +64,19 @@ class Unfused:
 def temporaries(explanation: Explanation) -> tuple[Temporary, ...]:
     """Every temporary of a program, in the order of its nodes; of equal parts of the
     program those of each."""
-    found: list[Temporary] = []
+    rows: list[Temporary] = []
 
     def visit(node: Node) -> None:
         folded = fold(node, False)
         inner = folded.node
         if isinstance(inner.impl.action, Cut | CutInPlace):
             cut = inner.impl.action, inner.number, inner.runs
-            found.extend(_of(*cut, inner.impl.spec, folded.numbers, explanation.target))
+            rows.extend(_of(*cut, inner.impl.spec, folded.numbers, explanation.target))
         for child in inner.children:
             visit(child)
 
     visit(explanation.root)
-    return tuple(found)
+    return tuple(rows)
 
 
 def bytes_held(explanation: Explanation) -> int:
@@ -149,7 +149,7 @@ def graph_parts(spec: Spec) -> tuple[Spec, ...]:
         for value in graph.node_values
     }
     forms |= dict(zip(spec.kind.values, spec.tensors, strict=True))
-    found = []
+    parts = []
     for value in graph.node_values:
         part = part_of(graph, (value,), [_output(graph, value)])
         key = part_key(part, forms, spec.serial)
@@ -157,10 +157,10 @@ def graph_parts(spec: Spec) -> tuple[Spec, ...]:
             return ()
         lengths = (1 if dim < 0 else spec.sizes[dim] for dim in key.dims)
         inner = key.key
-        found.append(
+        parts.append(
             Spec(inner.kind, tuple(lengths), inner.tensors, spec.limits, inner.serial)
         )
-    return tuple(found)
+    return tuple(parts)
 
 
 def _output(graph: Graph, value: int) -> Output:
@@ -169,7 +169,8 @@ def _output(graph: Graph, value: int) -> Output:
 
 
 def unfused(spec: Spec, solve: Callable[[Spec], Impl]) -> Unfused | None:
-    """What the nodes of a graph cost one after another, each with its best program.
+    """Find the cost of the nodes of a graph run one after another, each with its
+    best program.
 
     Args:
         spec: of the graph.
@@ -189,13 +190,13 @@ def unfused(spec: Spec, solve: Callable[[Spec], Impl]) -> Unfused | None:
 def fusion_text(explanation: Explanation, clock: Clock, apart: Unfused | None) -> str:
     """Both as text; empty for a program without temporaries, if ``apart`` is None."""
     lines = []
-    found = temporaries(explanation)
-    if found:
+    rows = temporaries(explanation)
+    if rows:
         lines = [
             "temporaries: what producers leave for consumers, a tile a run",
-            *_table(found),
+            *_table(rows),
         ]
-        saved = sum(one.traffic for one in found)
+        saved = sum(one.traffic for one in rows)
         held = bytes_held(explanation)
         whole = bytes_between(explanation.spec)
         lines += [

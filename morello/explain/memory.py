@@ -51,7 +51,8 @@ class Use:
 
     @property
     def rounded(self) -> int:
-        """What neither a tile takes nor is left."""
+        """Bytes or registers that neither the tile uses nor the children are
+        left."""
         used = sum(h.amount for h in self.held)
         used += self.taken.amount if self.taken else 0
         return max(self.capacity - used - self.left, 0)
@@ -72,12 +73,12 @@ def uses(
         held: tiles that were brought to any memory above the node.
         taken: the tile that the action of the node takes.
     """
-    found = []
+    rows = []
     for level, amount in capacity.items():
         free = int(impl.spec.limits[level])
         holes = [int(b.impl.spec.limits[level]) for b in impl.branches]
         here = tuple(h for h in held if h.level is level)
         own = taken if taken is not None and taken.level is level else None
         left = min(holes, default=free)
-        found.append(Use(level, int(amount), here, free, own, left))
-    return tuple(found)
+        rows.append(Use(level, int(amount), here, free, own, left))
+    return tuple(rows)

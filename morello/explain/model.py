@@ -13,7 +13,7 @@ from morello.spec import Limits, Spec
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """Where alternatives are wanted."""
+    """Selection of the nodes whose alternatives are wanted."""
 
     depth: int | None = 0
     """At nodes down to this depth, the root being 0; None is everywhere."""
@@ -178,7 +178,7 @@ class _Builder:
         taken: Held | None,
     ) -> tuple[Node, ...]:
         held = seat.held if taken is None else (*seat.held, taken)
-        found = []
+        nodes = []
         places = self.explorer.below(place, impl)
         for branch, hole in zip(impl.branches, places, strict=True):
             child = _Seat(
@@ -189,8 +189,8 @@ class _Builder:
                 below(impl, branch, seat.tiles, after),
                 held,
             )
-            found.append(self.node(child, hole, branch.impl))
-        return tuple(found)
+            nodes.append(self.node(child, hole, branch.impl))
+        return tuple(nodes)
 
     def _alternatives_at(
         self, number: int, depth: int, place: Place
@@ -206,7 +206,8 @@ class _Builder:
 
 
 def _taken(impl: Impl, after: Tiles | None) -> Held | None:
-    """What an action takes of a memory; a temporary where it moves no operand."""
+    """Find the part of a memory that an action takes; a temporary where it moves no
+    operand."""
     if after is not None:
         stage = after.stages[-1]
         if stage.level.is_main:

@@ -64,7 +64,7 @@ def as_page(
 
 
 class _Page:
-    """What every part of the page needs."""
+    """State that every part of the page needs."""
 
     def __init__(
         self, explanation: Explanation, clock: Clock, top: int, unfold: bool
@@ -107,32 +107,32 @@ class _Page:
         )
 
     def _header(self, name: str) -> str:
-        found, hot = self.explanation, self.hottest
-        count = sum(1 for _ in found.root.walk())
-        counts = counted_memories(found.spec.limits)
+        explanation, hot = self.explanation, self.hottest
+        count = sum(1 for _ in explanation.root.walk())
+        counts = counted_memories(explanation.spec.limits)
         registers, *lines = (f"{free:,} {unit}" for free, unit in counts)
         cards = [
             (
-                self.clock.cycles(found.cost),
-                f"predicted: {self.clock.micros(found.cost)} at "
+                self.clock.cycles(explanation.cost),
+                f"predicted: {self.clock.micros(explanation.cost)} at "
                 f"{self.clock.gigahertz:g} GHz",
             ),
             (
                 percent(hot.own_share),
                 f"of it in {escape(str(hot.impl.action))}, node {hot.number}",
             ),
-            (counted(count, "node"), searched_text(found.statistics)),
+            (counted(count, "node"), searched_text(explanation.statistics)),
             (registers, ", ".join(lines)),
         ]
-        if found.root.alternatives is not None:
-            cards.insert(2, _next_best(found.root.alternatives))
+        if explanation.root.alternatives is not None:
+            cards.insert(2, _next_best(explanation.root.alternatives))
         text = "".join(
             f"<div class=card><b class=num>{head}</b><span>{rest}</span></div>"
             for head, rest in cards
         )
         return (
-            f"<h1>{escape(title(found.spec))}</h1>\n<p class=soft><code>{name}</code> "
-            f"on {escape(found.target.name)}</p>\n<div class=cards>{text}</div>\n"
+            f"<h1>{escape(title(explanation.spec))}</h1>\n<p class=soft><code>{name}</code> "
+            f"on {escape(explanation.target.name)}</p>\n<div class=cards>{text}</div>\n"
         )
 
     def _work(self) -> str:
@@ -176,11 +176,11 @@ class _Page:
         )
 
     def _node(self, top: Node) -> str:
-        found = fold(top, self.unfold)
-        node = found.node
+        folded = fold(top, self.unfold)
+        node = folded.node
         more = (
-            f"<details class=more><summary>{self._row(found)}</summary>"
-            f"{self._info(found)}</details>"
+            f"<details class=more><summary>{self._row(folded)}</summary>"
+            f"{self._info(folded)}</details>"
         )
         kids = ""
         if node.children and node.same_as is None:
@@ -191,7 +191,7 @@ class _Page:
                 f'aria-label="below node {node.number}"></summary>'
                 f"<div>{inner}</div></details>"
             )
-        anchors = "".join(f'<a id="n{move.number}"></a>' for move in found.moves)
+        anchors = "".join(f'<a id="n{move.number}"></a>' for move in folded.moves)
         return f'<div class=node id="n{node.number}">{anchors}{more}{kids}</div>'
 
     def _row(self, found: Folded) -> str:
@@ -275,7 +275,7 @@ def _way(more: str, impl: Impl, mark: str) -> str:
 
 
 def _group(impl: Impl, target: Target) -> str:
-    """What kind of work an action does by itself."""
+    """Name the kind of work that an action does by itself."""
     action: Action = impl.action
     match action:
         case Select():

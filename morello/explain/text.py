@@ -54,8 +54,8 @@ def as_text(
     fused = fusion_text(explanation, clock, apart)
     if fused:
         parts.append(fused)
-    for node, found in first_alternatives(explanation.root):
-        parts.append(_alternatives(node, found, clock, top))
+    for node, alternatives in first_alternatives(explanation.root):
+        parts.append(_alternatives(node, alternatives, clock, top))
     return "\n\n".join(parts) + "\n"
 
 

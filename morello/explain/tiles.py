@@ -1,4 +1,4 @@
-"""Which tile of each operand lies in which memory, on the way from the whole to a node.
+"""Tiles of each operand: which one lies in which memory, from the whole to a node.
 
 An operand of the whole Spec is followed down the tree: a loop makes its tile smaller, a
 move adds a stage. A copy's own Spec (`move`) has the tile before and after it.
@@ -44,16 +44,16 @@ class Tiles:
 
     @property
     def level(self) -> Memory:
-        """Where the node finds it."""
+        """Memory in which the node finds the operand."""
         return self.stages[-1].level
 
 
 def whole(spec: Spec) -> tuple[Tiles, ...]:
     """The operands of a whole Spec, each in one piece."""
-    found = []
+    operands = []
     for index in range(len(spec.kind.operands)):
-        found.append(_first(spec, index, _axis_names(spec, index)))
-    return tuple(found)
+        operands.append(_first(spec, index, _axis_names(spec, index)))
+    return tuple(operands)
 
 
 def moved(impl: Impl, tiles: tuple[Tiles, ...], target: Target) -> Tiles | None:
@@ -83,7 +83,7 @@ def amount(tensor: TensorSpec, shape: tuple[int, ...]) -> int:
 def below(
     impl: Impl, branch: Branch, tiles: tuple[Tiles, ...], after: Tiles | None
 ) -> tuple[Tiles, ...]:
-    """The tiles of the operands of a hole.
+    """Tiles of the operands of a child.
 
     Args:
         tiles: those of the Impl, by operand.
@@ -96,17 +96,17 @@ def below(
         if branch.role in ("prologue", "epilogue"):
             ends = (before, after) if branch.role == "prologue" else (after, before)
             known = dict(zip((o.name for o in spec.kind.operands), ends, strict=True))
-    found = []
+    operands = []
     for index, operand in enumerate(spec.kind.operands):
         tile = known.get(operand.name)
         if tile is None:
-            found.append(_first(spec, index, _axis_names(spec, index)))
+            operands.append(_first(spec, index, _axis_names(spec, index)))
         else:
             shape = spec.shape(index)
             if len(shape) != len(tile.shape):
                 tile = _seen(tile, spec, index)
-            found.append(dataclasses.replace(tile, name=operand.name, shape=shape))
-    return tuple(found)
+            operands.append(dataclasses.replace(tile, name=operand.name, shape=shape))
+    return tuple(operands)
 
 
 def _seen(tile: Tiles, spec: Spec, index: int) -> Tiles:
@@ -119,7 +119,7 @@ def _seen(tile: Tiles, spec: Spec, index: int) -> Tiles:
 
 
 def _axis_names(spec: Spec, index: int) -> tuple[str, ...]:
-    """What each axis of an operand is called: ``n``; a window ``oh+kh``; ``k//32``."""
+    """Name each axis of an operand: ``n``; a window ``oh+kh``; ``k//32``."""
     operand, names = spec.kind.operands[index], spec.kind.dims
     sums = ("+".join(names[dim] for dim in axis.dims) or "1" for axis in operand.axes)
     divisors = (f"//{a.divisor}" if a.is_divided else "" for a in operand.axes)

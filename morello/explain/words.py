@@ -96,11 +96,11 @@ def counted(count: int, noun: str) -> str:
 
 def continuation(impl: Impl, count: int = 3) -> tuple[str, ...]:
     """The actions that follow the first one, along the costliest holes."""
-    found: list[str] = []
-    while impl.branches and len(found) < count:
+    actions: list[str] = []
+    while impl.branches and len(actions) < count:
         impl = max(impl.branches, key=lambda b: b.times * b.impl.cost).impl
-        found.append(str(impl.action))
-    return tuple(found)
+        actions.append(str(impl.action))
+    return tuple(actions)
 
 
 def searched_text(found: Statistics) -> str:

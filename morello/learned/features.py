@@ -1,4 +1,4 @@
-"""What the learned model reads of a program: `features_of`.
+"""Features of a program for the learned model: `features_of`.
 
 A program is a tree of decisions; each is a node with the number of things that it
 counts, of every class that the cost model knows, and with how often it runs. The cost
@@ -46,7 +46,7 @@ def features_of(priced: Priced) -> list[Features]:
     spent = paid.runs @ priced.spent
     serial = np.maximum(spent.sum(axis=1), 1.0)
     common = dict(_goal_features(priced.goal))
-    found = []
+    rows = []
     for place, impl in enumerate(priced.impls):
         one: Features = dict(common)
         one["cost"] = math.log2(costs[place])
@@ -56,12 +56,12 @@ def features_of(priced: Priced) -> list[Features]:
             one[f"part {name}"] = float(part)
         one.update(_parts(impl, paid, paid.runs[place], own, costs[place]))
         one.update(_class_features(class_of(impl, priced.target)))
-        found.append(one)
-    return found
+        rows.append(one)
+    return rows
 
 
 def _goal_features(goal: Spec) -> Iterator[tuple[str, float]]:
-    """What all programs of a goal have in common."""
+    """Compute the features that all programs of a goal have in common."""
     sizes = [
         math.prod(goal.physical_shape(i)) * tensor.dtype.itemsize
         for i, tensor in enumerate(goal.tensors)
@@ -155,23 +155,23 @@ _COPY = re.compile(r"(?P<operand>\w+)(?P<form>\[[^\]]*\])?@(?P<level>\w+)")
 def _class_features(features: ProgramClass) -> Iterator[tuple[str, float]]:
     """How many copies there are of each form in each memory, and what else a class
     has."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for feature in features:
         copy = _COPY.match(feature)
         if copy is None:
-            found[f"has {feature.partition(' ')[0]}"] += 1
+            counts[f"has {feature.partition(' ')[0]}"] += 1
             continue
         if copy["operand"] == "temporary":
-            found[f"{feature}"] += 1
+            counts[f"{feature}"] += 1
             continue
         form = copy["form"] or ""
         kind = "packed" if "p" in form else "turned" if form else "plain"
-        found[f"copy {kind}@{copy['level']}"] += 1
-        found[f"copy of {copy['operand']}"] += 1
+        counts[f"copy {kind}@{copy['level']}"] += 1
+        counts[f"copy of {copy['operand']}"] += 1
         panel = re.search(r"p(\d+)", form)
         if panel:
-            found["panel"] = max(found["panel"], int(panel[1]))
-    yield from ((name, float(count)) for name, count in found.items())
+            counts["panel"] = max(counts["panel"], int(panel[1]))
+    yield from ((name, float(count)) for name, count in counts.items())
 
 
 def matrix(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> Vector:

@@ -31,16 +31,16 @@ Decision = tuple[Spec, Action]
 
 def decisions(impl: Impl) -> dict[Decision, int]:
     """Each different decision of a program, and how often a call runs it."""
-    found: dict[Decision, int] = {}
+    runs_of: dict[Decision, int] = {}
 
     def visit(node: Impl, runs: int) -> None:
         key = node.spec, node.action
-        found[key] = found.get(key, 0) + runs
+        runs_of[key] = runs_of.get(key, 0) + runs
         for branch in node.branches:
             visit(branch.impl, runs * branch.times)
 
     visit(impl, 1)
-    return found
+    return runs_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,8 @@ class Group:
     """Where each Spec stands among all decisions."""
 
     def cost(self, target: Target) -> Vector:
-        """What the action costs by itself on each Spec."""
+        """Millicycles of the action by itself, without its children, on each
+        Spec."""
         cost = self.action.expand(
             self.frame, target.in_context(self.operand_context)
         ).cost
@@ -71,18 +72,18 @@ class Decisions:
 
     def __init__(self, impls: Sequence[Impl], machine: Target) -> None:
         places: dict[tuple[OperandContext, Decision], int] = {}
-        found = []
+        paid_by_program = []
         for impl in impls:
             around = machine.at(impl.spec).operand_context
             paid = {(around, one): runs for one, runs in decisions(impl).items()}
-            found.append(paid)
+            paid_by_program.append(paid)
             for decision in paid:
                 places.setdefault(decision, len(places))
         self.decisions = tuple(decision for _, decision in places)
         """All of them, in the order of the columns of `runs`."""
         self.runs = np.zeros((len(impls), len(places)))
         """How often each program runs each decision."""
-        for row, paid in zip(self.runs, found, strict=True):
+        for row, paid in zip(self.runs, paid_by_program, strict=True):
             row[[places[decision] for decision in paid]] = list(paid.values())
         groups: dict[tuple[OperandContext, SpecKey, Action], list[Spec]] = {}
         order: dict[tuple[OperandContext, SpecKey, Action], list[int]] = {}

@@ -76,11 +76,11 @@ class LearnedModel:
             target: as it is chosen, not as the goal sees it.
         """
         priced = Priced(impls, target)
-        found = self.trees.predict(matrix(features_of(priced), self.names))
+        logarithms = self.trees.predict(matrix(features_of(priced), self.names))
         if self.networks is not None:
-            found = (found + self.networks.predict(nodes_of(priced))) / 2
+            logarithms = (logarithms + self.networks.predict(nodes_of(priced))) / 2
         costs = np.array([impl.cost for impl in impls], np.float64)
-        return np.asarray(costs * np.exp(found), np.float64)
+        return np.asarray(costs * np.exp(logarithms), np.float64)
 
     def save(self, path: Path) -> None:
         """Write it as JSON, compressed where the name ends in ``.gz``."""
@@ -102,7 +102,7 @@ class LearnedModel:
 
     @classmethod
     def load(cls, path: Path) -> "LearnedModel":
-        """What `save` has written.
+        """Read a model that `save` has written.
 
         Raises:
             MorelloError: the file cannot be read, or is no model.
@@ -133,7 +133,7 @@ class LearnedModel:
 
 
 def _shortened(data: Any) -> Any:
-    """The same with as many digits as matter."""
+    """Round the numbers of JSON data to the digits that matter."""
     if isinstance(data, float):
         return float(f"{data:.{_DIGITS}g}")
     if isinstance(data, dict):
@@ -153,8 +153,8 @@ def find_model(target: Target) -> LearnedModel | None:
     path = Path(given) if given else FOLDER / f"{target.name}{_SUFFIX}"
     if not given and not path.exists():
         return None
-    found = _loaded(path)
-    return found if found.target == target.name else None
+    model = _loaded(path)
+    return model if model.target == target.name else None
 
 
 @functools.cache
@@ -164,5 +164,5 @@ def _loaded(path: Path) -> LearnedModel:
 
 def shipped_models() -> tuple[str, ...]:
     """The targets that a model is shipped for."""
-    found = (path.name for path in FOLDER.glob(f"*{_SUFFIX}"))
-    return tuple(sorted(name.removesuffix(_SUFFIX) for name in found))
+    names = (path.name for path in FOLDER.glob(f"*{_SUFFIX}"))
+    return tuple(sorted(name.removesuffix(_SUFFIX) for name in names))

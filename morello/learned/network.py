@@ -56,12 +56,12 @@ class Networks:
     def predict(self, nodes: Nodes) -> Vector:
         """The logarithm of measured over predicted cost of each program."""
         rows = nodes.columns(self.names)
-        found = np.zeros(nodes.programs)
+        logarithms = np.zeros(nodes.programs)
         for member in self.members:
             times = nodes.shares * member.factors(rows)
             total = np.bincount(nodes.program, times, nodes.programs)
-            found += np.log(total + LITTLE) / len(self.members)
-        return found
+            logarithms += np.log(total + LITTLE) / len(self.members)
+        return logarithms
 
     def data(self) -> dict[str, Any]:
         """The networks as `of` reads them."""

@@ -49,11 +49,11 @@ class Nodes:
     def columns(self, names: Sequence[str]) -> Vector:
         """Nodes x some features; 0 for those that no node has."""
         place = {name: index for index, name in enumerate(self.names)}
-        found = np.zeros((len(self.rows), len(names)))
+        columns = np.zeros((len(self.rows), len(names)))
         for column, name in enumerate(names):
             if name in place:
-                found[:, column] = self.rows[:, place[name]]
-        return found
+                columns[:, column] = self.rows[:, place[name]]
+        return columns
 
 
 def nodes_of(priced: Priced) -> Nodes:
@@ -89,7 +89,7 @@ def nodes_of(priced: Priced) -> Nodes:
 def _own(
     priced: Priced, node: int, group: Group, row: int
 ) -> Iterator[tuple[str, float]]:
-    """What a node is by itself: its action, counts, sizes and operands."""
+    """Compute a node's own features: its action, counts, sizes and operands."""
     cost = max(1.0, float(priced.own[node]))
     action = group.action
     yield f"is {action.kernel if isinstance(action, Select) else action.name}", 1.0
@@ -101,14 +101,14 @@ def _own(
 
 
 def _surroundings(impl: Impl) -> dict[Decision, Features]:
-    """Where each decision first stands in a program: how deep, below which action, and
-    in which loops."""
-    found: dict[Decision, Features] = {}
+    """Find the context in which each decision first stands in a program: how deep,
+    below which action, and in which loops."""
+    contexts: dict[Decision, Features] = {}
 
     def visit(node: Impl, loops: Loops, depth: int, above: str) -> None:
         key = node.spec, node.action
-        if key not in found:
-            found[key] = {
+        if key not in contexts:
+            contexts[key] = {
                 "depth": float(depth),
                 f"below {above}": 1.0,
                 "inner loop": math.log2(loops[-1][1]) if loops else 0.0,
@@ -124,11 +124,12 @@ def _surroundings(impl: Impl) -> dict[Decision, Features]:
             visit(branch.impl, inner, depth + 1, node.action.name)
 
     visit(impl, (), 0, "nothing")
-    return found
+    return contexts
 
 
 def _loops_and_operands(node: Impl, loops: Loops) -> Iterator[tuple[str, float]]:
-    """What the loops around a node do to its operands, the innermost first.
+    """Compute how the loops around a node reuse its operands, the innermost loop
+    first.
 
     How many runs in a row find an operand where it was, as a logarithm; along or across
     which rows the innermost loop walks; and the bytes that one, two or three loops go

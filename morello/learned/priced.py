@@ -10,7 +10,7 @@ from morello.search import Impl
 
 
 class Priced:
-    """What is read of programs, before any model looks at it.
+    """Quantities of programs that every learned model reads.
 
     Args:
         impls: the programs of one goal, the cost model's choice first.
@@ -35,14 +35,14 @@ class Priced:
     def _counts(self) -> Vector:
         """Decisions x `FITTED`: how many of each a run of a decision counts."""
         counts = Counts(self.target)
-        found = np.zeros((self.paid.runs.shape[1], len(FITTED)))
+        counts_of = np.zeros((self.paid.runs.shape[1], len(FITTED)))
         for group in self.paid.groups:
             for index, count in counts.of(group):
-                found[group.places, index] = count
-        return found
+                counts_of[group.places, index] = count
+        return counts_of
 
     def places(self) -> dict[int, tuple[Group, int]]:
-        """Where each decision stands in its group."""
+        """For each decision its group and its row there."""
         return {
             int(place): (group, row)
             for group in self.paid.groups
