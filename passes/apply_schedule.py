@@ -107,11 +107,11 @@ def entry_sequence(module: ir.Operation) -> ir.Operation:
     """
     sequences = named_sequences(module)
     if ENTRY not in sequences:
-        found = ", ".join(f"@{name}" for name in sequences)
+        others = ", ".join(f"@{name}" for name in sequences)
         raise PassFailure(
             module.location,
             f"the module holds no schedule: it has no {_SEQUENCE} @{ENTRY}"
-            f"{f', only {found}' if found else ''}; write one, or run "
+            f"{f', only {others}' if others else ''}; write one, or run "
             "morello-synthesize first",
         )
     entry = sequences[ENTRY]
@@ -159,11 +159,11 @@ def _diagnostic(text: str, default: ir.Location) -> tuple[ir.Location, str]:
 
     The first is the error; the others are its notes and stay in the message.
     """
-    found = []
+    diagnostics = []
     for part in _PLACE.split(text)[1:]:
         end = _location_end(part)
-        found.append((part[:end], part[end:].removeprefix(":").strip()))
-    told = [(where, message) for where, message in found if message]
+        diagnostics.append((part[:end], part[end:].removeprefix(":").strip()))
+    told = [(where, message) for where, message in diagnostics if message]
     if not told:
         return default, "the schedule has failed, and upstream does not say why"
     first, message = told[0]
@@ -173,7 +173,8 @@ def _diagnostic(text: str, default: ir.Location) -> tuple[ir.Location, str]:
 
 
 def _location_end(text: str) -> int:
-    """Where the ``loc(…)`` that begins a text ends; parentheses in strings are text."""
+    """Find the end of the ``loc(…)`` that begins a text; parentheses in strings are
+    text."""
     depth, quoted, escaped = 0, False, False
     for i, char in enumerate(text):
         if quoted:

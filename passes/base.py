@@ -1,4 +1,4 @@
-"""What a pass is: a frozen dataclass whose fields are its options.
+"""Passes: a pass is a frozen dataclass whose fields are its options.
 
 Read `Pass` first, then `registry.py` (names to passes) and `pipeline.py` (text to a
 pass manager). A pass rewrites one ``builtin.module`` in place, or raises `PassFailure`

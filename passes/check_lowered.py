@@ -15,7 +15,7 @@ _HEAP = {"malloc", "free", "aligned_alloc"}
 
 
 def _remedy(name: str) -> str:
-    """What to do about an op that is left."""
+    """Advise on an op that is left."""
     match name.partition(".")[0]:
         case "morello":
             return "apply a schedule and run the passes that lower kernels first"

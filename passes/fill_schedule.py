@@ -36,7 +36,7 @@ class _Handle:
 
     @property
     def location(self) -> ir.Location:
-        """Where it is written."""
+        """Location of the op that defines or owns it."""
         op = self.block.owner if self.definer is None else self.definer
         return op.operation.location
 

@@ -40,7 +40,7 @@ class _Leaf:
 
 
 def _legal(spec: Spec) -> str:
-    """What could be written in place of a kernel that does not take ``spec``."""
+    """Name the kernels that take ``spec``, in place of one that does not."""
     frame = Frame.of(spec)
     names = [
         name
@@ -111,18 +111,18 @@ class LowerKernels(Pass):
         Raises:
             PassFailure: at the op that is refused.
         """
-        found: list[ir.Operation] = []
+        kernels: list[ir.Operation] = []
         looks: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             if op.name == RangeCheckOp.OPERATION_NAME:
                 looks.append(op)
             if op.name == "morello.kernel" or op.name in SPEC_OPS:
-                found.append(op)
+                kernels.append(op)
             return ir.WalkResult.ADVANCE
 
         module.walk(visit, ir.WalkOrder.PRE_ORDER)
-        leaves = [_check(op) for op in found]
+        leaves = [_check(op) for op in kernels]
         guard_float_control(leaf.op for leaf in leaves if leaf.computes_with_floats)
         for leaf in leaves:
             emit_kernel(leaf.kernel, leaf.spec, list(leaf.op.operands), leaf.op)

@@ -46,18 +46,18 @@ class Parallelize(Pass):
         Raises:
             PassFailure: at the loop that is refused.
         """
-        found: list[ir.Operation] = []
+        loops: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             if op.name == _LOOP:
-                found.append(op)
+                loops.append(op)
             return ir.WalkResult.ADVANCE
 
         module.walk(visit, ir.WalkOrder.PRE_ORDER)
-        for loop in found:
+        for loop in loops:
             _check(loop)
         teams = []
-        for loop in found:
+        for loop in loops:
             with loop.context, loop.location:
                 teams.append(_rewrite(loop))
         spread_threads(teams)

@@ -23,8 +23,8 @@ ATTRIBUTE = "morello.workspace_bytes"
 
 @dataclasses.dataclass(frozen=True)
 class _Slot:
-    """Where a buffer lies: ``offset``, and ``stride`` further for each iteration of
-    the parallel loop that it belongs to."""
+    """Position of a buffer: ``offset``, plus ``stride`` for each iteration of the
+    parallel loop that it belongs to."""
 
     alloc: ir.Operation
     offset: int
@@ -87,7 +87,7 @@ class _Plan:
 
 
 def _place_all(buffers: Buffers) -> tuple[list[_Slot], int]:
-    """Where every buffer lies, and the bytes of the workspace.
+    """Place every buffer; returns the slots and the bytes of the workspace.
 
     The buffers within a parallel loop are placed first, for one iteration; then the
     loop counts as a buffer that holds the buffers of all its iterations.
@@ -141,15 +141,15 @@ def _plan(function: ir.Operation) -> _Plan | None:
 
 def _called(function: ir.Operation) -> list[ir.Operation]:
     """The calls in a function."""
-    found: list[ir.Operation] = []
+    calls: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "func.call":
-            found.append(op)
+            calls.append(op)
         return ir.WalkResult.ADVANCE
 
     function.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return calls
 
 
 def _callees_first(calls: dict[str, list[ir.Operation]]) -> list[str]:
@@ -210,15 +210,15 @@ def _refuse_calls(
     """
     grown: set[str] = set()
     for name, plan in plans.items():
-        found = [call for call in calls[name] if callee_of(call) in grown]
-        if plan is None and found:
+        longer = [call for call in calls[name] if callee_of(call) in grown]
+        if plan is None and longer:
             raise PassFailure(
-                found[0].location,
-                f"the call of @{callee_of(found[0])} has no workspace to give it, for "
+                longer[0].location,
+                f"the call of @{callee_of(longer[0])} has no workspace to give it, for "
                 f"the function around it has been planned; run {PlanMemory.name} once, "
                 "on both",
             )
-        if plan is not None and (plan.size or found):
+        if plan is not None and (plan.size or longer):
             grown.add(name)
 
 

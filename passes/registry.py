@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, order=True)
 class Row:
-    """Where one pass is.
+    """Location of one pass.
 
     Args:
         name: the pass's argument in a pipeline, e.g. ``morello-synthesize``.
@@ -79,14 +79,14 @@ class Registry:
             )
         row = self._rows[name]
         module = importlib.import_module(row.module)
-        found: type[Pass] | type[Bundle] | None = getattr(module, row.attribute, None)
-        if found is None or found.name != name:
-            what = "missing" if found is None else f"called '{found.name}'"
+        loaded: type[Pass] | type[Bundle] | None = getattr(module, row.attribute, None)
+        if loaded is None or loaded.name != name:
+            what = "missing" if loaded is None else f"called '{loaded.name}'"
             raise PipelineError(
                 f"the row of pass '{name}' leads to {row.owner}, which is {what}",
                 "correct the row in morello/passes/registry.py",
             )
-        return found
+        return loaded
 
 
 _ROWS: tuple[Row, ...] = (

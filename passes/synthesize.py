@@ -92,7 +92,7 @@ def _spec_ops(module: ir.Operation) -> list[ir.Operation]:
     Raises:
         PassFailure: there are none, or there is a schedule.
     """
-    found: list[ir.Operation] = []
+    ops: list[ir.Operation] = []
     schedules: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -101,7 +101,7 @@ def _spec_ops(module: ir.Operation) -> list[ir.Operation]:
             if ir.StringAttr(op.attributes["sym_name"]).value == ENTRY:
                 schedules.append(op)
         elif op.name in SPEC_OPS:
-            found.append(op)
+            ops.append(op)
         return ir.WalkResult.ADVANCE
 
     module.walk(visit, ir.WalkOrder.PRE_ORDER)
@@ -111,9 +111,9 @@ def _spec_ops(module: ir.Operation) -> list[ir.Operation]:
             "the module has a schedule; run morello-apply-schedule, erase it, or give "
             "the option fill=true",
         )
-    if not found:
+    if not ops:
         raise PassFailure(
             module.location,
             f"the module has no Spec op; those are {', '.join(SPEC_OPS)}",
         )
-    return found
+    return ops

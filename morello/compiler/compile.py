@@ -152,25 +152,26 @@ class Searches:
         start = time.perf_counter()
         share = self._share()
         overlay = open_database(self._db)
-        found = self._measured(spec, target, overlay, share)
-        if found is None:
+        solution = self._measured(spec, target, overlay, share)
+        if solution is None:
             left = share.after(time.perf_counter() - start)
-            found = best_program(spec, target, overlay, left)
+            solution = best_program(spec, target, overlay, left)
         self.seconds += time.perf_counter() - start
-        return found
+        return solution
 
     def _measured(
         self, spec: Spec, target: Target, overlay: Overlay | None, share: Patience
     ) -> Solution | None:
-        """What was measured of a Spec, now or before; None for the model's choice."""
+        """Measure a Spec, or read its earlier measurements; None for the
+        model's choice."""
         if self._tune is None:
             return None
         if self._tune == "learned":
             return self._learned(spec, target, overlay, share)
         pins = pins_of(overlay, target)
-        found = measured_solution(spec, target, overlay, pins)
-        if found is not None or not self._tune:
-            return found
+        known = measured_solution(spec, target, overlay, pins)
+        if known is not None or not self._tune:
+            return known
         # What tuning needs is imported only where it is done.
         from morello.compiler.tuning import Plan, tune
 
@@ -200,17 +201,17 @@ class Searches:
             return goal.spec, self(goal.spec, target)
         start = time.perf_counter()
         overlay = open_database(self._db)
-        spec, found = best_settled(goal, target, overlay, self._share())
+        spec, solution = best_settled(goal, target, overlay, self._share())
         self.seconds += time.perf_counter() - start
-        if found.complete and self._tune is not None:
-            found = self(spec, target)
-        return spec, found
+        if solution.complete and self._tune is not None:
+            solution = self(spec, target)
+        return spec, solution
 
 
 def tuning_time(
     tune: Any, schedule: str | None = None
 ) -> float | Literal["learned"] | None:
-    """What `Searches` takes for an argument of `compile`.
+    """Convert the argument ``tune`` of `compile` to that of `Searches`.
 
     Raises:
         CompileError: it is no number of seconds; or a schedule is given, too.

@@ -148,10 +148,10 @@ def _place_at(text: str, offset: int) -> str:
 
 def message_of(error: ir.MLIRError) -> str:
     """The diagnostics of an error in a line, each with its place."""
-    found = []
+    messages = []
     for diagnostic in error.error_diagnostics:
-        found.append(f"{place_text(diagnostic.location)}: {diagnostic.message}")
-    return "; ".join(found) or str(error)
+        messages.append(f"{place_text(diagnostic.location)}: {diagnostic.message}")
+    return "; ".join(messages) or str(error)
 
 
 def place_text(location: ir.Location) -> str:
@@ -207,11 +207,11 @@ def _check_module(module: ir.Module) -> None:
 def _check_goal(module: ir.Module, spec: Spec) -> None:
     ops = spec_ops(module.operation)
     try:
-        found = [spec_of(op) for op in ops]
+        specs = [spec_of(op) for op in ops]
     except MorelloError as error:
         raise ScheduleError(f"the schedule's Spec cannot be read: {error}") from error
-    if found != [spec]:
-        held = "; ".join(map(str, found)) or "none"
+    if specs != [spec]:
+        held = "; ".join(map(str, specs)) or "none"
         place = f"{place_text(ops[0].location)}: " if ops else ""
         raise ScheduleError(
             f"{place}the schedule is for another Spec than {spec}: its module holds "
@@ -237,11 +237,11 @@ def _check_function(function: ir.Operation, spec: Spec) -> None:
     """
     _check_attributes(function, {"sym_name", "function_type"})
     wanted = function_of(_anew(function, spec)).attributes["function_type"]
-    found = function.attributes["function_type"]
-    if found != wanted:
+    actual = function.attributes["function_type"]
+    if actual != wanted:
         raise _refusal(
             function,
-            f"the function has the type {found}, but the Spec's operands make it "
+            f"the function has the type {actual}, but the Spec's operands make it "
             f"{wanted}",
             "take the operands as arguments, in order, and nothing else",
         )

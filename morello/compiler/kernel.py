@@ -220,7 +220,7 @@ class Kernel:
 
     @property
     def address(self) -> int:
-        """Where the function starts in this process, as long as the kernel lives.
+        """Address of the function in this process, as long as the kernel lives.
 
         For callers that are not Python. It takes a pointer for each of `parameters`,
         in order, and one to `workspace_bytes` bytes, aligned to 64, if there are any;
@@ -231,7 +231,7 @@ class Kernel:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """What a call takes, for `inspect.signature`."""
+        """Signature of a call, for `inspect.signature`."""
         whole = self._function.signature
         if self.held is None:
             return whole
@@ -385,7 +385,7 @@ def native_function(
 
 def parameters(spec: Spec) -> tuple[Parameter, ...]:
     """The arguments of a kernel for ``spec``, in order."""
-    found = []
+    arguments = []
     for index, (operand, tensor) in enumerate(
         zip(spec.kind.operands, spec.tensors, strict=True)
     ):
@@ -394,7 +394,7 @@ def parameters(spec: Spec) -> tuple[Parameter, ...]:
         drops = range(1, optional + 1) if optional and shape[0] == 1 else ()
         has_leading = bool(spec.leading and spec.leading[index])
         row = shape[-1] + 1 if spec.has_any_row(index) else 0
-        found.append(
+        arguments.append(
             Parameter(
                 operand.name,
                 tensor.dtype.numpy,
@@ -407,7 +407,7 @@ def parameters(spec: Spec) -> tuple[Parameter, ...]:
                 row,
             )
         )
-    return tuple(found)
+    return tuple(arguments)
 
 
 def _logical_views(

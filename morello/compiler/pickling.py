@@ -17,7 +17,7 @@ from morello.runtime.openmp import load_openmp
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """What a kernel is made of anew."""
+    """Parts from which a kernel is made anew."""
 
     stages: Stages
     compiled: Compiled
@@ -43,7 +43,7 @@ def freeze(parts: Any) -> tuple[str, bytes]:
 
 
 def thaw(version: str, data: bytes) -> Any:
-    """What `freeze` was given.
+    """Read the kernel that `freeze` has written.
 
     Raises:
         CompileError: another version has made it.

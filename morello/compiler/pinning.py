@@ -49,13 +49,13 @@ def pin(
     """
     machine, wanted = _read(spec, target, schedule)
     overlay = _opened(db)
-    found = Pin(wanted, machine.name, read_program(schedule, wanted, machine))
+    pinned = Pin(wanted, machine.name, read_program(schedule, wanted, machine))
     others = (p for p in read_pins(overlay.pins(), machine).pins if p.spec != wanted)
-    solver = Solver(machine.at(wanted), overlay, pins=Pins((*others, found)))
-    solver.pinned.check(found)
-    row = PinRow(found.text, machine.name, str(found.program), schedule)
+    solver = Solver(machine.at(wanted), overlay, pins=Pins((*others, pinned)))
+    solver.pinned.check(pinned)
+    row = PinRow(pinned.text, machine.name, str(pinned.program), schedule)
     _top(overlay).pin((row,), replace=True)
-    return found
+    return pinned
 
 
 def unpin(

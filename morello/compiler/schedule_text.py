@@ -31,19 +31,19 @@ def _named(lines: list[str]) -> Iterator[str]:
         if _SCOPE.match(line):
             names, taken = {}, set()  # numbers begin anew
         action, match = _ACTION.match(line), _MATCH.match(line)
-        found = action or match
-        if found is None:
+        operation = action or match
+        if operation is None:
             yield _renamed(line, names)
             continue
-        roles = ACTION_OPS[found[3]].roles if action else (found[3],)
+        roles = ACTION_OPS[operation[3]].roles if action else (operation[3],)
         results = [_unique(role, taken) for role in roles]
         said = _renamed(line[line.index(" = ") :], names)
-        number = f"%{found[2]}"
+        number = f"%{operation[2]}"
         if len(results) == 1:
             names[number] = results[0]
         else:
             names |= {f"{number}#{i}": name for i, name in enumerate(results)}
-        yield f"{found[1]}{', '.join(results)}{said}"
+        yield f"{operation[1]}{', '.join(results)}{said}"
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:

@@ -97,7 +97,7 @@ def program_schedule(spec: Spec, target: Target, impl: Impl) -> str:
 
 
 def _program_module(spec: Spec, target: Target, impl: Impl) -> ir.Module:
-    """The same, in the current context."""
+    """Write a Spec with its program as a module, in the current context."""
     module = spec_module(spec, target)
     add_schedule(module.operation, lambda op: impl)
     return module
@@ -116,17 +116,17 @@ def function_name(spec: Spec, target: Target) -> str:
 
 def _fill(module: ir.Module, search: Search) -> tuple[Solution, ...]:
     """Complete the schedule of a module; the programs that were found for it."""
-    found: list[Solution] = []
+    solutions: list[Solution] = []
 
     def program(op: ir.Operation) -> Impl:
-        found.append(search(spec_of(op), target_of(op)))
-        return found[-1].impl
+        solutions.append(search(spec_of(op), target_of(op)))
+        return solutions[-1].impl
 
     try:
         fill_schedule(module.operation, program)
     except PassFailure as error:
         raise ScheduleError(f"{place_text(error.location)}: {error}") from error
-    return tuple(found)
+    return tuple(solutions)
 
 
 def _rename(module: ir.Module, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What programs cost.
+"""Cost models: the predicted cost of programs.
 
 Read `model.py` first: the interface that actions ask, by `of_target.py`. `counts.py` is
 what kernels tell it, `affine.py` the one implementation, with `cache_conflicts.py`. The

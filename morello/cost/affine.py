@@ -141,7 +141,7 @@ class AffineCostModel(CostModel):
         return cost + np.where(often, quick, slow - hidden)
 
     def _starts(self, frame: Frame, operand: int) -> Ints:
-        """What streams cost that begin in a tile.
+        """Cost of the streams that begin in a tile.
 
         Where a reduction goes across rows, it reads a strip. Of more rows than are
         followed every line begins a stream: nothing prefetched it. Of fewer, each part
@@ -156,9 +156,10 @@ class AffineCostModel(CostModel):
         return begun * self._prices.stream_start_mem
 
     def _rows_written(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
-        """What streams cost that begin in the rows of an output of a graph, which is
-        written there and nowhere else: its lines come from wherever they are, and what
-        is written of a row in one tile does not bring what the next one writes."""
+        """Cost of the streams that begin in the rows of an output of a graph,
+        which is written there and nowhere else: its lines come from wherever
+        they are, and the rows written in one tile do not bring those of the
+        next."""
         kind, source = frame.key.kind, frame.key.tensors[operand]
         own = kind.operands[operand]
         fresh = own.is_written and not own.is_read
@@ -180,8 +181,8 @@ class AffineCostModel(CostModel):
         return runs * (runs > STREAMS) * self._prices.stream_start_mem
 
     def _first_reader(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
-        """What a copy in L2 of a tile there waits for lines, which came to L2 at the
-        price of lines that arrive while the core computes."""
+        """Cost of waiting for lines when a tile in L2 is copied within L2: they
+        were charged as lines that arrive while the core computes."""
         source, own = frame.key.tensors[operand], frame.key.kind.operands[operand]
         first = source.level is dest.level is L2 and not source.layout.is_packed
         if not (first and own.is_read):
@@ -257,7 +258,8 @@ class AffineCostModel(CostModel):
         return lines.count * each + more + lines.starts * start
 
     def _crossed(self, frame: Frame, lines: Lines) -> Ints:
-        """What a store a line costs that ends in the next one, which nothing hides."""
+        """Cost of stores that cross a line, one for each line, which nothing
+        hides."""
         stored = lines.access is Access.STORED
         if not stored or not self._crosses(frame, lines.operand):
             return 0

@@ -1,4 +1,5 @@
-"""What a kernel tells a cost model: `OpCounts`, numbers of things and no prices.
+"""Counts that a kernel gives a cost model: `OpCounts`, numbers of operations without
+prices.
 
 A kernel is a sequence of phases. Within a phase everything overlaps: units execute side
 by side, lines arrive meanwhile, and the slowest decides. All numbers may be integer

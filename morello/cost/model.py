@@ -1,4 +1,4 @@
-"""What a cost model is: it multiplies what kernels and actions count.
+"""Interface of cost models, which multiply what kernels and actions count.
 
 `Action.expand` asks the model of its target; search and transform ops see numbers only.
 Another model is another subclass: nothing outside `morello.cost` knows which it is.
@@ -20,7 +20,8 @@ class CostModel(ABC):
 
     @abstractmethod
     def parallel(self, trips: Ints, remainders: Ints) -> Ints:
-        """The same shared out among threads, of which the busiest has ``trips``."""
+        """Cost of trips shared out among threads, of which the busiest has
+        ``trips``."""
 
     @abstractmethod
     def transfer(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:

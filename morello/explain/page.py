@@ -131,8 +131,9 @@ class _Page:
             for head, rest in cards
         )
         return (
-            f"<h1>{escape(title(explanation.spec))}</h1>\n<p class=soft><code>{name}</code> "
-            f"on {escape(explanation.target.name)}</p>\n<div class=cards>{text}</div>\n"
+            f"<h1>{escape(title(explanation.spec))}</h1>\n"
+            f"<p class=soft><code>{name}</code> on {escape(explanation.target.name)}"
+            f"</p>\n<div class=cards>{text}</div>\n"
         )
 
     def _work(self) -> str:

@@ -10,7 +10,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Coefficients:
-    """What memory, loops and calls cost. ``mem`` is the last-level cache."""
+    """Cost of memory, loops and calls. ``mem`` is the last-level cache."""
 
     line_l2: int
     """A line from L2 to L1."""
@@ -43,7 +43,7 @@ class Coefficients:
     """Starting the threads of a parallel loop, and waiting for the last."""
 
     def in_dram(self) -> "Coefficients":
-        """The same where the operands of a goal lie in DRAM."""
+        """Copy the costs for a goal whose operands lie in DRAM."""
         return dataclasses.replace(
             self,
             line_mem_demand=self.line_dram_demand,
@@ -53,8 +53,8 @@ class Coefficients:
         )
 
     def in_l2(self) -> "Coefficients":
-        """The same where the operands of a goal stay in L2 from call to call: lines
-        from beyond cost nothing."""
+        """Copy the costs for a goal whose operands stay in L2 from call to
+        call: lines from beyond cost nothing."""
         return dataclasses.replace(
             self,
             line_mem_demand=0,

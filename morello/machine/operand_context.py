@@ -12,7 +12,7 @@ _WIDEST = 4
 
 @dataclasses.dataclass(frozen=True)
 class OperandContext:
-    """What holds for all Specs below a goal."""
+    """Facts that hold for all Specs below a goal, for the cost of their operands."""
 
     far: bool = False
     """Whether the goal's operands beyond L2 are together larger than the last-level
@@ -43,7 +43,7 @@ class OperandContext:
     def of(
         cls, goal: Spec, near_lines: int, l3_lines: int, l1_sets: int
     ) -> "OperandContext":
-        """Those of the operands of ``goal``.
+        """Find the context of the operands of ``goal``.
 
         Args:
             near_lines: lines of operands that stay in L2.

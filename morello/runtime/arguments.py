@@ -129,9 +129,8 @@ class ArgumentChecker:
         return addresses
 
     def _check_rows(self, arrays: Sequence[Any]) -> list[int]:
-        """The same for arrays of the right form, of which some have rows any distance
-        apart: with the distances that they have, all is as if the Spec had said them.
-        """
+        """Check arrays of which some have rows any distance apart, as if the
+        Spec had named the distances that they have."""
         rows = [
             parameter.row_of(array.shape, array.strides) if parameter.any_row else None
             for array, parameter in zip(arrays, self.parameters, strict=True)

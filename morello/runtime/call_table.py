@@ -22,7 +22,7 @@ _HUGE_PAGE = 1 << 21
 
 
 class Word(enum.IntEnum):
-    """Where things are in a table, in words of 8 bytes."""
+    """Index of each entry of a table, in words of 8 bytes."""
 
     NATIVE = 0
     """Address of the native function."""

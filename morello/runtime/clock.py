@@ -47,7 +47,7 @@ exit:
 
 @functools.cache
 def _compiled() -> tuple[Engine, Any]:
-    """What owns the code, and the function."""
+    """Compile the function; returns the engine that owns the code, too."""
     engine = compile_llvm(chain_code(), cpu=HOST.vector_cpu)
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
     return engine, kind(engine.address("chain"))

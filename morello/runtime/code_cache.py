@@ -58,21 +58,21 @@ def compile_cached(
     if folder is None:
         return load(compile_object(text, cpu=cpu, features=features))
     path = folder / f"{_key(text, cpu, features)}{SUFFIX}"
-    found = _read(path, cpu, features)
-    if found is None:
-        found = compile_object(text, cpu=cpu, features=features)
+    code = _read(path, cpu, features)
+    if code is None:
+        code = compile_object(text, cpu=cpu, features=features)
         with contextlib.suppress(OSError):  # the next process compiles it again
-            _write(path, found)
-    return load(found)
+            _write(path, code)
+    return load(code)
 
 
 def entries(folder: Path) -> list[Path]:
     """The files of a folder that are machine code, whole or half written."""
     try:
-        found = sorted(folder.iterdir())
+        paths = sorted(folder.iterdir())
     except OSError:
         return []
-    return [path for path in found if path.suffix in (SUFFIX, _NEW)]
+    return [path for path in paths if path.suffix in (SUFFIX, _NEW)]
 
 
 def clear(folder: Path) -> None:
@@ -96,7 +96,7 @@ def _is_ours(status: os.stat_result) -> bool:
 
 
 def _read(path: Path, cpu: str, features: str) -> Compiled | None:
-    """What an entry has; None if it cannot be trusted or is damaged."""
+    """Read the code of an entry; None if it cannot be trusted or is damaged."""
     try:
         folder = path.parent.lstat()
         if not (stat.S_ISDIR(folder.st_mode) and _is_ours(folder)):

@@ -67,7 +67,7 @@ def _kind_name(value: Any) -> str:
 
 
 def _check_dtype(array: np.ndarray[Any, Any], parameter: Parameter) -> None:
-    """The same elements in the machine's byte order."""
+    """Refuse an array of another dtype or byte order."""
     wanted = parameter.dtype
     if array.dtype == wanted:
         return

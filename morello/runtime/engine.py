@@ -95,7 +95,7 @@ class Engine:
         return self._compiled.assembly()
 
     def address(self, name: str) -> int:
-        """Where a function starts.
+        """Address of a function's first instruction.
 
         Raises:
             CompileError: no function has this name.
@@ -230,7 +230,7 @@ def compile_for_linker(
 def compile_modules_for_linker(
     modules: Sequence[tuple[str, str, str]], around: str, exported: Sequence[str] = ()
 ) -> Compiled:
-    """The same of several modules, each for a CPU of its own, in one object.
+    """Compile several modules, each for its own CPU, into one object.
 
     Args:
         modules: a module as for `compile_object`, its CPU and its features.

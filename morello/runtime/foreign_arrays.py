@@ -98,7 +98,7 @@ def quickly_shared(given: tuple[Any, ...]) -> list[Array] | None:
     Returns:
         The arrays; None if one is for `shared`, or all are NumPy's own.
     """
-    found: list[Array] = list(given)
+    arrays: list[Array] = list(given)
     are_own = True
     try:
         for place, array in enumerate(given):
@@ -106,7 +106,7 @@ def quickly_shared(given: tuple[Any, ...]) -> list[Array] | None:
                 view = _quick_view(array)
                 if view is None:
                     return None
-                found[place] = view
+                arrays[place] = view
                 are_own = False
     except (
         *(AttributeError, BufferError, LookupError),
@@ -114,7 +114,7 @@ def quickly_shared(given: tuple[Any, ...]) -> list[Array] | None:
     ):
         return None
     # An exporter from before version 1 says of no memory that it may be written.
-    return None if are_own or not found[-1].flags.writeable else found
+    return None if are_own or not arrays[-1].flags.writeable else arrays
 
 
 def _quick_view(array: Any) -> Array | None:
@@ -126,10 +126,10 @@ def _quick_view(array: Any) -> Array | None:
         return None
     if hasattr(array, "__dlpack__"):
         return _from_numpy(array)  # type: ignore[no-any-return]
-    found = np.asarray(array)
+    view = np.asarray(array)
     told = array.__array_interface__
-    is_shared = pointer(found) == told["data"][0] and "mask" not in told
-    return found if is_shared else None
+    is_shared = pointer(view) == told["data"][0] and "mask" not in told
+    return view if is_shared else None
 
 
 def told_shape(given: Any) -> Any:

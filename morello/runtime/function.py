@@ -77,9 +77,9 @@ class NativeFunction:
 
     @property
     def signature(self) -> inspect.Signature:
-        """What a call takes. An output that is left out, or named as None, is a new
-        array, unless it is added to."""
-        found = [
+        """Signature of a call. An output that is left out, or named as None, is
+        a new array, unless it is added to."""
+        taken = [
             inspect.Parameter(
                 parameter.name,
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -90,10 +90,10 @@ class NativeFunction:
             for parameter in self.parameters
         ]
         if "out" not in [parameter.name for parameter in self.parameters]:
-            found.append(
+            taken.append(
                 inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
             )
-        return inspect.Signature(found)
+        return inspect.Signature(taken)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function.
@@ -206,7 +206,7 @@ class NativeFunction:
         ]
 
     def _outs(self, out: Any) -> tuple[Any, ...]:
-        """What ``out`` holds, one for each output.
+        """Split ``out`` into one array for each output.
 
         Raises:
             ArgumentError: not a tuple of as many as there are outputs.
@@ -223,7 +223,7 @@ class NativeFunction:
         )
 
     def _by_position(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The same for calls in any form.
+        """Sort the arguments of a call in any form by their positions.
 
         Raises:
             ArgumentError: too many, missing, unknown or repeated arguments.
@@ -249,16 +249,16 @@ class NativeFunction:
         if out is not None:
             outs = [parameter.name for parameter in self._outputs]
             given += zip(outs, self._outs(out), strict=True)
-        found: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
         for name, array in given:
             if name not in names:
                 raise ArgumentError(
                     f"{self.name} has no argument '{name}'", self._usage()
                 )
-            if name in found:
+            if name in arrays:
                 raise ArgumentError(f"'{name}' is given twice", self._usage())
-            found[name] = array
-        return found
+            arrays[name] = array
+        return arrays
 
     def _complete(self, named: dict[str, Any]) -> list[Any]:
         """The arrays in order, with new ones for the outputs that are missing."""

@@ -1,4 +1,4 @@
-"""Where the code of a loop begins.
+"""Alignment of the code of innermost loops.
 
 A processor fetches instructions by lines. A short loop that begins in the middle of one
 takes a line more for each trip, and how long the same kernel takes would depend on what
@@ -41,7 +41,7 @@ def align_loops(text: str) -> str:
 
 
 def _innermost(lines: list[str]) -> list[int]:
-    """Of a function's lines, the branches that close loops without loops in them."""
+    """Find the branches of a function that close loops without loops in them."""
     above: dict[str, int] = {}
     closes: list[tuple[int, int]] = []
     for at, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""What an ELF object needs from outside of itself.
+"""Symbols that an ELF object uses and does not define.
 
 The JIT ends the process when code calls a symbol that nothing defines, so the object is
 read before it is loaded.
@@ -27,8 +27,8 @@ def undefined_symbols(data: bytes) -> tuple[str, ...]:
         if section.name() in (b".symtab", b".strtab")
     }
     names = sections[b".strtab"]
-    found = set()
+    undefined = set()
     for name, _, _, section, _, _ in _SYMBOL.iter_unpack(sections[b".symtab"]):
         if section == _UNDEFINED and name:
-            found.add(names[name : names.index(b"\0", name)].decode())
-    return tuple(sorted(found))
+            undefined.add(names[name : names.index(b"\0", name)].decode())
+    return tuple(sorted(undefined))

@@ -125,7 +125,7 @@ def _show() -> None:
 
 
 def _installed() -> Iterator[str]:
-    """Where a runtime may be that is not in this process, best first."""
+    """Search for runtimes that are not in this process, best first."""
     usual = Path(sys.prefix, "lib", _LIBRARY)
     if usual.exists():
         yield str(usual.resolve())
@@ -139,15 +139,15 @@ def _installed() -> Iterator[str]:
                     yield str(path)
     for name in _SYSTEM:
         # It starts programs, and fails with whatever these make it fail with.
-        found = None
+        library = None
         with contextlib.suppress(Exception):
-            found = ctypes.util.find_library(name)
-        if found:
-            yield found
+            library = ctypes.util.find_library(name)
+        if library:
+            yield library
 
 
 class _Place(ctypes.Structure):
-    """What ``dladdr`` says of an address."""
+    """Result of ``dladdr`` for an address."""
 
     _fields_ = (
         ("file", ctypes.c_char_p),
@@ -166,10 +166,10 @@ def _running() -> Iterator[str]:
     name = f"__KMP_REGISTERED_LIB_{os.getpid()}_{os.getuid()}"
     process = ctypes.CDLL(None)
     process.getenv.restype = ctypes.c_char_p
-    found = process.getenv(name.encode()) or b""
+    registered = process.getenv(name.encode()) or b""
     with contextlib.suppress(OSError):
-        found = (Path("/dev/shm") / name).read_bytes()
-    if word := re.match(rb"0x([0-9a-f]+)-", found):
+        registered = (Path("/dev/shm") / name).read_bytes()
+    if word := re.match(rb"0x([0-9a-f]+)-", registered):
         place = _Place()
         if process.dladdr(ctypes.c_void_p(int(word[1], 16)), ctypes.byref(place)):
             yield os.fsdecode(place.file or b"")
@@ -183,14 +183,14 @@ class _Module(ctypes.Structure):
 
 def _loaded() -> list[str]:
     """The files of runtimes that are in this process, in the order of their loading."""
-    found: list[str] = []
+    names: list[str] = []
 
     def visit(module: Any, size: int, data: Any) -> int:
         name = os.fsdecode(module.contents.name or b"")
         if _LOADED.fullmatch(Path(name).name):
-            found.append(name)
+            names.append(name)
         return 0
 
     kinds = ctypes.POINTER(_Module), ctypes.c_size_t, ctypes.c_void_p
     ctypes.CDLL(None).dl_iterate_phdr(ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(visit), 0)
-    return found
+    return names

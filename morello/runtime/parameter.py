@@ -1,4 +1,4 @@
-"""What an argument of a native function must be."""
+"""Arguments of a native function: the dtype, shape and strides that each must have."""
 
 import dataclasses
 from typing import Any
@@ -71,11 +71,11 @@ class Parameter:
         """Every shape that is taken with its strides, in bytes, the full one first."""
         strides = self.strides or _gapless(self.shape)
         whole = len(self.shape)
-        found = [(s, strides[whole - len(s) :]) for s in self.shapes]
+        unscaled = [(s, strides[whole - len(s) :]) for s in self.shapes]
         size = self.dtype.itemsize
         return tuple(
             (shape, tuple(step * size for step in steps))
-            for shape, steps in (*found, *self.views)
+            for shape, steps in (*unscaled, *self.views)
         )
 
     @cached_property
@@ -132,7 +132,8 @@ class Parameter:
         shape: tuple[int, ...],
         strides: tuple[int, ...],
     ) -> int | None:
-        """The same for one form, whose strides are wanted for ``any_row``."""
+        """Find the distance of rows for one form, whose strides are wanted for
+        ``any_row``."""
         size, whole = self.dtype.itemsize, self.shape[-1]
         rows = set()
         for extent, have, want in zip(shape, strides, wanted, strict=True):
@@ -167,10 +168,10 @@ class Parameter:
 
 def _gapless(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides, in elements, of a row-major array without gaps."""
-    found = [1]
+    strides = [1]
     for extent in reversed(shape[1:]):
-        found.append(found[-1] * extent)
-    return tuple(reversed(found[: len(shape)]))
+        strides.append(strides[-1] * extent)
+    return tuple(reversed(strides[: len(shape)]))
 
 
 def may_interleave(one: Parameter, other: Parameter) -> int:

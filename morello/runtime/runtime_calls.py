@@ -1,4 +1,5 @@
-"""What a kernel may call: the runtime of its threads, and what code generation needs.
+"""Calls that a kernel may make: the runtime of its threads, and functions of code
+generation.
 
 Schedules come from anyone, and none of their ops makes another call. Should one get
 through all the same, it must not reach machine code.
@@ -37,14 +38,14 @@ def check_calls(llvm: str, mathematics: bool = False) -> None:
     Raises:
         CompileError: it does; names it.
     """
-    found = [name for name in _needed(llvm) if not _RUNTIME.fullmatch(name)]
+    refused = [name for name in _needed(llvm) if not _RUNTIME.fullmatch(name)]
     if mathematics:
-        found = [name for name in found if not _MATHEMATICS.fullmatch(name)]
+        refused = [name for name in refused if not _MATHEMATICS.fullmatch(name)]
     if "\nmodule asm " in f"\n{llvm}":
-        found.append("assembly beside its functions")
-    if found:
+        refused.append("assembly beside its functions")
+    if refused:
         raise CompileError(
-            f"the kernel uses {', '.join(sorted(found))}, which no kernel may",
+            f"the kernel uses {', '.join(sorted(refused))}, which no kernel may",
             "a kernel calls nothing but the OpenMP runtime; lower the op that calls",
         )
 

@@ -1,4 +1,4 @@
-"""What calls share, as LLVM IR: workspaces, and processors.
+"""LLVM IR of what calls share: workspaces, and processors.
 
 Parts of `call_code.py`: functions on the table of a native function.
 """

@@ -42,9 +42,9 @@ def read_array(
     """
     try:
         with open(path, "rb") as file:  # noqa: PTH123 (a pipe has no size to map)
-            found = _header(file, name, path)
-            _check(found, dtype, shapes, name, path)
-            return _data(file, found, name, path).view(dtype)
+            header = _header(file, name, path)
+            _check(header, dtype, shapes, name, path)
+            return _data(file, header, name, path).view(dtype)
     except OSError as error:
         raise UsageError(
             f"{name}: cannot read {path}: {error.strerror or error}",
@@ -82,7 +82,7 @@ def write_operands(path: str, arrays: dict[str, Array]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class _Header:
-    """What a ``.npy`` file says before its data."""
+    """Header of a ``.npy`` file."""
 
     shape: tuple[int, ...]
     is_fortran: bool

@@ -41,7 +41,7 @@ _PEAK_SECONDS = 5e-4
 
 @dataclasses.dataclass(frozen=True)
 class Measurement:
-    """What ``--json`` prints, field by field; None where something does not apply."""
+    """Fields that ``--json`` prints; None where one does not apply."""
 
     spec: str
     """The Spec, or the file of a model."""
@@ -242,14 +242,14 @@ def _only_solution(kernel: Kernel) -> Solution | None:
 def _search_data(solution: Solution | None) -> dict[str, Any] | None:
     if solution is None:
         return None
-    found = solution.statistics
+    statistics = solution.statistics
     return {
-        "tables": found.tables,
-        "specs": found.specs,
-        "impls": found.impls,
-        "compression": found.compression,
-        "compression_decisions": found.compression_decisions,
-        "peak_bytes": found.peak_bytes,
+        "tables": statistics.tables,
+        "specs": statistics.specs,
+        "impls": statistics.impls,
+        "compression": statistics.compression,
+        "compression_decisions": statistics.compression_decisions,
+        "peak_bytes": statistics.peak_bytes,
         "programs_log10": None,
     }
 

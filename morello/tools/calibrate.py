@@ -39,15 +39,15 @@ def main(options: CalibrateOptions) -> int:
     target = tool_target(options.target)
     if options.output is not None:
         check_output(options.output)
-    found, command = (
+    calibration, command = (
         _refitted(options, target)
         if options.from_database
         else (_calibrated(options, target))
     )
     if options.output != "-":
-        write_output("-", "\n".join(_report(found)) + "\n")
+        write_output("-", "\n".join(_report(calibration)) + "\n")
     if options.output is not None:
-        write_output(options.output, target_file(found, command))
+        write_output(options.output, target_file(calibration, command))
     return 0
 
 
@@ -80,8 +80,8 @@ def _calibrated(options: CalibrateOptions, target: Target) -> tuple[Calibration,
     plan = Plan(programs, options.seconds, options.seed, lock, rounds, options.jobs)
     goals = specs(QUICK if options.quick else ALL, target)
     with progress("calibrating") as show:
-        found = calibrate(goals, target, plan, show)
-    return found, _command(options, plan, target)
+        calibration = calibrate(goals, target, plan, show)
+    return calibration, _command(options, plan, target)
 
 
 def _command(options: CalibrateOptions, plan: Plan, target: Target) -> str:

@@ -46,7 +46,7 @@ from morello.tools.table import size_text, table, time_text
 
 @dataclasses.dataclass(frozen=True)
 class Info:
-    """What ``--json`` prints of a database."""
+    """Fields that ``--json`` prints of a database."""
 
     path: str
     bytes: int
@@ -160,7 +160,7 @@ def info(path: Path) -> Info:
 
 
 def _code() -> dict[str, Any]:
-    """What there is of machine code."""
+    """Measure the cache of machine code: its folder, files and bytes."""
     folder = code_folder()
     if folder is None:
         return {}
@@ -173,7 +173,7 @@ def _current(rows: tuple[SearchRow, ...]) -> Iterator[SearchRow]:
 
 
 def search_data(row: SearchRow) -> dict[str, Any]:
-    """What ``--json`` prints of a search."""
+    """Convert a search to the fields that ``--json`` prints."""
     values = dataclasses.asdict(row)
     programs = values.pop("programs")
     return {
@@ -203,40 +203,43 @@ def _search_text(row: dict[str, Any]) -> str:
 
 
 def _info(path: Path, options: DbOptions) -> int:
-    found = info(path)
+    contents = info(path)
     if options.json:
-        write_output("-", json.dumps(dataclasses.asdict(found)) + "\n")
+        write_output("-", json.dumps(dataclasses.asdict(contents)) + "\n")
         return 0
-    old = found.tables - found.current
+    old = contents.tables - contents.current
     rows = [
-        ("path", found.path if found.bytes else f"{found.path} (no such file yet)"),
-        ("size", size_text(found.bytes)),
+        (
+            "path",
+            contents.path if contents.bytes else f"{contents.path} (no such file yet)",
+        ),
+        ("size", size_text(contents.bytes)),
         (
             "tables",
-            f"{found.tables:,}, {old:,} of other versions, "
-            f"{size_text(found.table_bytes)}",
+            f"{contents.tables:,}, {old:,} of other versions, "
+            f"{size_text(contents.table_bytes)}",
         ),
-        ("damaged", f"{found.damaged:,}"),
-        ("programs", f"{found.programs:,}, {size_text(found.program_bytes)}"),
-        ("Specs", f"{found.specs:,}"),
-        ("boxes", f"{found.boxes:,} of decisions, {found.cost_boxes:,} of costs"),
+        ("damaged", f"{contents.damaged:,}"),
+        ("programs", f"{contents.programs:,}, {size_text(contents.program_bytes)}"),
+        ("Specs", f"{contents.specs:,}"),
+        ("boxes", f"{contents.boxes:,} of decisions, {contents.cost_boxes:,} of costs"),
     ]
-    if found.compression is not None and found.compression_decisions is not None:
+    if contents.compression is not None and contents.compression_decisions is not None:
         rows.append(
             (
                 "Specs a box",
-                f"{found.compression_decisions:.0f} with decisions only, "
-                f"{found.compression:.0f} with costs",
+                f"{contents.compression_decisions:.0f} with decisions only, "
+                f"{contents.compression:.0f} with costs",
             )
         )
-    if found.code is not None:
-        size = size_text(found.code_bytes)
-        rows.append(("code", f"{size} in {found.code}"))
-    for row in found.pins:
+    if contents.code is not None:
+        size = size_text(contents.code_bytes)
+        rows.append(("code", f"{size} in {contents.code}"))
+    for row in contents.pins:
         left = "damaged" if row["holes"] is None else f"{row['holes']} holes"
         rows.append(("pinned", f"{row['spec']} on {row['target']}, {left}"))
-    rows += [("measured", measured_text(row)) for row in found.measured]
-    rows += [("search", _search_text(row)) for row in found.searches]
+    rows += [("measured", measured_text(row)) for row in contents.measured]
+    rows += [("search", _search_text(row)) for row in contents.searches]
     write_output("-", visible(table(*rows)))
     return 0
 
@@ -291,11 +294,11 @@ def _verify(path: Path, options: DbOptions) -> int:
 def _fault(row: Row) -> str:
     """The fault in the contents of a row whose checksum is right."""
     try:
-        found = summary(row.decisions, row.costs)
+        counts = summary(row.decisions, row.costs)
     except CodecError as error:
         return str(error)
     wanted = (row.points, row.boxes, row.cost_boxes)
-    return "" if found == wanted else f"it says {wanted} but has {found}"
+    return "" if counts == wanted else f"it says {wanted} but has {counts}"
 
 
 def _program_fault(row: ProgramRow) -> str:

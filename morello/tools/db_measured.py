@@ -1,4 +1,4 @@
-"""What ``morello db`` says of choices that were measured, and does with them."""
+"""Print and remove measured choices, for ``morello db``."""
 
 import itertools
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from morello.tools.table import count_text, time_text
 
 
 def measured_data(database: Database) -> Iterator[dict[str, Any]]:
-    """What ``--json`` prints of the goals whose rows are whole."""
+    """Convert the goals whose rows are whole to the fields that ``--json`` prints."""
     for key, rows in _goals(database):
         chosen = next((row for row in rows if row.chosen), None)
         if chosen is not None and _is_current(key):

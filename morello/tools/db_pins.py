@@ -16,7 +16,7 @@ from morello.tools.request import Request
 
 
 def pin_data(pin: PinRow, is_whole: bool) -> dict[str, Any]:
-    """What ``db info --json`` says of a pin."""
+    """Convert a pin to the fields that ``db info --json`` prints."""
     holes = Pin.of(pin).program.holes if is_whole and not pin_fault(pin) else None
     return {"spec": pin.spec, "target": pin.target, "holes": holes, "whole": is_whole}
 
@@ -31,16 +31,16 @@ def pin_fault(pin: PinRow) -> str:
 
 
 def digests(database: Database) -> set[str]:
-    """Of the pins that tables may have been made with: none, or those of a target."""
+    """Digests of the pins that tables may be made with: none, or those of a target."""
     rows = [p for p, is_whole in database.pins() if is_whole and not pin_fault(p)]
     pins = [Pin.of(row) for row in rows]
     targets = {pin.target for pin in pins}
-    found = (Pins(tuple(p for p in pins if p.target == name)) for name in targets)
-    return {"", *(group.digest for group in found)}
+    by_target = (Pins(tuple(p for p in pins if p.target == name)) for name in targets)
+    return {"", *(group.digest for group in by_target)}
 
 
 def pins_digest(row: Row | ProgramRow) -> str:
-    """Of the pins that a row was made with; empty if there were none."""
+    """Digest of the pins that a row was made with; empty if there were none."""
     words = (w for w in row.family.split() if w.startswith(PINS))
     return next(words, "").removeprefix(PINS)
 
@@ -54,12 +54,12 @@ def main_pin(path: Path, options: DbOptions) -> int:
     text, file = options.words
     request = Request.read(text, options.target, file, str(path))
     with request.working():
-        found = pin(
+        pinned = pin(
             request.spec, request.schedule or "", target=request.target, db=str(path)
         )
-    holes = found.program.holes
+    holes = pinned.program.holes
     left = f", {holes} holes left to the search" if holes else ""
-    write_output("-", f"{path}: pinned {found.text}{left}\n")
+    write_output("-", f"{path}: pinned {pinned.text}{left}\n")
     return 0
 
 

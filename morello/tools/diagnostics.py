@@ -50,7 +50,8 @@ class Diagnostic:
     width: int = 1
 
     def with_notes(self, keep: Callable[[str], bool]) -> "Diagnostic":
-        """The same with those of its notes that have such a message."""
+        """Copy the diagnostic with only those notes whose message ``keep``
+        accepts."""
         return replace(self, notes=tuple(n for n in self.notes if keep(n.message)))
 
 
@@ -61,12 +62,12 @@ def place_of(location: object, input_name: str) -> Place:
         location: an ``ir.Location``, or its text.
         input_name: reported for text that came without a name.
     """
-    found = _PLACE.search(str(location))
-    if found is None:
+    position = _PLACE.search(str(location))
+    if position is None:
         return Place()
-    name = _HEX.sub(lambda code: chr(int(code[1], 16)), found[1])
+    name = _HEX.sub(lambda code: chr(int(code[1], 16)), position[1])
     file = input_name if name == PARSED_AS else name
-    return Place(file, int(found[2]), int(found[3]))
+    return Place(file, int(position[2]), int(position[3]))
 
 
 def from_mlir(diagnostic: Any, input_name: str) -> Diagnostic:
@@ -83,7 +84,7 @@ def from_mlir(diagnostic: Any, input_name: str) -> Diagnostic:
 
 
 def render(diagnostic: Diagnostic, file: str, lines: Sequence[str]) -> str:
-    """As printed, notes below, ending in a newline.
+    """Print a diagnostic with its notes below, ending in a newline.
 
     Args:
         diagnostic: what to print.

@@ -19,7 +19,7 @@ def dialects() -> list[str]:
             notes = [n.message for d in error.error_diagnostics for n in d.notes]
             # "(*)" marks what has been loaded without being registered.
             text = " ".join(notes).replace(" (*)", "")
-            found = re.search(r"Available dialects: ([^(;]*)", text)
-            if found:
-                return sorted(found[1].strip().split(", "))
+            listed = re.search(r"Available dialects: ([^(;]*)", text)
+            if listed:
+                return sorted(listed[1].strip().split(", "))
     raise PipelineError("the MLIR bindings do not tell which dialects they have")

@@ -53,7 +53,7 @@ def verify(
     produced: Iterable[Diagnostic],
     only_expected: bool = False,
 ) -> list[Diagnostic]:
-    """What differs between the comments of a piece of input and its diagnostics.
+    """Compare the comments of a piece of input with its diagnostics.
 
     Args:
         lines: of the piece.
@@ -67,11 +67,11 @@ def verify(
     """
     expected: list[Expectation] = []
     errors: list[Diagnostic] = []
-    for found in _scan(lines, first_line, file):
-        if isinstance(found, Expectation):
-            expected.append(found)
+    for scanned in _scan(lines, first_line, file):
+        if isinstance(scanned, Expectation):
+            expected.append(scanned)
         else:
-            errors.append(found)
+            errors.append(scanned)
     for diagnostic in _flat(produced):
         fitting = next((one for one in expected if one.fits(diagnostic)), None)
         if fitting is not None:

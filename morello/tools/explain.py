@@ -129,7 +129,7 @@ def _explained(
 
 @dataclasses.dataclass(frozen=True)
 class _More:
-    """What is said beside the explanation."""
+    """Parts that are printed in addition to the explanation."""
 
     measured: Measured | None
     candidates: tuple[Candidate, ...]
@@ -137,21 +137,21 @@ class _More:
     """The binary logarithm of how many there are, if they were counted."""
 
     def data(self) -> dict[str, Any]:
-        """As JSON values."""
-        found: dict[str, Any] = {}
+        """Convert these parts to JSON values."""
+        values: dict[str, Any] = {}
         if self.measured is not None:
-            found["measured"] = measured_data(self.measured)
+            values["measured"] = measured_data(self.measured)
         if self.candidates:
-            found["candidates"] = [
+            values["candidates"] = [
                 {"cost": one.cost, "class": list(one.features)}
                 for one in self.candidates
             ]
         if self.programs is not None:
-            found["programs_log10"] = self.programs * math.log10(2)
-        return found
+            values["programs_log10"] = self.programs * math.log10(2)
+        return values
 
     def parts(self, clock: Clock) -> Iterator[str]:
-        """As text."""
+        """Print these parts as text."""
         if self.measured is not None:
             yield measured_summary(self.measured)
         if self.candidates:
@@ -174,7 +174,7 @@ class _More:
 def _given(
     request: Request, goal: Spec, target: Target, measured: Measured | None
 ) -> Partial:
-    """What is not the search's to decide: a schedule, or what was measured."""
+    """Decisions that are fixed before the search: a schedule, or a measured choice."""
     if request.schedule is not None:
         return read_program(request.schedule, goal, target)
     if measured is None or measured.chosen is measured.model:

@@ -92,11 +92,11 @@ def _add(
 
 def read_flags(options: type[Options], values: argparse.Namespace) -> Options:
     """The options that a parser with the flags of ``options`` has read."""
-    found = {}
+    fields = {}
     for field in dataclasses.fields(options):  # type: ignore[arg-type]
         value = getattr(values, field.name)
-        found[field.name] = tuple(value) if field.metadata[_KEY].repeats else value
-    return options(**found)
+        fields[field.name] = tuple(value) if field.metadata[_KEY].repeats else value
+    return options(**fields)
 
 
 def whole_number(least: int) -> Callable[[str], int]:
@@ -115,9 +115,9 @@ def part(text: str) -> tuple[int, int]:
     which, slash, count = text.partition("/")
     words = (which, count)
     if slash and all(word.isascii() and word.isdigit() for word in words):
-        found = int(which[:9]), int(count[:9])
-        if 1 <= found[0] <= found[1]:
-            return found
+        numbers = int(which[:9]), int(count[:9])
+        if 1 <= numbers[0] <= numbers[1]:
+            return numbers
     raise argparse.ArgumentTypeError(
         f"'{text}' is not a part I/N, with I from 1 to N, as 2/8 is"
     )
@@ -161,9 +161,9 @@ def target_names(text: str) -> tuple[str, ...]:
     """A reader of targets with commas between; commas in braces belong to a target."""
     commas = (m for m in re.finditer(r",|\{[^{}]*\}", text) if m[0] == ",")
     ends = [-1, *(comma.start() for comma in commas), len(text)]
-    found = tuple(text[a + 1 : b].strip() for a, b in itertools.pairwise(ends))
-    if len(found) < 2 or not all(found):
+    targets = tuple(text[a + 1 : b].strip() for a, b in itertools.pairwise(ends))
+    if len(targets) < 2 or not all(targets):
         raise argparse.ArgumentTypeError(
             f"'{text}' does not name two targets or more, as avx2,avx512 does"
         )
-    return found
+    return targets

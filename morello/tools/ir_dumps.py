@@ -28,7 +28,7 @@ class Dumps:
         self._counts: dict[ir.Operation, int] = {}
 
     def before(self, name: str, step: Step | None, op: ir.Operation) -> None:
-        """See `Watcher`."""
+        """Dump the IR before a pass, if the flags want it (`Watcher`)."""
         if step is None:
             return
         if self._flags.mlir_print_ir_after_change:
@@ -39,7 +39,7 @@ class Dumps:
     def after(
         self, name: str, step: Step | None, op: ir.Operation, failed: bool
     ) -> None:
-        """See `Watcher`."""
+        """Dump the IR after a pass, if the flags want it (`Watcher`)."""
         if step is None:
             return
         flags = self._flags
@@ -53,7 +53,8 @@ class Dumps:
             self._dump("After", step, op, " Failed" if failed else "")
 
     def within(self, dump: InnerDump) -> None:
-        """See `Watcher`. Where dumps go to files, these have none."""
+        """Print the dump of an inner pass (`Watcher`), unless dumps go to
+        files."""
         flags = self._flags
         if dump.when == "Before":
             self._fingerprints.append(dump.body)
@@ -110,7 +111,7 @@ class ActionLog:
         self._file = file
 
     def before(self, name: str, step: Step | None, op: ir.Operation) -> None:
-        """See `Watcher`."""
+        """Log the begin of a pass (`Watcher`)."""
         shown = op.get_asm(skip_regions=True, assume_verified=True).strip()
         self._write(
             f"begins (no breakpoint) Action `pass-execution` running `{name}` on "
@@ -120,11 +121,11 @@ class ActionLog:
     def after(
         self, name: str, step: Step | None, op: ir.Operation, failed: bool
     ) -> None:
-        """See `Watcher`."""
+        """Log the end of a pass (`Watcher`)."""
         self._write("completed `pass-execution`")
 
     def within(self, dump: InnerDump) -> None:
-        """See `Watcher`."""
+        """Log the begin or the end of an inner pass (`Watcher`)."""
         if dump.when == "After":
             self._write("completed `pass-execution`")
             return
@@ -156,7 +157,7 @@ def _outermost(op: ir.Operation) -> ir.Operation:
 
 
 def _fingerprint(op: ir.Operation) -> str:
-    """What is another where a pass has changed an op."""
+    """Text of an op that differs if a pass has changed the op."""
     return str(
         op.get_asm(
             print_generic_op_form=True, enable_debug_info=True, assume_verified=True

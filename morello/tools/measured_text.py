@@ -8,7 +8,8 @@ from morello.tools.table import count_text, time_text
 
 
 def measured_data(found: Measured) -> dict[str, Any]:
-    """What ``--json`` prints: seconds and cycles of a call."""
+    """Convert a measurement to the fields of ``--json``: seconds and cycles of a
+    call."""
     key = found.model.key
     return {
         "target": key.target,

@@ -37,14 +37,14 @@ def held_pipeline(source: str | bytes) -> str:
     Raises:
         PipelineError: it holds none.
     """
-    found = None
+    match = None
     if isinstance(source, str) and "{-#" in source:
         resources = source[source.rindex("{-#") :]
         plain = _TEXT_OR_COMMENT.sub(lambda one: one[1] or "", resources)
-        found = _HELD.search(plain)
-    if found is None:
+        match = _HELD.search(plain)
+    if match is None:
         raise PipelineError(
             "the input holds no pipeline",
             "give a file that --mlir-generate-reproducer wrote",
         )
-    return str(json.loads(found[1]))
+    return str(json.loads(match[1]))

@@ -1,4 +1,4 @@
-"""Which words of a command line are files with a program of MLIR."""
+"""Recognise the arguments of a command line that are MLIR files."""
 
 from morello.tools.input_output import UsageError
 
@@ -16,10 +16,10 @@ def is_model(spec: str, fallback: bool = False) -> bool:
     Raises:
         UsageError: it has, and there is no such file.
     """
-    found = spec.endswith(SUFFIXES)
-    if fallback and not found:
+    in_file = spec.endswith(SUFFIXES)
+    if fallback and not in_file:
         raise UsageError(
             f"argument --fallback: '{spec}' is no program in a file",
             "leave it out, or give a file that ends in .mlir or .mlirbc",
         )
-    return found
+    return in_file

@@ -141,7 +141,8 @@ class ModelSubject(Subject):
         return [p for p in self.model.parameters if not p.is_output]
 
     def arguments(self, kernel: Kernel) -> list[Array]:
-        """The same inputs each time, and new outputs, each byte of them set."""
+        """Draw the inputs, equal in every run, and fill new outputs with a byte
+        pattern."""
         rng = np.random.default_rng(self._seed)
         drawn = {p.name: _drawn(rng, p) for p in self._inputs} | self._arrays
         outputs = [p for p in self.model.parameters if p.is_output]

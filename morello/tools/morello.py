@@ -88,7 +88,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _meant(message: str, flags: list[str]) -> str:
-    """What was perhaps meant by a word that a message of argparse refuses."""
+    """Suggest a word in place of one that a message of argparse refuses."""
     if choice := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
         return did_you_mean(choice[1], re.findall(r"'([^']*)'", choice[2]))
     if unknown := re.search(r"too many: (--[\w-]+)", message):

@@ -114,7 +114,8 @@ class Flags:
         return self.mlir_print_ir_before_all or argument in self.mlir_print_ir_before
 
     def prints_after(self, argument: str) -> bool:
-        """The same after it; whether it changed or failed is another question."""
+        """Whether IR is dumped after a pass; whether it changed or failed is
+        checked elsewhere."""
         return self._prints_all_after or argument in self.mlir_print_ir_after
 
     @property

@@ -55,7 +55,7 @@ class Session:
 
     @property
     def output(self) -> bytes:
-        """What was printed of the chunks that went well; of others nothing."""
+        """Output of the chunks that succeeded; empty for the others."""
         marker = f"{self.flags.output_split_marker}\n".encode()
         return marker.join(output or b"" for output in self.outputs.values())
 
@@ -74,7 +74,8 @@ class Session:
         return ending
 
     def native_output(self, ending: Ending) -> None:
-        """What passes printed themselves: on the standard output if all went well."""
+        """Write the text that passes printed: on the standard output if all
+        succeeded."""
         failed = bool(ending.crash) or (
             None in self.outputs.values() and not self.flags.verify_diagnostics
         )
@@ -129,7 +130,7 @@ class Session:
         self.say(Diagnostic("error", Place(self.name), f"{message}; {remedy}"))
 
     def diagnose(self, index: int, chunk: Chunk) -> tuple[str, str]:
-        """Which stage has crashed, and LLVM's last words.
+        """Find the stage that crashed, and LLVM's last words.
 
         A crash among upstream's passes is repeated with every pass announced, so that
         runs which do not crash have no announcements in their pipelines.

@@ -1,4 +1,4 @@
-"""What ``morello-opt`` does in its child process: parse, run, print.
+"""Work of ``morello-opt`` in its child process: parse, run, print.
 
 This and `dialect_names.py` alone import MLIR. It reports by `opt_events.py`.
 """
@@ -119,9 +119,9 @@ def _pipeline(flags: Flags, op: str | None = None) -> Pipeline | None:
         if anchor is None:
             return None
         text = pipeline_text(flags.passes, anchor, flag_names())
-    found = Pipeline.parse(text, op=anchor)
-    found.check()
-    return found
+    pipeline = Pipeline.parse(text, op=anchor)
+    pipeline.check()
+    return pipeline
 
 
 def _check_names(flags: Flags) -> None:
@@ -232,9 +232,9 @@ class _Run:
             PipelineError: there is none.
         """
         if self.flags.run_reproducer:
-            found = Pipeline.parse(held_pipeline(chunk.source), op=op.name)
-            found.check()
-            return found
+            held = Pipeline.parse(held_pipeline(chunk.source), op=op.name)
+            held.check()
+            return held
         if self.pipeline is None or self.pipeline.anchor not in (op.name, ANY):
             self.pipeline = _pipeline(self.flags, op.name)
         if self.pipeline is None:

@@ -54,9 +54,9 @@ def main(options: PrecomputeOptions) -> int:
     try:
         with (
             progress(f"solving {total} Specs") as show,
-            contextlib.closing(_searches(plan, options)) as found,
+            contextlib.closing(_searches(plan, options)) as searches,
         ):
-            for done in found:
+            for done in searches:
                 results.append(done)
                 _tell(done, f"{len(results)} of {total}")
                 show(_progress(len(results), total, time.perf_counter() - start))
@@ -72,7 +72,7 @@ def main(options: PrecomputeOptions) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """What a command line asks for."""
+    """Specs to solve, and how, as a command line asks."""
 
     specs: tuple[str, ...]
     """In their shortest form, the largest first, so that none is left for the end."""
@@ -97,8 +97,8 @@ def _here(plan: _Plan, processes: int) -> Generator[Solved, None, None]:
         Job(spec, plan.target_name, plan.threads, plan.db, plan.tune)
         for spec in plan.specs
     ]
-    with contextlib.closing(solve_jobs(jobs, processes)) as found:
-        for done in found:
+    with contextlib.closing(solve_jobs(jobs, processes)) as results:
+        for done in results:
             yield Solved(
                 done.job.spec,
                 done.seconds,
@@ -118,13 +118,13 @@ def _there(plan: _Plan, scheduler: str) -> Generator[Solved, None, None]:
             "target": plan.target,
             "threads": plan.threads,
         }
-        found = (
+        results = (
             tune_all(plan.specs, seconds=plan.tune, **given)
             if plan.tune
             else solve_all(plan.specs, **given)
         )
-        with contextlib.closing(found):
-            yield from found
+        with contextlib.closing(results):
+            yield from results
 
 
 def _progress(done: int, total: int, seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""What every command of ``morello`` begins with: target, Spec, schedule, kernel."""
+"""Arguments that every command of ``morello`` reads: target, Spec, schedule, kernel."""
 
 import contextlib
 import dataclasses
@@ -129,7 +129,9 @@ class Request:
 
     def tell(self, *solutions: Solution | None) -> None:
         """Say on the standard error that a search was stopped, if one was."""
-        if any(found is not None and not found.complete for found in solutions):
+        if any(
+            solution is not None and not solution.complete for solution in solutions
+        ):
             sys.stderr.write(
                 f"morello: the search for {self.text} was stopped; this is the best "
                 "program that changes no layouts\n"

@@ -37,7 +37,7 @@ class Chunk:
 
     @property
     def lines(self) -> list[str]:
-        """Its lines; none of bytecode."""
+        """Lines of the source; none of bytecode."""
         return [] if isinstance(self.source, bytes) else self.source.split("\n")
 
 
@@ -64,10 +64,10 @@ def near_misses(text: str | bytes, marker: str, file: str) -> Iterator[Diagnosti
     if isinstance(text, bytes) or len(marker) <= _OPEN:
         return
     ends = [
-        found.end()
-        for found in re.finditer(re.escape(marker[:-_OPEN]), text)
-        if not text.startswith(marker, found.start())
-        or found.start() + len(marker) >= len(text)
+        match.end()
+        for match in re.finditer(re.escape(marker[:-_OPEN]), text)
+        if not text.startswith(marker, match.start())
+        or match.start() + len(marker) >= len(text)
     ]
     for place in _places(text, ends, file):
         yield Diagnostic("warning", place, "near miss with file split marker")

@@ -1,4 +1,4 @@
-"""What ``run`` and ``bench`` print for a person: names, values, units."""
+"""Table that ``run`` and ``bench`` print for a person: names, values, units."""
 
 import dataclasses
 

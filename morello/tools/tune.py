@@ -54,12 +54,12 @@ def main(options: TuneOptions) -> int:
     failed = False
     for request in requests:
         try:
-            found = _tuned(request, threads, database, options)
+            measured = _tuned(request, threads, database, options)
         except MorelloError as error:
             sys.stderr.write(f"morello: error: {request.text}: {error}\n")
             failed = True
             continue
-        write_output("-", _text(request, threads, found, options.json) + "\n")
+        write_output("-", _text(request, threads, measured, options.json) + "\n")
     return int(failed)
 
 
@@ -75,7 +75,7 @@ def _requests(text: str, options: TuneOptions) -> list[Request]:
 
 
 def _text(request: Request, threads: int, found: Measured, as_json: bool) -> str:
-    """What is printed of a Spec."""
+    """Print the measurements of a Spec."""
     if as_json:
         return json.dumps({"spec": request.text, **measured_data(found)})
     many = f"{threads} thread{'s' if threads > 1 else ''}"
@@ -99,7 +99,7 @@ def _check_writable(database: Overlay | None) -> None:
 def _tuned(
     request: Request, threads: int, database: Overlay | None, options: TuneOptions
 ) -> Measured:
-    """What was measured of a Spec, now or before.
+    """Measure a Spec, or read its earlier measurements.
 
     Raises:
         MorelloError: it has no program, or it cannot be timed.

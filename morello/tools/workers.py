@@ -119,7 +119,7 @@ def _hand(worker: _Worker, job: Job) -> None:
 def _receive(worker: _Worker) -> Done:
     """The message of a process; an error if it has died."""
     try:
-        found = worker.pipe.recv()
+        message = worker.pipe.recv()
     except (EOFError, ConnectionResetError):
         worker.process.join()
         code = worker.process.exitcode
@@ -128,9 +128,9 @@ def _receive(worker: _Worker) -> Done:
             time.perf_counter() - worker.start,
             error=f"its process ended with {_ending(code)}",
         )
-    if not isinstance(found, Done):
-        raise TypeError(f"a process sends {found!r}")
-    return found
+    if not isinstance(message, Done):
+        raise TypeError(f"a process sends {message!r}")
+    return message
 
 
 def _ending(code: int | None) -> str:
@@ -171,7 +171,7 @@ def solve(job: Job) -> Done:
     start = time.perf_counter()
     try:
         database = open_database(job.db)
-        found = search(job.spec, job.target, job.threads, database)
+        solution = search(job.spec, job.target, job.threads, database)
         rows: tuple[MeasuredRow, ...] = ()
         if job.tune:
             wanted = ClusterJob.of(
@@ -186,9 +186,9 @@ def solve(job: Job) -> Done:
     return Done(
         job,
         time.perf_counter() - start,
-        found.statistics.tables,
-        found.statistics.specs,
-        found.impl.cost,
+        solution.statistics.tables,
+        solution.statistics.specs,
+        solution.impl.cost,
         "solved, but the database cannot be written" if is_lost else "",
         rows,
     )

@@ -1,1 +1,1 @@
-"""What passes are made of: writers and readers of programs that several need."""
+"""Writers and readers of programs that several passes need."""

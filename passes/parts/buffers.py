@@ -86,7 +86,7 @@ def _owner(op: ir.Operation) -> ir.Operation | None:
     Raises:
         PassFailure: a parallel region of which nothing is known, or one in another.
     """
-    found: list[ir.Operation] = []
+    loops: list[ir.Operation] = []
     parent = op.parent
     while parent is not None and parent.name != "func.func":
         if parent.name in _UNPLANNED:
@@ -96,14 +96,14 @@ def _owner(op: ir.Operation) -> ir.Operation | None:
                 f"{_PARALLEL} over constant bounds, or allocate outside of it",
             )
         if parent.name == _PARALLEL:
-            found.append(parent.operation)
+            loops.append(parent.operation)
         parent = parent.parent.operation if parent.parent else None
-    if len(found) > 1:
+    if len(loops) > 1:
         raise PassFailure(
             op.location,
             f"a buffer inside two nested {_PARALLEL}; make the inner one serial",
         )
-    return found[0] if found else None
+    return loops[0] if loops else None
 
 
 def iterations(loop: ir.Operation) -> int:

@@ -45,12 +45,12 @@ def _guard(block: ir.Block) -> None:
     with ir.InsertionPoint.at_block_begin(block):
         old, new = (_slot(word) for _ in range(2))
         _call(HOST.float_control.read, old[1])
-        found = memref.LoadOp(old[0], []).result
+        before = memref.LoadOp(old[0], []).result
         kept = _constant(word, HOST.float_control.flags)
-        plain = arith.AndIOp(found, kept).result
+        plain = arith.AndIOp(before, kept).result
         wanted = arith.OrIOp(plain, _constant(word, HOST.float_control.plain)).result
         memref.StoreOp(wanted, new[0], [])
-        differs = arith.CmpIOp(arith.CmpIPredicate.ne, found, wanted).result
+        differs = arith.CmpIOp(arith.CmpIPredicate.ne, before, wanted).result
         _set_if(differs, new[1])
     with ir.InsertionPoint.at_block_terminator(block):
         _set_if(differs, old[1])

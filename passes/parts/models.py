@@ -22,7 +22,7 @@ DEFAULT_TARGET = "avx2"
 
 @dataclasses.dataclass(frozen=True)
 class ConvertModel(Pass):
-    """What the passes that convert have in common."""
+    """Options and steps that the converting passes share."""
 
     target: str = option("", "name of the target; if empty, avx2 and not recorded")
 

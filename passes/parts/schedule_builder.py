@@ -144,7 +144,7 @@ class _Builder:
             for index, goal in enumerate(goals):
                 mark = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
                 goal.op.attributes[ID_ATTRIBUTE] = mark
-                found = ir.Operation.create(
+                match = ir.Operation.create(
                     "transform.structured.match",
                     results=[self.handle],
                     operands=[block.arguments[0]],
@@ -153,7 +153,7 @@ class _Builder:
                         "op_attrs": ir.DictAttr.get({ID_ATTRIBUTE: mark}),
                     },
                 )
-                self._place(goal.impl, found.results[0])
+                self._place(goal.impl, match.results[0])
             transform.YieldOp([])
 
     def _name(self, spec: Spec) -> str:

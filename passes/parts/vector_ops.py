@@ -1,4 +1,4 @@
-"""What kernels are written with, as MLIR values: constants, casts, instructions."""
+"""MLIR values that kernels are written with: constants, casts, instructions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -59,8 +59,8 @@ def _extreme(a: Value, b: Value, first: Any, of_zeros: Any) -> Value:
     bits = [arith.BitcastOp(integers, v).result for v in (one, other)]
     unordered = arith.CmpFOp(arith.CmpFPredicate.UNO, a, b).result
     nan = arith.ExtSIOp(integers, unordered).result
-    found = arith.OrIOp(of_zeros(*bits).result, nan).result
-    return arith.BitcastOp(kind, found).result
+    extreme = arith.OrIOp(of_zeros(*bits).result, nan).result
+    return arith.BitcastOp(kind, extreme).result
 
 
 def shaped(like: Value, element: ir.Type) -> ir.Type:
@@ -122,7 +122,7 @@ def plus(value: Value, number: int) -> Value:
 
 
 def call(name: str, kind: ir.Type, *operands: Value) -> Value:
-    """What an instruction, by the name of its intrinsic, makes of some values."""
+    """Call an instruction, by the name of its intrinsic, on some values."""
     called = ir.Operation.create(
         "llvm.call_intrinsic",
         results=[kind],
@@ -137,7 +137,8 @@ def call(name: str, kind: ir.Type, *operands: Value) -> Value:
 
 
 def opaque(values: Sequence[Value], register: str) -> list[Value]:
-    """The same values, unknown to LLVM: inline assembly without an instruction.
+    """Hide how values are computed from LLVM, by inline assembly without an
+    instruction.
 
     Nothing that uses one of them comes before any of the given ones is computed.
 

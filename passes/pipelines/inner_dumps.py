@@ -1,4 +1,4 @@
-"""What is run within a pass: some run pipelines of their own, which upstream prints."""
+"""Dumps of pipelines that passes run themselves, which upstream prints."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What native code writes to the process's standard error, caught.
+"""Capture native code's output to the process's standard error.
 
 Upstream reports a few errors (unreadable option values) nowhere else.
 """
@@ -21,7 +21,7 @@ class Captured:
         self.written = b""
 
     def text(self) -> str:
-        """As text; bytes that are not UTF-8 are replaced."""
+        """Decode the output; bytes that are not UTF-8 are replaced."""
         return self.written.decode("utf-8", "replace")
 
 

@@ -142,7 +142,8 @@ _NAMED = re.compile(r"pass '([^']+)'")
 
 
 def _class_name(text: str, anchor: str) -> str:
-    """What upstream calls a pass; it says so when it runs, or when it must not."""
+    """Find upstream's class name of a pass; upstream prints it when it runs, or
+    must not."""
     for op, source in (("builtin.module", "module {}"), ("func.func", _FUNCTION)):
         if anchor not in (op, ANY, "builtin.module"):
             continue

@@ -63,7 +63,7 @@ class Element:
     nested: "tuple[Element, ...] | None" = None
 
     def moved_to(self, offset: int) -> "Element":
-        """The same, as if all of it stood at ``offset``: for errors."""
+        """Copy the element as if all of it stood at ``offset``, for errors."""
         nested = self.nested and tuple(one.moved_to(offset) for one in self.nested)
         return replace(self, offset=offset, options_offset=offset, nested=nested)
 
@@ -97,18 +97,18 @@ def parse_options(
         start: where ``text`` begins in ``whole``.
     """
     reader = _Reader(whole or text, start, start + len(text))
-    found: list[tuple[str, str | None, int]] = []
+    options: list[tuple[str, str | None, int]] = []
     while reader.skip_space():
         at = reader.offset
         key = reader.until(" \t\n=")
         if not key:
             raise reader.error("an option without a name", "write name=value")
         if reader.peek() != "=":
-            found.append((key, None, at))
+            options.append((key, None, at))
             continue
         reader.offset += 1
-        found.append((key, reader.value(), at))
-    return found
+        options.append((key, reader.value(), at))
+    return options
 
 
 class _Reader:
@@ -140,14 +140,14 @@ class _Reader:
         return self.text[start : self.offset]
 
     def elements(self) -> tuple[Element, ...]:
-        found: list[Element] = []
+        elements_read: list[Element] = []
         self.skip_space()
         if self.peek() in ("", ")"):
             return ()
         while True:
-            found.append(self.element())
+            elements_read.append(self.element())
             if self.peek() != ",":
-                return tuple(found)
+                return tuple(elements_read)
             self.offset += 1
 
     def element(self) -> Element:

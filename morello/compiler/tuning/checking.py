@@ -118,8 +118,8 @@ class _Pace:
     """What was predicted for that."""
 
     def checking(self, candidate: Candidate) -> float:
-        """What checking a candidate is likely to take: a slow one is not called if its
-        call alone would take too long."""
+        """Estimate the seconds of checking a candidate: a slow one is not
+        called if its call alone would take too long."""
         slower = max(1.0, candidate.cost / self.cost) if self.cost else 1.0
         return self.call * slower + self.judging
 

@@ -35,7 +35,8 @@ class Entry:
 
     @property
     def seconds(self) -> float:
-        """Of a call: the geometric mean over placements of the best sample."""
+        """Seconds of a call: the geometric mean over placements of the best
+        sample."""
         best = [min(samples) for samples in self.times if samples]
         return statistics.geometric_mean(best) if best else math.inf
 
@@ -55,13 +56,13 @@ class Entry:
         call = self.calls[placement]
         if not self.repeats:
             self.times = [[] for _ in self.calls]
-            found = timed(call, (), 1) if self.expected > _LONG else 0.0
-            self.repeats = 1 if found > _LONG else calls_of(call, ())
-            if found > _LONG:
-                self.times[placement].append(found)
-                return found
+            elapsed = timed(call, (), 1) if self.expected > _LONG else 0.0
+            self.repeats = 1 if elapsed > _LONG else calls_of(call, ())
+            if elapsed > _LONG:
+                self.times[placement].append(elapsed)
+                return elapsed
         elif not self.times[placement] or self.seconds < _WARM:
             call()
-        found = timed(call, (), self.repeats) / self.repeats
-        self.times[placement].append(found)
-        return found
+        elapsed = timed(call, (), self.repeats) / self.repeats
+        self.times[placement].append(elapsed)
+        return elapsed

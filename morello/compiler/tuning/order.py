@@ -65,13 +65,13 @@ def learned_solution(goal: Spec, target: Target, solver: Solver) -> Solution:
             "or give tune=True, which measures",
         )
     solution = solver.solve(goal)
-    found = find_candidates(goal, target, solver, CANDIDATES)
-    times = model.predict([one.impl for one in found], target)
-    fusion = [is_fused(one.impl) for one in found]
+    candidates = find_candidates(goal, target, solver, CANDIDATES)
+    times = model.predict([one.impl for one in candidates], target)
+    fusion = [is_fused(one.impl) for one in candidates]
     best = min(
         (i for i, one in enumerate(fusion) if model.decides_fusion or one == fusion[0]),
         key=lambda place: times[place],
     )
     if times[best] * _MARGIN > times[0]:
         return solution
-    return Solution(found[best].impl, solution.statistics)
+    return Solution(candidates[best].impl, solution.statistics)

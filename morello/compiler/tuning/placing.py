@@ -1,4 +1,4 @@
-"""Where the operands of a contest lie: `Placements`.
+"""Arrays of a tournament's operands at several addresses: `Placements`.
 
 Each placement has arrays of its own, and a workspace of its own for each program; they
 are made when they are asked for, and live as long as the contest.
@@ -34,7 +34,7 @@ class Placements:
         return count_of(self._trial.spec)
 
     def arguments(self, placement: int) -> list[Array]:
-        """Those of one placement."""
+        """Arrays and workspaces of one placement."""
         while len(self._known) <= placement:
             arguments = self._trial.arguments()
             self._known.append([_on_line(array) for array in arguments])

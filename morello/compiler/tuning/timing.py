@@ -53,12 +53,12 @@ def sample(
     end = time.perf_counter() + seconds
     timed(call, arguments, 1)  # faults pages in, fills caches, wakes the vector unit
     calls = calls_of(call, arguments)
-    found: list[float] = []
+    samples: list[float] = []
     with no_collection():
-        while len(found) < LEAST_SAMPLES or time.perf_counter() < end:
-            found.append(timed(call, arguments, calls) / calls)
+        while len(samples) < LEAST_SAMPLES or time.perf_counter() < end:
+            samples.append(timed(call, arguments, calls) / calls)
             between()
-    return Samples(tuple(found), calls)
+    return Samples(tuple(samples), calls)
 
 
 def calls_of(call: Callable[..., Any], arguments: tuple[Any, ...]) -> int:

@@ -40,7 +40,7 @@ class Trial:
         return cls(spec, inputs, not given and not _may_round(spec))
 
     def settled(self, spec: Spec) -> "Trial":
-        """The same trial of a Spec whose operands may have other layouts."""
+        """Copy the trial for a Spec whose operands may have other layouts."""
         return dataclasses.replace(self, spec=spec)
 
     def arguments(self) -> list[Array]:
@@ -60,14 +60,15 @@ class Trial:
 
     @functools.cached_property
     def definition(self) -> Definition:
-        """What the outputs must be; it is computed at the first use."""
+        """Definition that the outputs must meet; it is computed at the first
+        use."""
         return Definition(self.spec, self.inputs, self.exact)
 
     def is_right(self, arguments: Sequence[Array]) -> bool:
         """Whether a kernel has left right outputs, as `judge` says, but without what it
         says of them."""
-        found = self.outputs(arguments)
-        return self.definition.holds(found) or self.judge(arguments).holds
+        outputs = self.outputs(arguments)
+        return self.definition.holds(outputs) or self.judge(arguments).holds
 
     def agree(self, one: Sequence[Array], other: Sequence[Array]) -> bool:
         """Whether two calls left outputs of the same bits, padding left out."""

@@ -77,7 +77,7 @@ class Plan:
 
 @dataclasses.dataclass(frozen=True)
 class Tuned:
-    """What tuning a goal found."""
+    """Result of tuning a goal."""
 
     measured: Measured
     candidates: tuple[Candidate, ...]
@@ -126,7 +126,7 @@ def tune(
     show("candidates")
     begin = time.perf_counter()
     left = max(start + plan.seconds - begin, _LEFT * plan.seconds)
-    found = tried_order(
+    candidates = tried_order(
         find_candidates(goal, target, solver, plan.candidates, begin + _FINDING * left),
         target,
     )
@@ -136,7 +136,7 @@ def tune(
         all=max(begin + (1 - _TIMING) * left, now + _COMPILING * left),
         end=begin + left,
     )
-    kernels, tried = checked_kernels(found, trial, deadlines, show)
+    kernels, tried = checked_kernels(candidates, trial, deadlines, show)
     show(f"timing {len(kernels)} programs")
     now = time.perf_counter()
     seconds = max(begin + left - now, _SHORTEST * left)
@@ -161,7 +161,7 @@ def tune(
     )
     keep_measured(rows, solver.database)
     took = time.perf_counter() - start
-    left_out = len(found) - tried + len(kernels) - len(timed)
+    left_out = len(candidates) - tried + len(kernels) - len(timed)
     names = tuple(candidate for candidate, _ in timed)
     return Tuned(Measured(rows), names, left_out, took)
 

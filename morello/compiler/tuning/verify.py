@@ -65,16 +65,16 @@ def judge(
         exact: the inputs are such that nothing is ever rounded.
     """
     expected = spec.outputs(*inputs)
-    found = [
+    verdicts = [
         _judge(_Output(spec, place, inputs), wanted, array, exact)
         for place, (wanted, array) in enumerate(zip(expected, each(got), strict=True))
     ]
-    wrong = next((verdict for verdict in found if not verdict.holds), None)
-    return wrong or _together(found)
+    wrong = next((verdict for verdict in verdicts if not verdict.holds), None)
+    return wrong or _together(verdicts)
 
 
 class Definition:
-    """What outputs of some inputs must be, computed once for many kernels.
+    """Right values of the outputs for some inputs, computed once for many kernels.
 
     Where a right output may be rounded otherwise, that is the definition in f64 with
     its bound: what it has bit for bit takes several times as long, and decides nothing
@@ -129,7 +129,7 @@ class _Output:
 
     @property
     def operand(self) -> int:
-        """Which operand it is."""
+        """Index of the output among the operands."""
         return self.spec.kind.written[self.place]
 
     @property
@@ -148,8 +148,8 @@ class _Output:
 
     def reference(self) -> tuple[Array, Array]:
         """The output in f64, and how far from it a right one may be."""
-        found = self.spec.kind.reference(self.spec.sizes, _wide(self.inputs))
-        return self.widened(*found[self.place])
+        outputs = self.spec.kind.reference(self.spec.sizes, _wide(self.inputs))
+        return self.widened(*outputs[self.place])
 
     def widened(self, number: Array, bound: Array) -> tuple[Array, Array]:
         """A reference, where the output is rounded once more as it is stored."""

@@ -1,4 +1,4 @@
-"""What else a program could begin with, and what the best such program costs.
+"""Alternatives to a program's first action, with the cost of the best program of each.
 
 Read `Explorer`: it walks a solved goal node by node. At each, every action that applies
 is followed by the best program of each hole that it leaves, read from the tables, so
@@ -21,7 +21,7 @@ from morello.spec.frame import Frame
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where a node of a program was decided: a Spec, in a table."""
+    """Position of a node in the search: a Spec, in a table."""
 
     spec: Spec
     goal: Spec
@@ -105,7 +105,7 @@ class Explorer:
         tables = self._solver.run_of(place.goal)
         table = tables.table(place.table)
         chosen = tables.program(place.spec, table)
-        found, dead_ends, refused = [], 0, 0
+        rejected, dead_ends, refused = [], 0, 0
         for action in tables.candidates(place.table):
             if action == chosen.action or isinstance(action, Pinned):
                 continue
@@ -117,9 +117,9 @@ class Explorer:
             if impl is None:
                 dead_ends += 1
             else:
-                found.append(Alternative(impl, impl.cost - chosen.cost))
-        found.sort(key=lambda alternative: alternative.excess)
-        return Alternatives(chosen, tuple(found), dead_ends, refused)
+                rejected.append(Alternative(impl, impl.cost - chosen.cost))
+        rejected.sort(key=lambda alternative: alternative.excess)
+        return Alternatives(chosen, tuple(rejected), dead_ends, refused)
 
     def below(self, place: Place, impl: Impl) -> tuple[Place, ...]:
         """The places of the holes that a place's program leaves, in order."""
@@ -137,7 +137,8 @@ class Explorer:
         return Place(goal, goal, table, given)
 
     def _given(self, place: Place) -> Partial:
-        """What a person has decided of a place: in a given schedule, or by a pin."""
+        """Find the schedule that is fixed for a node: by a given schedule, or
+        by a pin."""
         if place.table is None:
             return place.given
         table = self._solver.run_of(place.goal).table(place.table)

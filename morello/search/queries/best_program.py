@@ -71,11 +71,11 @@ class Patience:
 
     @classmethod
     def of(cls, limit: "float | Patience | None") -> "Patience":
-        """What a time limit of `morello.compile` is."""
+        """Convert a time limit of `morello.compile`."""
         return limit if isinstance(limit, Patience) else cls(limit)
 
     def after(self, seconds: float) -> "Patience":
-        """What is left of it after so many seconds."""
+        """Subtract seconds that have passed from the limit."""
         if self.seconds is None:
             return self
         return dataclasses.replace(self, seconds=max(0.0, self.seconds - seconds))
@@ -104,22 +104,22 @@ def best_program(
     target = target.at(spec) if solver is None else solver.target
     pins = pins_of(database, target) if solver is None else solver.pinned.pins
     question = (spec, target, database, pins)
-    found = _known.get(question)
-    if found is not None:
-        return found
+    solution = _known.get(question)
+    if solution is not None:
+        return solution
     patience = patience or Patience()
     if solver is None:
         solver = Solver(target, database, watch_of(patience), pins)
-    found = _search(spec, solver, patience)
-    if found.complete:
-        _known[question] = found
+    solution = _search(spec, solver, patience)
+    if solution.complete:
+        _known[question] = solution
         while len(_known) > _KEPT:
             _known.popitem(last=False)
-    return found
+    return solution
 
 
 def parallel_goal(spec: Spec, target: Target, threads: int) -> tuple[Spec, Target]:
-    """What is searched for ``spec`` where a call may use so many threads."""
+    """Make the goal and target of a search for a call with so many threads."""
     if threads == 1:
         return spec, target
     goal = dataclasses.replace(spec, serial=False)
@@ -134,17 +134,17 @@ def _search(spec: Spec, solver: Solver, patience: Patience) -> Solution:
         return solver.solve(spec)
     except SearchStoppedError:
         left = patience.after(time.perf_counter() - start)
-        found = _search_less(spec, solver, left, goes_on=True)
+        solution = _search_less(spec, solver, left, goes_on=True)
     except KeyboardInterrupt:
         if not patience.interruptible:
             raise
         left = patience.after(time.perf_counter() - start)
         seconds = LEAST if left.seconds is None else left.seconds
         left = dataclasses.replace(left, seconds=seconds)
-        found = _search_less(spec, solver, left, goes_on=False)
+        solution = _search_less(spec, solver, left, goes_on=False)
     elapsed = time.perf_counter() - start
-    statistics = dataclasses.replace(found.statistics, seconds=elapsed)
-    return dataclasses.replace(found, statistics=statistics)
+    statistics = dataclasses.replace(solution.statistics, seconds=elapsed)
+    return dataclasses.replace(solution, statistics=statistics)
 
 
 def _search_less(
@@ -166,15 +166,15 @@ def _search_less(
         target = dataclasses.replace(stopped.target, relayouts=False)
         smaller = Solver(target, stopped.database, pins=stopped.pinned.pins)
     stops = KeyboardInterrupt if patience.interruptible else SearchStoppedError
-    found: Solution | None = None
+    solution: Solution | None = None
     with contextlib.suppress(SearchStoppedError, stops, SearchError):
         smaller.watch_by(watch_of(patience))
-        found = dataclasses.replace(smaller.solve(spec), complete=False)
+        solution = dataclasses.replace(smaller.solve(spec), complete=False)
         if goes_on:
             left = patience.after(time.perf_counter() - start)
             stopped.watch_by(watch_of(left))
             return stopped.solve(spec)
-    return found or _first(spec, (smaller, stopped))
+    return solution or _first(spec, (smaller, stopped))
 
 
 def _first(spec: Spec, solvers: tuple[Solver, ...]) -> Solution:
@@ -205,7 +205,7 @@ def _first(spec: Spec, solvers: tuple[Solver, ...]) -> Solution:
 
 
 def watch_of(patience: Patience) -> Watch:
-    """What a solver is watched by; the time begins now."""
+    """Make the callback that stops a solver; the time begins now."""
     start = time.monotonic()
 
     def watch(statistics: Statistics) -> None:

@@ -76,10 +76,10 @@ class _Counts:
 
     def costs(self, identity: TableId) -> Costs:
         """-log2 of the counts of a table."""
-        found = self._tables.get(identity)
-        if found is None:
-            found = self._tables[identity] = _TableCounter(self, identity).count()
-        return found
+        logarithms = self._tables.get(identity)
+        if logarithms is None:
+            logarithms = self._tables[identity] = _TableCounter(self, identity).count()
+        return logarithms
 
 
 class _TableCounter(TableSolver):

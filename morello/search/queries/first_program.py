@@ -39,7 +39,7 @@ def first_programs(
 
 @dataclasses.dataclass(frozen=True)
 class _Order:
-    """Which decisions come before others of their turn."""
+    """Order of decisions within a turn."""
 
     shares: bool
     """Whether loops of several threads come before all else, or last."""
@@ -56,8 +56,8 @@ class _Order:
 
     def of(self, actions: tuple[Action, ...]) -> list[Action]:
         """The actions, first things first."""
-        found = actions if self.small else tuple(reversed(actions))
-        return sorted(found, key=lambda a: (a.forks is not self.shares, a.turn))
+        ordered = actions if self.small else tuple(reversed(actions))
+        return sorted(ordered, key=lambda a: (a.forks is not self.shares, a.turn))
 
 
 def _orders(spec: Spec) -> Iterator[_Order]:
@@ -114,10 +114,10 @@ class _Descent:
     def _hole(self, spec: Spec) -> Impl:
         """The program of a hole of a pin, which is a goal of its own."""
         parts = self._solver, spec, self._order, self._pause, self._known
-        found = _Descent(*parts).program()
-        if found is None:
+        program = _Descent(*parts).program()
+        if program is None:
             raise SearchError(f"no program of {spec} was found at once")
-        return found
+        return program
 
     def _solved(self, spec: Spec, table: TableId) -> Impl | None:
         """The best program, where the table is solved."""

@@ -157,17 +157,17 @@ class Hypergraph:
 
     def costs(self, identity: TableId) -> Costs:
         """The best costs of a table, with a slice for each combination of limits."""
-        found = self._costs.get(identity)
-        if found is None:
-            found = self.run.costs(identity)
-            plain = np.arange(len(found.place))
-            if not np.array_equal(found.place, plain[: found.slices.shape[-1]]):
-                found = Costs.of(found.box, np.ascontiguousarray(found.dense))
-            self._costs[identity] = found
-        return found
+        costs = self._costs.get(identity)
+        if costs is None:
+            costs = self.run.costs(identity)
+            plain = np.arange(len(costs.place))
+            if not np.array_equal(costs.place, plain[: costs.slices.shape[-1]]):
+                costs = Costs.of(costs.box, np.ascontiguousarray(costs.dense))
+            self._costs[identity] = costs
+        return costs
 
     def point(self, identity: TableId, spec: Spec) -> int:
-        """Where a Spec is in the arrays of a table."""
+        """Flat index of a Spec in the arrays of a table."""
         box = self.run.box(identity)
         point = position(box, spec.sizes, spec.limits)
         assert point is not None
@@ -191,16 +191,16 @@ class Hypergraph:
 
     def node(self, identity: TableId) -> Node:
         """The node of a table, which may have no edges yet."""
-        found = self.nodes.get(identity)
-        if found is None:
-            found = self.nodes[identity] = Node(self, identity)
-        return found
+        node = self.nodes.get(identity)
+        if node is None:
+            node = self.nodes[identity] = Node(self, identity)
+        return node
 
     def order(self, wanted: Callable[[Node], bool]) -> list[Node]:
         """The nodes that the root leads to over nodes that are wanted, those below
         before those above."""
         stack: list[tuple[Node, Iterator[TableId]]] = []
-        found: list[Node] = []
+        nodes: list[Node] = []
         seen = {self.root}
 
         def begin(identity: TableId) -> None:
@@ -214,11 +214,11 @@ class Hypergraph:
             following = next((t for t in below if t not in seen), None)
             if following is None:
                 stack.pop()
-                found.append(node)
+                nodes.append(node)
             else:
                 seen.add(following)
                 begin(following)
-        return found
+        return nodes
 
     def add_edges(self, node: Node) -> None:
         """Give a node its edges, if it has none yet."""
@@ -242,8 +242,8 @@ class Hypergraph:
                 self._add_peel(node, index, action)
             else:
                 node.edges += self._edges(node, index, action)
-        for (dim, tiles, feature), found in loops.items():
-            self._add_loops(node, dim, tiles, self.bit(feature), found)
+        for (dim, tiles, feature), by_number in loops.items():
+            self._add_loops(node, dim, tiles, self.bit(feature), by_number)
 
     def _edges(self, node: Node, index: int, action: Action) -> Iterator[Edge]:
         """An action on all points of a table: twice if a first part leads at some of
@@ -332,7 +332,8 @@ class Hypergraph:
         node.below.append(Below(identity, loops, feature, place))
 
     def totals(self, node: Node, edge: Edge, classes: dict[int, int]) -> Floats:
-        """What an action costs at each point, but for holes that stay in the table."""
+        """Cost of an action at each point, without the children that stay in
+        the table."""
         totals = np.full(node.best.slices.size, np.inf)
         actions, holes = self.words([(0, edge, classes)])
         near, far = node.box.classes
@@ -366,16 +367,16 @@ class Hypergraph:
 
 
 def _alone(evaluated: Evaluated, shape: tuple[int, ...]) -> Bools:
-    """Where none but a first part leads."""
-    found: Any = np.ones(shape, np.bool_)
+    """Mask of the points where no child but a remainder exists."""
+    mask: Any = np.ones(shape, np.bool_)
     for child in evaluated.children:
         if not child.is_lesser:
-            found = found & (np.asarray(child.exists) == 0)
-    return np.asarray(found)
+            mask = mask & (np.asarray(child.exists) == 0)
+    return np.asarray(mask)
 
 
 def _only(evaluated: Evaluated, where: Bools) -> Evaluated:
-    """The same, as if it applied nowhere else."""
+    """Restrict an evaluated action to some points."""
     own = np.where(where, evaluated.own, np.inf)
     return dataclasses.replace(evaluated, own=own, known={})
 
@@ -405,15 +406,15 @@ def _even(plan: Plan, axis: Axis, below: Axis) -> Plan:
 def taken(array: Floats, place: Integers) -> Floats:
     """Elements at some places, flat; infinity for those that are nowhere."""
     flat = place.reshape(-1)
-    found = array.take(np.maximum(flat, 0))
-    found[flat < 0] = np.inf
-    return found
+    elements = array.take(np.maximum(flat, 0))
+    elements[flat < 0] = np.inf
+    return elements
 
 
 def shifted(node: Node, dim: int, place: int) -> Floats:
     """For each point the best cost with another coordinate, ``place``; infinite where
     its own is no greater."""
     best = node.best.slices.reshape(node.shape)
-    found = np.repeat(best.take([place], axis=dim), node.shape[dim], axis=dim)
-    found[(slice(None),) * dim + (slice(0, place + 1),)] = np.inf
-    return found
+    shifted_costs = np.repeat(best.take([place], axis=dim), node.shape[dim], axis=dim)
+    shifted_costs[(slice(None),) * dim + (slice(0, place + 1),)] = np.inf
+    return shifted_costs

@@ -97,22 +97,22 @@ class KBest:
         self._known: dict[tuple[TableId, int, Spec], Impl] = {}
 
     def programs(self, count: int, until: float = math.inf) -> tuple[Derived, ...]:
-        """See `k_best`."""
+        """Derive the best programs of different classes, as `k_best` describes."""
         first = Derived(self._best, class_of(self._best, self._graph.target))
         if count <= 1 or isinstance(self._decided(), Pinned):
             return (first,)[:count]
         now = time.perf_counter()
         time_limits = until, until + max(0.0, until - now)
-        found: tuple[Derived, ...] = (first,)
+        derived: tuple[Derived, ...] = (first,)
         for slack in _SLACKS:
-            is_few = len(found) < _FEW
+            is_few = len(derived) < _FEW
             try:
-                found = self._within(first, count, slack, time_limits[is_few])
+                derived = self._within(first, count, slack, time_limits[is_few])
             except _LateError:
                 break
-            if len(found) >= count:
+            if len(derived) >= count:
                 break
-        return found
+        return derived
 
     def _within(
         self, first: Derived, count: int, slack: float, until: float
@@ -171,21 +171,21 @@ class KBest:
         for fixed in node.fixed:
             allowed.reshape(node.shape)[fixed.point] = False
         for mask in sorted(wanted):
-            found = self._derived(node, mask, wanted[mask], allowed)
-            costs = found.costs.slices.reshape(-1)
+            derived = self._derived(node, mask, wanted[mask], allowed)
+            costs = derived.costs.slices.reshape(-1)
             with np.errstate(invalid="ignore"):  # infinity less infinity
                 gone = costs - node.best.slices.reshape(-1)
                 over = node.excess + node.times * gone
             costs[~(over <= slack)] = np.inf
             if np.isfinite(costs).any():
-                node.classes[mask] = found
+                node.classes[mask] = derived
 
     def _wanted(self, node: Node) -> "dict[int, _Wanted]":
         """The classes that a table may have, and what leads to them."""
-        found: dict[int, _Wanted] = {}
+        by_class: dict[int, _Wanted] = {}
 
         def of(mask: int) -> _Wanted:
-            return found.setdefault(mask, _Wanted())
+            return by_class.setdefault(mask, _Wanted())
 
         for edge in node.edges:
             for chosen in self._combinations(edge):
@@ -201,7 +201,7 @@ class KBest:
                 of(below.feature | mask).below.append((below, mask))
         for fixed in node.fixed:
             of(self._graph.bit(pin_feature(fixed.action))).fixed.append(fixed)
-        return found
+        return by_class
 
     def _combinations(self, edge: Edge) -> Iterator[tuple[int, ...]]:
         """Classes for each of the leading holes."""
@@ -319,9 +319,9 @@ class KBest:
             times = int(child.times)
             branches.append(Branch(child.role, times, impl))
             cost += times * impl.cost
-        found = Impl(spec, action, cost, tuple(branches))
-        self._known[identity, mask, spec] = found
-        return found
+        program = Impl(spec, action, cost, tuple(branches))
+        self._known[identity, mask, spec] = program
+        return program
 
 
 class _LateError(Exception):
@@ -330,7 +330,7 @@ class _LateError(Exception):
 
 @dataclasses.dataclass
 class _Wanted:
-    """What leads to a class of a table."""
+    """Edges, loops and pins that lead to a class of a table."""
 
     edges: list[tuple[Edge, tuple[int, ...]]] = dataclasses.field(default_factory=list)
     peels: list[tuple[Peel, tuple[int, ...]]] = dataclasses.field(default_factory=list)

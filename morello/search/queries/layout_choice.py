@@ -49,15 +49,15 @@ def best_settled(
             best = best[0], dataclasses.replace(best[1], complete=False)
             break
         try:
-            found = best_program(spec, target, database, left, solver)
+            solution = best_program(spec, target, database, left, solver)
         except SearchError as error:
             refusal = refusal or error
             if left.seconds == 0:
                 break
             continue
-        if best is None or found.impl.cost < best[1].impl.cost:
-            best = spec, found
-        if not found.complete:
+        if best is None or solution.impl.cost < best[1].impl.cost:
+            best = spec, solution
+        if not solution.complete:
             best = best[0], dataclasses.replace(best[1], complete=False)
             break
     if best is not None:

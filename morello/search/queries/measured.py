@@ -48,7 +48,7 @@ class Measured:
 
 
 def measured_key(goal: Spec, target: Target, pins: Pins) -> MeasuredKey:
-    """What a choice for a goal is measured for, on this machine."""
+    """Key of a goal's measurements on this machine."""
     context = f"{space()} {pins.digest}".strip()
     return MeasuredKey(
         full_text(goal), target.name, target.threads, processor_name(), context
@@ -62,7 +62,7 @@ def keep_measured(rows: tuple[MeasuredRow, ...], database: Overlay | None) -> No
 
 
 def find_measured(key: MeasuredKey, database: Overlay | None) -> Measured | None:
-    """What was measured; None if nothing was, or a row is damaged."""
+    """Read the measurements of a goal; None if there are none, or a row is damaged."""
     rows = database.measured(key) if database is not None else ()
     rows = rows or _remembered.get(key, ())
     if not rows or rows[0].place or sum(row.chosen for row in rows) != 1:
@@ -78,14 +78,14 @@ def measured_solution(
     Args:
         target: as it is chosen, with its threads.
     """
-    found = find_measured(measured_key(goal, target, pins), database)
-    if found is None:
+    measured = find_measured(measured_key(goal, target, pins), database)
+    if measured is None:
         return None
     try:
-        impl = program_of(found.chosen, goal, target)
+        impl = program_of(measured.chosen, goal, target)
     except (MorelloError, RecursionError, OverflowError):
         return None
-    return Solution(impl, Statistics(0, 0, 0.0), measured=found.rows)
+    return Solution(impl, Statistics(0, 0, 0.0), measured=measured.rows)
 
 
 def program_of(row: MeasuredRow, goal: Spec, target: Target) -> Impl:

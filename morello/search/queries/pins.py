@@ -69,7 +69,7 @@ class Pin:
 
     @property
     def action(self) -> "Pinned":
-        """What stands for it in a table."""
+        """Action that represents the pin in a table."""
         return Pinned(self.digest)
 
 
@@ -112,7 +112,7 @@ class Pins:
         return hashlib.blake2b(every.encode(), digest_size=12).hexdigest()
 
     def of(self, key: SpecKey) -> tuple[Pin, ...]:
-        """Those of the Specs of one key."""
+        """Pins of the Specs of one key."""
         return tuple(pin for pin in self.pins if pin.spec.key == key)
 
     def find(self, action: Pinned) -> Pin:
@@ -148,7 +148,7 @@ class PinnedPrograms:
         self._depends: dict[tuple[Pin, Memory], bool] = {}
 
     def program(self, action: Pinned, spec: Spec) -> Impl:
-        """What a pin says of a Spec that it holds for.
+        """Complete the program of a pin for a Spec that it holds for.
 
         Raises:
             ScheduleError, SearchError: it does not apply.
@@ -165,7 +165,7 @@ class PinnedPrograms:
             box: of the table.
             limits: of its goal.
         """
-        found = []
+        points = []
         for pin in self.pins.of(key):
             point = position(box, pin.spec.sizes, pin.spec.limits)
             if point is None:
@@ -175,10 +175,10 @@ class PinnedPrograms:
             try:
                 if self._holds(pin, box, left):
                     cost = self._program(pin, spec).cost
-                    found.append(Fixed(point, pin.action, cost))
+                    points.append(Fixed(point, pin.action, cost))
             except (ScheduleError, SearchError) as error:
                 _warn(pin.text, f"does not apply: {error.what}")
-        return tuple(found)
+        return tuple(points)
 
     def _holds(self, pin: Pin, box: Box, left: Limits) -> bool:
         """Whether a pin holds at a point that stands for many limits."""
@@ -191,17 +191,17 @@ class PinnedPrograms:
 
     def depends(self, pin: Pin, level: Memory) -> bool:
         """Whether the program of a pin is another where nothing is left of a memory."""
-        found = self._depends.get((pin, level))
-        if found is None:
+        differs = self._depends.get((pin, level))
+        if differs is None:
             spec = pin.spec
             bare = dataclasses.replace(spec, limits=spec.limits.replace(level, 0))
             cost = self._program(pin, spec).cost
             try:
-                found = self._program(pin, bare).cost != cost
+                differs = self._program(pin, bare).cost != cost
             except (ScheduleError, SearchError):
-                found = True
-            self._depends[pin, level] = found
-        return found
+                differs = True
+            self._depends[pin, level] = differs
+        return differs
 
     def check(self, pin: Pin) -> Impl:
         """The program of a pin, if it can be respected wherever its Spec occurs.
@@ -227,30 +227,30 @@ class PinnedPrograms:
         return impl
 
     def _program(self, pin: Pin, spec: Spec) -> Impl:
-        found = self._programs.get((pin, spec))
-        if found is None:
+        program = self._programs.get((pin, spec))
+        if program is None:
             try:
-                found = complete(pin.program, spec, self._target, self._solve)
+                program = complete(pin.program, spec, self._target, self._solve)
             except (RecursionError, OverflowError) as error:
                 raise ScheduleError(
                     f"the pinned schedule of {pin.text} is too deep, or has numbers "
                     "that are too large"
                 ) from error
-            self._programs[pin, spec] = found
-        return found
+            self._programs[pin, spec] = program
+        return program
 
 
 def read_pins(rows: tuple[PinRow, ...], target: Target) -> Pins:
     """The pins of a target. One that cannot be read is left out, with a warning."""
-    found = []
+    pins = []
     for row in rows:
         if row.target != target.name:
             continue
         try:
-            found.append(Pin.of(row))
+            pins.append(Pin.of(row))
         except MorelloError as error:
             _warn(row.spec, f"cannot be read: {error.what}")
-    return Pins(tuple(sorted(found, key=lambda pin: pin.text)))
+    return Pins(tuple(sorted(pins, key=lambda pin: pin.text)))
 
 
 def _warn(text: str, why: str) -> None:

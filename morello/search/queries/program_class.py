@@ -44,5 +44,5 @@ def _features(impl: Impl, target: Target) -> Iterator[str]:
 
 
 def pin_feature(pin: Pinned) -> str:
-    """What stands for a pinned schedule, which is a class of its own."""
+    """Feature of a pinned schedule, which is a class of its own."""
     return f"pinned {pin.digest}"

@@ -1,4 +1,4 @@
-"""What lies on programs that cost no more than a bound: `Reach`.
+"""Points on programs that cost no more than a bound: `Reach`.
 
 It goes down from a goal. Each point of a table that is reached has the least excess of
 any way that leads there, and the least number of times that it is run

@@ -1,1 +1,1 @@
-"""Where solved tables are kept: in memory, as boxes, and on disk."""
+"""Storage of solved tables: in memory, as boxes, and on disk."""

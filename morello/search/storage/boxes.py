@@ -61,9 +61,9 @@ class LabelBoxes:
             labels: what each label becomes; `NO_ACTION` for one that the part has not.
         """
         ends, kept = _clip(self.ends, shape)
-        found = labels[self.labels] if self.labels.size else self.labels
-        kept &= found != NO_ACTION
-        return LabelBoxes(shape, np.ascontiguousarray(ends[kept]), found[kept])
+        clipped = labels[self.labels] if self.labels.size else self.labels
+        kept &= clipped != NO_ACTION
+        return LabelBoxes(shape, np.ascontiguousarray(ends[kept]), clipped[kept])
 
     def expand(self) -> Words:
         """The dense array."""
@@ -180,11 +180,11 @@ def _long_axes(shape: tuple[int, ...]) -> list[int]:
 
 def _with_short_axes(ends: Words, long: list[int], rank: int) -> Words:
     """Boxes of the long axes as boxes of all, which have the one position of others."""
-    found = np.zeros((len(ends), 2, rank), np.int32)
-    found[:, 1] = 1
+    widened = np.zeros((len(ends), 2, rank), np.int32)
+    widened[:, 1] = 1
     for place, axis in enumerate(long):
-        found[:, :, axis] = ends[:, :, place]
-    return found
+        widened[:, :, axis] = ends[:, :, place]
+    return widened
 
 
 def _queue(labels: Words) -> Words:
@@ -265,7 +265,7 @@ class _Scale:
 
 
 class _Work:
-    """What machine code needs beside a dense array."""
+    """Arrays that machine code needs in addition to a dense array."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.rank = len(shape)
@@ -295,8 +295,8 @@ class _Work:
             ends = np.empty((room, 2, self.rank), np.int32)
             labels = np.empty(room, np.int32)
             covered = np.zeros(len(flat), np.int8)
-            found = (ends.reshape(-1), labels) if labelled else (ends.reshape(-1),)
-            count = function(flat, covered, self.shape, self.strides, *arrays, *found)
+            results = (ends.reshape(-1), labels) if labelled else (ends.reshape(-1),)
+            count = function(flat, covered, self.shape, self.strides, *arrays, *results)
             if count >= 0:
                 return ends[:count].copy(), labels[:count].copy()
             room *= 8

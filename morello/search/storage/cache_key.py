@@ -21,7 +21,8 @@ changed, and the version has not."""
 
 
 def space() -> str:
-    """What the answers of this program depend on, beside target and Spec."""
+    """Version of the search and of its rows, on which answers depend beside target
+    and Spec."""
     return f"search-{SEARCH_VERSION}.{ROW_FORMAT}"
 
 
@@ -46,8 +47,8 @@ def _taken(identity: TableId, limits: Limits) -> str:
 
 
 def base_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
-    """The same without the axes of the goal: what tables have in common of which one
-    may be a part of another."""
+    """Key without the axes of the goal: shared by tables of which one may be a part
+    of another."""
     own = (str(identity.key), _taken(identity, limits))
     text = "\n".join(("base", *own, str(limits), str(room), kin))
     return hashlib.blake2b(text.encode(), digest_size=32).digest()

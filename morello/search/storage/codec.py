@@ -169,7 +169,8 @@ def _costs(data: bytes, box: Box) -> CostBoxes:
 
 
 def summary(decisions: bytes, costs: bytes) -> tuple[int, int, int]:
-    """Of the bytes of a table: its points, boxes of decisions and boxes of costs.
+    """Count the points of a table, its boxes of decisions and its boxes of costs,
+    from its bytes.
 
     Raises:
         CodecError: the bytes are damaged.
@@ -196,7 +197,8 @@ def _check(box: Box, ends: Any, count: int) -> None:
 
 
 def _told(varying: Any, dims: int) -> Any:
-    """Which corners are written: those on no upper end of an axis that does not vary.
+    """Mask of the corners that are written: those on no upper end of an axis that
+    does not vary.
 
     n x 2^dims booleans.
     """

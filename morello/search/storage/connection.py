@@ -261,7 +261,7 @@ def _check_header(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def error_of(path: Path, error: Exception, *, opens: bool) -> DatabaseError:
-    """What a person should know of an error of SQLite or the system.
+    """Explain an error of SQLite or the system to a person.
 
     Args:
         opens: whether it came as the file was opened: nothing of it can be read then.

@@ -82,19 +82,19 @@ class Row:
 
     @property
     def checksum(self) -> bytes:
-        """Of everything in the row but the costs."""
+        """Hash of everything in the row but the costs."""
         numbers = f"{self.points} {self.boxes} {self.cost_boxes}".encode()
         name, family = self.name.encode(), self.family.encode()
         return checksum_of(self.key, name, family, numbers, self.decisions)
 
     @property
     def costs_checksum(self) -> bytes:
-        """Of the costs, and whose they are."""
+        """Hash of the costs and of their key."""
         return checksum_of(self.key, self.costs)
 
     @property
     def checksums(self) -> tuple[bytes, bytes]:
-        """Of all parts."""
+        """Both hashes of the row."""
         return self.checksum, self.costs_checksum
 
 
@@ -135,10 +135,10 @@ class Database:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            found = self._connected().execute(_GET, (key,)).fetchone()
-        if found is None:
+            fields = self._connected().execute(_GET, (key,)).fetchone()
+        if fields is None:
             return None
-        row, is_whole = _row((key, *found))
+        row, is_whole = _row((key, *fields))
         return row if is_whole else None
 
     def decisions(self, key: bytes) -> bytes | None:
@@ -148,10 +148,10 @@ class Database:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            found = self._connected().execute(_GET_DECISIONS, (key,)).fetchone()
-        if found is None:
+            values = self._connected().execute(_GET_DECISIONS, (key,)).fetchone()
+        if values is None:
             return None
-        *fields, checksum = found
+        *fields, checksum = values
         row = _typed((key, *fields, b""))
         return row.decisions if row is not None and row.checksum == checksum else None
 
@@ -195,12 +195,12 @@ class Database:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            found = self._connected().execute(f"{_SELECT} ORDER BY key")
+            cursor = self._connected().execute(f"{_SELECT} ORDER BY key")
         self._readers += 1
         try:
             while True:
                 with self._reporting():  # nothing stays locked between two pages
-                    page = found.fetchmany(_PAGE)
+                    page = cursor.fetchmany(_PAGE)
                 if not page:
                     return
                 for values in page:
@@ -257,7 +257,8 @@ class Database:
     def measured(
         self, key: MeasuredKey | None = None
     ) -> tuple[tuple[MeasuredRow, bool], ...]:
-        """What tuning measured of a goal, or of all; and whether each row is whole.
+        """Read the measurements of a goal, or of all; and whether each row is
+        whole.
 
         Raises:
             DatabaseError: the file cannot be read.
@@ -320,7 +321,7 @@ class Database:
             return delete_pin(connection, spec, target)
 
     def searches(self) -> tuple[SearchRow, ...]:
-        """What is known of the searches that filled the file, by Spec.
+        """Read the notes on the searches that filled the file, by Spec.
 
         Raises:
             DatabaseError: the file cannot be read.
@@ -338,14 +339,14 @@ class Database:
             write_search(connection, row)
 
     def check(self) -> tuple[str, ...]:
-        """What SQLite finds wrong with the file; nothing if it is sound.
+        """Check the file with SQLite: the faults; nothing if it is sound.
 
         Raises:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            found = self._connected().execute("PRAGMA integrity_check").fetchall()
-        return tuple(text for (text,) in found if text != "ok")
+            faults = self._connected().execute("PRAGMA integrity_check").fetchall()
+        return tuple(text for (text,) in faults if text != "ok")
 
     def to_bytes(self) -> bytes:
         """The file as bytes, with what is still in its log.

@@ -1,4 +1,4 @@
-"""What tuning measured, at rest: one row for each program of a goal that was timed.
+"""Measurements of tuning in a database: one row for each program that was timed.
 
 A goal has the rows of one tuning at a time. They are keyed by the target's name and by
 the processor: what one machine measured says nothing of another.
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS measured (
 
 @dataclasses.dataclass(frozen=True, order=True)
 class MeasuredKey:
-    """What a choice was measured for."""
+    """Key of a measured choice: the goal, the target and the machine."""
 
     spec: str
     """The goal, with every limit."""
@@ -68,7 +68,7 @@ class MeasuredRow:
 
     @property
     def checksum(self) -> bytes:
-        """Of everything in the row."""
+        """Hash of everything in the row."""
         return checksum_of(*(repr(value).encode() for value in self.values))
 
     @property
@@ -103,12 +103,12 @@ def read_measured(
     if not has_table(connection, "measured"):
         return ()
     which = "" if key is None else f" WHERE ({_KEY}) = (?, ?, ?, ?, ?)"
-    found = connection.execute(
+    cursor = connection.execute(
         f"SELECT {_COLUMNS}, checksum FROM measured{which} ORDER BY {_KEY}, place",
         () if key is None else dataclasses.astuple(key),
     )
     rows = []
-    for *fields, checksum in found.fetchall():
+    for *fields, checksum in cursor.fetchall():
         row = MeasuredRow(MeasuredKey(*fields[:5]), *fields[5:])
         rows.append((row, row.is_whole and row.checksum == checksum))
     return tuple(rows)

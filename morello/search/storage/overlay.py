@@ -63,7 +63,8 @@ class Overlay:
         return self._first(lambda database: database.program(spec, family))
 
     def measured(self, key: MeasuredKey) -> tuple[MeasuredRow, ...]:
-        """What tuning measured of a goal, from the first database that has it whole."""
+        """Read the measurements of a goal, from the first database that has it
+        whole."""
 
         def read(database: Database) -> tuple[MeasuredRow, ...] | None:
             rows = database.measured(key)
@@ -82,7 +83,7 @@ class Overlay:
 
         One that is damaged is left out, with a warning.
         """
-        found: dict[tuple[str, str], PinRow] = {}
+        by_goal: dict[tuple[str, str], PinRow] = {}
         for database in self.readable:
             try:
                 rows = database.pins()
@@ -91,20 +92,20 @@ class Overlay:
                 continue
             for pin, is_whole in rows:
                 if is_whole:
-                    found.setdefault((pin.spec, pin.target), pin)
+                    by_goal.setdefault((pin.spec, pin.target), pin)
                 else:
                     self._warn(database, _damaged(database, pin), "it is not respected")
-        return tuple(found.values())
+        return tuple(by_goal.values())
 
     def covers(self, base: bytes) -> tuple[Cover, ...]:
         """The tables of all databases for goals of other sizes, with one base."""
-        found: list[Cover] = []
+        tables: list[Cover] = []
         for database in self.readable:
             try:
-                found += database.covers(base)
+                tables += database.covers(base)
             except DatabaseError as error:
                 self._lose(database, error)
-        return tuple(found)
+        return tuple(tables)
 
     def put_all(self, rows: tuple[Row, ...], covers: tuple[Cover, ...]) -> None:
         """Store rows, if there is a database that can be written."""
@@ -124,15 +125,15 @@ class Overlay:
             database.close()
 
     def _first(self, read: Callable[[Database], Found | None]) -> Found | None:
-        """What the first database has that has it."""
+        """Read from the first database that has an answer."""
         for database in self.readable:
             try:
-                found = read(database)
+                answer = read(database)
             except DatabaseError as error:
                 self._lose(database, error)
             else:
-                if found is not None:
-                    return found
+                if answer is not None:
+                    return answer
         return None
 
     def _write(self, change: Callable[[Database], object]) -> bool:
@@ -173,7 +174,7 @@ def warn(error: DatabaseError, consequence: str) -> None:
 
 
 def default_path() -> Path:
-    """Where the tools keep what they have solved (the XDG rules); its folder is made.
+    """Path of the tools' database (the XDG rules); its folder is made.
 
     A relative ``XDG_DATA_HOME`` is invalid by those rules and is not looked at.
 

@@ -16,7 +16,7 @@ from morello.spec import Limits
 
 @dataclasses.dataclass(frozen=True)
 class Packed:
-    """What a `Table` holds, as boxes."""
+    """Contents of a `Table`, as boxes."""
 
     id: TableId
     box: Box

@@ -33,7 +33,7 @@ class ProgramRow:
 
     @property
     def checksum(self) -> bytes:
-        """Of everything in the row."""
+        """Hash of everything in the row."""
         return checksum_of(*(text.encode() for text in dataclasses.astuple(self)))
 
 
@@ -43,14 +43,14 @@ def read_program(
     """The row of a goal; None if there is none, or it is damaged."""
     if not has_table(connection, "programs"):
         return None
-    found = connection.execute(
+    fields = connection.execute(
         "SELECT program, checksum FROM programs WHERE (spec, family) = (?, ?)",
         (spec, family),
     ).fetchone()
-    if found is None or not isinstance(found[0], str):
+    if fields is None or not isinstance(fields[0], str):
         return None
-    row = ProgramRow(spec, family, found[0])
-    return row if row.checksum == found[1] else None
+    row = ProgramRow(spec, family, fields[0])
+    return row if row.checksum == fields[1] else None
 
 
 def read_programs(
@@ -59,11 +59,11 @@ def read_programs(
     """Every row by Spec, and whether it is whole."""
     if not has_table(connection, "programs"):
         return ()
-    found = connection.execute(
+    cursor = connection.execute(
         "SELECT spec, family, program, checksum FROM programs ORDER BY spec, family"
     )
     rows = []
-    for *fields, checksum in found.fetchall():
+    for *fields, checksum in cursor.fetchall():
         texts = [field if isinstance(field, str) else repr(field) for field in fields]
         row = ProgramRow(*texts)
         rows.append((row, row.checksum == checksum))

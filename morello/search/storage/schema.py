@@ -1,4 +1,5 @@
-"""What a database holds beside tables: pins, notes on searches, and an index of tables.
+"""Schema of a database beside its tables: pins, notes on searches, and an index of
+tables.
 
 All have tables of their own, which are made when they are first written, so that a
 file without them is as good. Each row has a checksum of all that it says; one that does
@@ -71,7 +72,7 @@ class PinRow:
 
     @property
     def checksum(self) -> bytes:
-        """Of everything in the row."""
+        """Hash of everything in the row."""
         return checksum_of(*(text.encode() for text in dataclasses.astuple(self)))
 
 
@@ -86,7 +87,7 @@ def checksum_of(*parts: bytes) -> bytes:
 
 @dataclasses.dataclass(frozen=True)
 class SearchRow:
-    """What a search took; only for people, nothing is decided by it."""
+    """Effort of a search; only for people, nothing is decided by it."""
 
     spec: str
     """Its goal, with every limit."""
@@ -106,7 +107,7 @@ class SearchRow:
 
     @property
     def checksum(self) -> bytes:
-        """Of everything in the row."""
+        """Hash of everything in the row."""
         return checksum_of(*(repr(v).encode() for v in dataclasses.astuple(self)))
 
     @property
@@ -177,10 +178,10 @@ def read_pins(connection: sqlite3.Connection) -> tuple[tuple[PinRow, bool], ...]
         raise sqlite3.DatabaseError(
             f"the pinned schedules are damaged: {problems[0][0]}"
         )
-    found = connection.execute(
+    rows = connection.execute(
         f"SELECT {_PIN_COLUMNS} FROM pins ORDER BY spec, target"
     ).fetchall()
-    return tuple((pin, pin.checksum == checksum) for pin, checksum in _pins(found))
+    return tuple((pin, pin.checksum == checksum) for pin, checksum in _pins(rows))
 
 
 def write_pins(
@@ -211,10 +212,10 @@ def read_searches(connection: sqlite3.Connection) -> tuple[SearchRow, ...]:
     """The notes on searches, by Spec."""
     if not _has_checked(connection, "searches"):
         return ()
-    found = connection.execute(
+    cursor = connection.execute(
         f"SELECT {_SEARCH_COLUMNS}, checksum FROM searches ORDER BY spec, family"
     )
-    rows = (_search(values) for values in found.fetchall())
+    rows = (_search(values) for values in cursor.fetchall())
     return tuple(row for row in rows if row is not None)
 
 
@@ -230,12 +231,12 @@ def _search(values: tuple[object, ...] | None) -> SearchRow | None:
 def write_search(connection: sqlite3.Connection, row: SearchRow) -> None:
     """Add a note, to what is noted of the same goal."""
     connection.execute(SEARCHES_SCHEMA)
-    found = connection.execute(
+    fields = connection.execute(
         f"SELECT {_SEARCH_COLUMNS}, checksum FROM searches "
         "WHERE (spec, family) = (?, ?)",
         (row.spec, row.family),
     ).fetchone()
-    before = _search(found)
+    before = _search(fields)
     whole = row if before is None else row.after(before)
     marks = ", ".join("?" * (1 + len(dataclasses.fields(SearchRow))))
     connection.execute(
@@ -247,7 +248,7 @@ def write_search(connection: sqlite3.Connection, row: SearchRow) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Cover:
-    """Where a table is found by goals of other sizes."""
+    """Index entry by which goals of other sizes find a table."""
 
     base: bytes
     """A hash of all that the table depends on but its axes."""
@@ -258,7 +259,7 @@ class Cover:
 
     @property
     def checksum(self) -> bytes:
-        """Of everything in the row."""
+        """Hash of everything in the row."""
         return checksum_of(self.base, self.key, self.sizes.encode())
 
 
@@ -269,11 +270,11 @@ def read_covers(
     if not _has_checked(connection, "covers"):
         return ()
     which = "" if base is None else " WHERE base = ?"
-    found = connection.execute(
+    cursor = connection.execute(
         f"SELECT base, key, sizes, checksum FROM covers{which} ORDER BY base, key",
         () if base is None else (base,),
     )
-    return tuple(_covers(found.fetchall()))
+    return tuple(_covers(cursor.fetchall()))
 
 
 def _covers(rows: list[tuple[object, ...]]) -> Iterator[Cover]:
@@ -304,16 +305,16 @@ def clean_covers(connection: sqlite3.Connection) -> None:
 
 def has_table(connection: sqlite3.Connection, name: str) -> bool:
     """Whether a table has been made."""
-    found = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (name,))
-    return bool(found.fetchall())
+    cursor = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (name,))
+    return bool(cursor.fetchall())
 
 
 def _has_checked(connection: sqlite3.Connection, name: str) -> bool:
     """Whether a table has been made, with checksums."""
-    found = connection.execute(
+    cursor = connection.execute(
         "SELECT 1 FROM pragma_table_info(?) WHERE name = 'checksum'", (name,)
     )
-    return bool(found.fetchall())
+    return bool(cursor.fetchall())
 
 
 def _pins(rows: list[tuple[object, ...]]) -> Iterator[tuple[PinRow, bytes]]:

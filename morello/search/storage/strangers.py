@@ -32,15 +32,16 @@ def harden(connection: sqlite3.Connection) -> None:
 def foreign_parts(
     connection: sqlite3.Connection, ours: Iterable[str]
 ) -> tuple[str, ...]:
-    """What a file's schema has beside our tables: ``trigger 'x'``, sorted.
+    """List the parts of a file's schema that are not our tables: ``trigger 'x'``,
+    sorted.
 
     Args:
         connection: to the file.
         ours: the statements that make our tables.
     """
     known = {_words(statement) for statement in ours}
-    found = connection.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
-    return tuple(sorted(_foreign(found, known)))
+    schema = connection.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
+    return tuple(sorted(_foreign(schema, known)))
 
 
 def bounded_json(text: str | bytes) -> Any:

@@ -1,4 +1,4 @@
-"""Where solved tables are kept: as boxes, on disk too, and dense while they are read.
+"""Store of solved tables: as boxes, on disk too, and dense while they are read.
 
 A table that is put here is packed and written to the database; a large one by a second
 thread, while the search goes on (machine code lets go of Python's lock). Without a
@@ -125,7 +125,7 @@ class TableStore:
         return len(self._packed)
 
     def __iter__(self) -> Iterator[TableId]:
-        """What is here."""
+        """Iterate over the tables that are stored here."""
         return iter(tuple(self._packed))
 
     def packed(self) -> Iterator[Packed]:
@@ -142,10 +142,10 @@ class TableStore:
 
     def costs(self, identity: TableId) -> Costs:
         """The costs of a table that is here, dense."""
-        found = self._dense.get(identity)
-        if found is not None:
+        dense = self._dense.get(identity)
+        if dense is not None:
             self._dense.move_to_end(identity)
-            return found
+            return dense
         packed = self.entry(identity)
         costs = Costs.of(packed.box, packed.costs.expand())
         self._hold(identity, costs)
@@ -153,13 +153,13 @@ class TableStore:
 
     def entry(self, identity: TableId) -> Packed:
         """A table that is here, as boxes."""
-        found = self._packed[identity]
-        if isinstance(found, _Unpacked):
+        packed = self._packed[identity]
+        if isinstance(packed, _Unpacked):
             self._is_packed(identity)
-            found = self._packed[identity] = self._pack(found.table())
-        elif isinstance(found, Future):
-            found = self._packed[identity] = found.result()
-        return found
+            packed = self._packed[identity] = self._pack(packed.table())
+        elif isinstance(packed, Future):
+            packed = self._packed[identity] = packed.result()
+        return packed
 
     def fetch(self, identity: TableId, box: Box, actions: Candidates) -> bool:
         """Look for a table in the database; whether it is here now.
@@ -236,10 +236,10 @@ class TableStore:
             with contextlib.suppress(CodecError):
                 if data is not None:
                     costs = self._costs_of(cover.key)
-                    found = decode(
+                    whole_table = decode(
                         data, other, whole, functools.partial(actions, other), costs
                     )
-                    self._packed[identity] = found.clip(
+                    self._packed[identity] = whole_table.clip(
                         identity, box, actions(identity)
                     )
                     self.parts += 1
@@ -248,8 +248,8 @@ class TableStore:
 
     def _lie_alike(self, one: TableId, other: TableId, box: Box) -> bool:
         """Whether two goals leave the same programs out of a box (`axes.lies`)."""
-        found = [lies(t.key, t.sizes, box, self.room) for t in (one, other)]
-        return np.array_equal(*found)
+        masks = [lies(t.key, t.sizes, box, self.room) for t in (one, other)]
+        return np.array_equal(*masks)
 
     def put(self, identity: TableId, costs: Costs, table: Callable[[], Table]) -> None:
         """Keep a table that was solved.
@@ -276,14 +276,14 @@ class TableStore:
         self._unpacked_points += made.points
         while self._unpacked_points > UNPACKED_POINTS:
             oldest = next(iter(self._unpacked))
-            found = self._is_packed(oldest)
-            self._pack_soon(oldest, found.table, found.points)
+            unpacked = self._is_packed(oldest)
+            self._pack_soon(oldest, unpacked.table, unpacked.points)
 
     def _is_packed(self, identity: TableId) -> _Unpacked:
         """Count a table no more among those that are not packed."""
-        found = self._unpacked.pop(identity)
-        self._unpacked_points -= found.points
-        return found
+        unpacked = self._unpacked.pop(identity)
+        self._unpacked_points -= unpacked.points
+        return unpacked
 
     def _pack_soon(
         self, identity: TableId, table: Callable[[], Table], points: int
@@ -337,8 +337,8 @@ class TableStore:
                 self._worker = None
 
     def _settle(self) -> None:
-        for identity, found in tuple(self._packed.items()):
-            if isinstance(found, Future):
+        for identity, entry in tuple(self._packed.items()):
+            if isinstance(entry, Future):
                 self.entry(identity)
         self._write(1)
 

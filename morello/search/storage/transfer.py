@@ -67,7 +67,7 @@ def copy_rows(
 
 
 def _of_nothing_whole(fault: MorelloError) -> MorelloError:
-    """The same fault, where nothing could be copied: export can rescue nothing."""
+    """Reword a fault where nothing could be copied: export can rescue nothing."""
     if isinstance(fault, DamageError):
         return DatabaseError(fault.what, "nothing of it can be read: move it away")
     return fault
