@@ -1,4 +1,4 @@
-"""Which coefficients are needed: ``python -m benchmarks.cost_model.ablation``.
+"""Test which coefficients are needed: ``python -m benchmarks.cost_model.ablation``.
 
 Programs of the Specs of this benchmark are timed: `morello calibrate` fits to others.
 Then they are priced with each coefficient in turn at nothing. A coefficient earns its

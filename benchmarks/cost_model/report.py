@@ -16,7 +16,7 @@ NAME = "cost-model"
 
 @dataclasses.dataclass(frozen=True)
 class Origin:
-    """Where results come from."""
+    """Origin of results."""
 
     command: str
     commit: str

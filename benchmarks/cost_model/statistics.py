@@ -1,4 +1,4 @@
-"""What is said of a sample: rank correlation and regret."""
+"""Statistics of a sample: rank correlation and regret."""
 
 from collections.abc import Sequence
 
@@ -54,5 +54,5 @@ def regret(rounds: Sequence[Sequence[Time]]) -> float:
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """That of positive values."""
+    """Geometric mean of positive values."""
     return float(np.exp(np.mean(np.log(values))))

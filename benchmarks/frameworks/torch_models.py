@@ -11,7 +11,7 @@ from torch.nn import functional
 
 
 class Perceptron(nn.Module):
-    """As between the attentions of ViT-B."""
+    """Perceptron between the attentions of ViT-B."""
 
     def __init__(self, width: int = 768) -> None:
         super().__init__()

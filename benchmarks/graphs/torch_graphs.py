@@ -35,7 +35,7 @@ def torch_for(threads: int) -> Any:
 
 
 def call_of(torch: Any, text: str, arrays: list[Array]) -> Call:
-    """What computes a Spec of a short name.
+    """Write a Spec of a short name as a call of PyTorch.
 
     Args:
         torch: the package.

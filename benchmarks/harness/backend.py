@@ -1,4 +1,4 @@
-"""What a contender must offer: `Backend`, and `Ready` for one case."""
+"""Interface of a contender: `Backend`, and `Ready` for one case."""
 
 import abc
 import dataclasses
@@ -17,7 +17,7 @@ class UnsupportedError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class About:
-    """What a contender says of itself.
+    """Description of a contender by itself.
 
     Args:
         version: of the library.
@@ -46,7 +46,7 @@ class Ready(abc.ABC):
 
     @abc.abstractmethod
     def output(self) -> Array:
-        """What the last call left, [b, m, n], stored as `case.store` does."""
+        """Output of the last call, [b, m, n], stored as `case.store` does."""
 
 
 class Backend(abc.ABC):

@@ -1,4 +1,4 @@
-"""What contenders compute: a matmul, with its inputs and the one right answer."""
+"""Cases that contenders compute: a matmul, with its inputs and the one right answer."""
 
 import dataclasses
 import math
@@ -225,7 +225,7 @@ def aligned(shape: tuple[int, ...], dtype: str, fill: int = 0xA5) -> Array:
 
 
 def aligned_copy(array: Array, dtype: str) -> Array:
-    """The same values at a multiple of 64 bytes."""
+    """Copy an array to an address that is a multiple of 64 bytes."""
     copy = aligned(array.shape, dtype)
     copy[...] = array
     return copy

@@ -207,7 +207,7 @@ def load(name: str, talker: Talker, case: Case, folder: Path) -> Entry:
 
 
 def joined(old: Entry | None, new: Entry) -> Entry:
-    """What is known after another load; who has failed once has failed."""
+    """Combine the results of two loads; who has failed once has failed."""
     if old is None or new.status != "ok":
         return new
     if old.status != "ok":

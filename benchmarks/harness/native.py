@@ -1,4 +1,4 @@
-"""What the libraries with a C interface share: loading them, operands, a loop."""
+"""Parts that libraries with a C interface share: loading them, operands, a loop."""
 
 import ctypes
 from pathlib import Path
@@ -67,7 +67,7 @@ def load(path: str | Path) -> ctypes.CDLL:
 
 
 def address(library: ctypes.CDLL, symbol: str) -> int:
-    """Where a function is.
+    """Address of a function.
 
     Raises:
         MissingError: the library has none of this name.

@@ -99,7 +99,7 @@ class Ours(Backend):
 
 
 def tuning(text: str) -> float | bool:
-    """What `compile` takes for ``tune``: ``no``, or seconds."""
+    """Convert text to the argument ``tune`` of `compile`: ``no``, or seconds."""
     return False if text == "no" else float(text)
 
 

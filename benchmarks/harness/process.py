@@ -70,13 +70,14 @@ def open_unnamed() -> IO[bytes]:
 
 
 def cores(threads: int) -> list[int]:
-    """Where contenders and roofs run: the last of the cores that this process has."""
+    """Cores of contenders and roofs: the last of the cores that this process has."""
     return sorted(os.sched_getaffinity(0))[-threads:]
 
 
 @contextlib.contextmanager
 def held_to(threads: int) -> Iterator[None]:
-    """What is started here has these `cores`, for all its threads."""
+    """Pin processes that are started in this context to these `cores`, with all
+    their threads."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores(threads))
     try:

@@ -1,4 +1,4 @@
-"""Where results come from: command, commit, date, machine, versions."""
+"""Origin of results: command, commit, date, machine, versions."""
 
 import datetime
 import os
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def origin(module: str, words: Sequence[str], commit: str) -> dict[str, str]:
-    """Of the rows that one command measures."""
+    """Describe the origin of the rows that one command measures."""
     now = datetime.datetime.now(datetime.UTC)
     return {
         "command": shlex.join(["python", "-m", module, *words]),

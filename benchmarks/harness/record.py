@@ -75,7 +75,7 @@ class Record:
 
     @classmethod
     def load(cls, path: Path) -> "Record":
-        """What `save` has written."""
+        """Read a record that `save` has written."""
         data: dict[str, Any] = json.loads(path.read_text())
         return cls(
             data["name"],

@@ -23,7 +23,7 @@ def time_text(seconds: float) -> str:
 
 
 def rate_text(row: Row, seconds: float) -> str:
-    """What bounds a row, a second: operations or bytes."""
+    """Rate that bounds a row, a second: operations or bytes."""
     if row.roof.bound(row.flops, row.bytes) == "bandwidth":
         return f"{row.bytes / seconds / 1e9:.1f} GB/s"
     return f"{row.flops / seconds / 1e9:.1f} G/s"

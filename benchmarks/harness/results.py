@@ -1,4 +1,4 @@
-"""What was measured, as values that JSON holds: `Row`, `Entry`, `Roof`."""
+"""Results as values that JSON holds: `Row`, `Entry`, `Roof`."""
 
 import dataclasses
 import statistics
@@ -35,7 +35,7 @@ def limit_roof(case: Case) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Roof:
-    """What bounds a case, measured between its samples, on as many threads.
+    """Rates that bound a case, measured between its samples, on as many threads.
 
     Args:
         name: of the arithmetic loop.
@@ -56,7 +56,7 @@ class Roof:
         return max(flops / self.arithmetic, nbytes / self.read) / 1e9
 
     def bound(self, flops: int, nbytes: int) -> str:
-        """Which of the two it is: ``arithmetic`` or ``bandwidth``."""
+        """Name the rate that bounds: ``arithmetic`` or ``bandwidth``."""
         arithmetic = flops / self.arithmetic >= nbytes / self.read
         return "arithmetic" if arithmetic else "bandwidth"
 

@@ -192,7 +192,7 @@ exit:
 
 
 def operations(name: str, wide: bool = False) -> int:
-    """Of one trip of `arithmetic_text`."""
+    """Operations of one trip of `arithmetic_text`."""
     return _CHAINS[wide] * (WIDE if wide else ARITHMETIC)[name].operations
 
 

@@ -28,7 +28,7 @@ class Axis:
     end: float
 
     def at(self, value: float) -> float:
-        """Where a value is."""
+        """Position of a value on the axis."""
         share = math.log(value / self.low) / math.log(self.high / self.low)
         return self.start + share * (self.end - self.start)
 

@@ -56,7 +56,7 @@ class Rate:
 
     @property
     def answer(self) -> dict[str, float]:
-        """What is said to the harness."""
+        """Rates that are sent to the harness."""
         return {"rate": self.best, "mean": self.mean}
 
 

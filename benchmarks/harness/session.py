@@ -22,7 +22,7 @@ from morello.whole_files import write_whole
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What both commands take."""
+    """Add the options that both commands take."""
     parser.add_argument("--threads", type=whole_number(1), default=1)
     parser.add_argument(
         "--seconds", type=seconds, default=3.0, help="of rounds for each Spec"
@@ -243,7 +243,7 @@ def _machine_roofs(threads: int, native: bool) -> dict[str, dict[str, float]]:
 
 
 def column(threads: int) -> str:
-    """What the roofs of so many cores are called."""
+    """Name of the roofs of so many cores."""
     return "1 core" if threads == 1 else f"{threads} cores"
 
 

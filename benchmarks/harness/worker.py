@@ -36,7 +36,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Answering(Protocol):
-    """What requests are put to."""
+    """Interface of an object that answers requests."""
 
     def do(self, request: Answer) -> Answer:
         """Answer one request."""
@@ -117,7 +117,7 @@ class Worker:
         return best
 
     def _wrong(self) -> str:
-        """What is wrong with the output; nothing if nothing is."""
+        """Describe a fault of the output; empty if there is none."""
         if self._ready is None or self._case is None or self._answer is None:
             raise ValueError("no case is loaded")
         dtype = self._ready.out_dtype or self._case.dtypes[2]
@@ -184,7 +184,7 @@ def enough_calls(ready: Ready, seconds: float) -> int:
 
 
 def load_data(folder: Path) -> Data:
-    """What `save_data` has written."""
+    """Read data that `save_data` has written."""
     names = [field.name for field in dataclasses.fields(Data)]
     return Data(*(np.load(folder / f"{name}.npy") for name in names))
 
@@ -208,7 +208,7 @@ def serve(worker: Answering, requests: TextIO, answers: TextIO) -> None:
 
 
 def answers_pipe() -> TextIO:
-    """Where answers go; what libraries print goes to standard error from now on.
+    """Open the pipe of answers; libraries print to standard error from now on.
 
     The process is ended with the one that asks, even while it is stopped.
     """

@@ -80,7 +80,7 @@ class Graphs:
     def _calls(
         self, spec: str, kernels: dict[str, Any]
     ) -> tuple[dict[str, Call], dict[str, str]]:
-        """What is called, and why PyTorch is not."""
+        """Find the functions to call, and the reason where PyTorch is left out."""
         given = list(kernels.values())
         failed = {}
         if self._torch is not None:

@@ -136,7 +136,7 @@ the decoder), MLP-Mixer B/16."""
 
 
 def shapes(models: list[str]) -> dict[str, Layer]:
-    """What is to be timed for some models: each Spec once, products first."""
+    """List the shapes to time for some models: each Spec once, products first."""
     layers = [layer for name in models for layer in MODELS[name]]
     layers.sort(key=lambda layer: not layer.is_product)
     found: dict[str, Layer] = {}

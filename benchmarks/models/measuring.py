@@ -91,7 +91,8 @@ class _GraphProcess:
         self._process = self._started()
 
     def measure(self, spec: str) -> dict[str, dict[str, object]]:
-        """What it answers; that it ended, where it did."""
+        """Measure a Spec; returns the worker's answer, or that the worker
+        ended."""
         options = self._options
         request = {
             "do": "measure",

@@ -1,4 +1,4 @@
-"""What was measured of each shape, as JSON: `Shape`, `Record`."""
+"""Measurements of each shape, as JSON: `Shape`, `Record`."""
 
 import dataclasses
 import json
@@ -31,7 +31,7 @@ class Shape:
 
     @classmethod
     def of(cls, row: Row) -> "Shape":
-        """What `benchmarks.harness` has measured of a product."""
+        """Convert a product that `benchmarks.harness` has measured."""
         samples, failed = {}, {}
         for entry in row.entries:
             if entry.counts:
@@ -89,7 +89,7 @@ class Record:
 
     @classmethod
     def load(cls, path: Path) -> "Record":
-        """What `save` has written."""
+        """Read a record that `save` has written."""
         data: dict[str, Any] = json.loads(path.read_text())
         shapes = {}
         for shape in data.pop("shapes"):

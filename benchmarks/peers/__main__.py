@@ -40,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _checkout(revision: str) -> Iterator[tuple[Path, str]]:
-    """Where Morello is imported from, and its commit."""
+    """Check out the Morello that is measured: the folder to import from, and its
+    commit."""
     if not revision:
         yield ROOT, commit_of(ROOT)
         return
@@ -62,7 +63,7 @@ def _peers(options: argparse.Namespace) -> dict[str, Command | MissingError]:
 
 
 def _name(what: list[str], threads: int) -> str:
-    """Of the files: the suites, and how many threads."""
+    """Name the files for the suites and the number of threads."""
     suites = [word for word in what if word in SUITES]
     chosen = "-".join(suites) if suites else "all" if not what else "specs"
     return f"peers-{chosen}-{threads}-thread{'s' if threads > 1 else ''}"

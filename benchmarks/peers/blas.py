@@ -18,7 +18,7 @@ TRANS = int32(112)
 
 
 def sgemm_arguments(case: Case, operands: Operands, integer: str) -> list[Argument]:
-    """Of ``cblas_sgemm``; ``integer`` is the type of sizes."""
+    """Arguments of ``cblas_sgemm``; ``integer`` is the type of sizes."""
     _, m, k, n = case.sizes
     lhs, rhs, out = operands.pointers()
     column = case.rhs == "column"
@@ -35,7 +35,7 @@ def sgemm_arguments(case: Case, operands: Operands, integer: str) -> list[Argume
 
 
 def sgemv_arguments(case: Case, operands: Operands, integer: str) -> list[Argument]:
-    """Of ``cblas_sgemv``, for a product with one row or one column."""
+    """Arguments of ``cblas_sgemv``, for a product with one row or one column."""
     _, m, k, n = case.sizes
     lhs, rhs, out = operands.pointers()
     column = case.rhs == "column"
@@ -78,12 +78,12 @@ class Cblas(Backend):
         return self.about()
 
     def path(self) -> str:
-        """Where the library is."""
+        """Path of the library."""
         return self._path
 
     @abstractmethod
     def about(self) -> About:
-        """What the library says of itself."""
+        """Description of the library by itself."""
 
     def symbol(self, name: str) -> int:
         """The address of a function of CBLAS."""
@@ -118,7 +118,7 @@ class OpenBlas(Cblas):
         return str(found[0])
 
     def about(self) -> About:
-        """Its version, and the core that it has chosen kernels for."""
+        """Version of the library, and the core that it has chosen kernels for."""
         core = text_of(self.library, "scipy_openblas_get_corename64_")
         config = text_of(self.library, "scipy_openblas_get_config64_")
         version = f"{' '.join(config.split()[:2])} of NumPy {np.__version__}"
@@ -133,7 +133,7 @@ class Blis(Cblas):
     """The kernels for AVX2, in the numbering of BLIS 0.9."""
 
     def about(self) -> About:
-        """Its version, and the configuration that it runs."""
+        """Version of the library, and the configuration that it runs."""
         self.library.bli_init()
         number = int(self.library.bli_arch_query_id())
         self.library.bli_arch_string.restype = ctypes.c_char_p
@@ -143,7 +143,7 @@ class Blis(Cblas):
 
 
 def text_of(library: ctypes.CDLL, symbol: str) -> str:
-    """What a function without arguments that returns text says."""
+    """Call a function without arguments that returns text."""
     function = getattr(library, symbol)
     function.restype = ctypes.c_char_p
     found: bytes = function()

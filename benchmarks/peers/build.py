@@ -41,7 +41,7 @@ def _compiler() -> str:
 
 
 def _archive(name: str) -> str:
-    """Where the linker finds an archive."""
+    """Path where the linker finds an archive."""
     words = [_compiler(), f"-print-file-name={name}"]
     found = subprocess.run(words, check=True, capture_output=True, text=True)
     path = found.stdout.strip()

@@ -39,7 +39,7 @@ class Mkl(Cblas):
     name = "mkl"
 
     def about(self) -> About:
-        """Its version, and the code path that it chooses by itself."""
+        """Version of the library, and the code path that it chooses by itself."""
         text = ctypes.create_string_buffer(200)
         self.library.mkl_get_version_string(text, 200)
         branch = int(self.library.mkl_cbwr_get_auto_branch())
@@ -119,7 +119,7 @@ class Mkl(Cblas):
 def product_arguments(
     case: Case, operands: Operands, rhs: Pointer, trans: Constant
 ) -> list[Argument]:
-    """Of ``gemm_bf16bf16f32``, ``gemm_s8u8s32`` and ``sgemm_compute``."""
+    """Arguments of ``gemm_bf16bf16f32``, ``gemm_s8u8s32`` and ``sgemm_compute``."""
     _, m, k, n = case.sizes
     lhs, _, out = operands.pointers()
     zero = Constant("i8", 0)

@@ -12,7 +12,7 @@ from benchmarks.peers import build
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where peers are installed, and how they are to run.
+    """Environment of peers: the folder where they are installed, and how they run.
 
     Args:
         folder: holds a virtual environment for each peer that pip installs.

@@ -30,7 +30,7 @@ LEAST = 0.02
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What came of a program."""
+    """Result of a program."""
 
     name: str
     parts: int
@@ -44,7 +44,7 @@ class Row:
     """Part of what is allowed."""
 
     def text(self) -> str:
-        """As a row of the table."""
+        """Format the result as a row of the table."""
         return (
             f"| {self.name} | {self.parts} | {self.search:.2f} | {self.compile:.2f} | "
             f"{1e6 * self.call:.1f} | {self.error:.3f} |"

@@ -79,7 +79,8 @@ def _fusion(options: argparse.Namespace) -> None:
 
 
 def _verdicts(options: argparse.Namespace) -> dict[str, list[Verdict]]:
-    """Of the cost model, and of trees that have not seen the Spec that they predict.
+    """Judge the cost model, and trees that have not seen the Spec that they
+    predict.
 
     Raises:
         MorelloError: the data set has too few Specs, or scikit-learn is missing.
@@ -101,7 +102,7 @@ def _verdicts(options: argparse.Namespace) -> dict[str, list[Verdict]]:
 
 
 def _samples(path: Path, target: Target, *, older: bool) -> list[Sample]:
-    """What can be learned from a data set.
+    """Read the samples of a data set that can be learned from.
 
     Raises:
         MorelloError: there is nothing for the target.

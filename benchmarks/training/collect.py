@@ -166,8 +166,8 @@ def _others(
 
 
 def both_ways(sampler: Sampler) -> list[Impl]:
-    """Of a graph the cheapest program that does one part after the other, and the
-    cheapest whose parts take turns; fewer if there are no such programs."""
+    """Find the cheapest unfused and the cheapest fused program of a graph; fewer if
+    there are no such programs."""
     ways = (
         sampler.cheapest(lambda impl: is_fused(impl) is False),
         sampler.cheapest(lambda impl: is_fused(impl) is True),

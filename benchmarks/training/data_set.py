@@ -38,7 +38,7 @@ class Timed:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """What was timed of one Spec, on one machine."""
+    """Programs of one Spec that were timed on one machine."""
 
     spec: str
     target: str
@@ -58,7 +58,7 @@ class Entry:
 
 
 def entries(path: Path, *, older: bool = False) -> Iterator[Entry]:
-    """What a file has of this version of the search; nothing if there is no file.
+    """Read the entries of this version of the search; nothing if there is no file.
 
     A last line that was cut short is left out.
 

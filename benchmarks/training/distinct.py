@@ -1,4 +1,4 @@
-"""Which programs are one in other words: `Distinct`.
+"""Find programs that differ in form, not in work: `Distinct`.
 
 Loops around loops, and moves elsewhere, give a program another form of the same work.
 The cost model prices both alike, and which of them is the faster one is chance.

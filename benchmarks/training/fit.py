@@ -74,7 +74,7 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """What training gives.
+    """Result of training.
 
     Args:
         names: of the features that the trees look at.

@@ -1,4 +1,4 @@
-"""What a model is worth on Specs that it has not seen: `cross_validated`, `judge`.
+"""Accuracy of a model on Specs that it has not seen: `cross_validated`, `judge`.
 
 Specs are dealt into parts; the programs of each part are predicted by trees that were
 trained on the others. Of each Spec there are the error of predicted times (APE), the
@@ -29,7 +29,7 @@ PARTS = 10
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What predictions are worth for one Spec."""
+    """Accuracy of predictions for one Spec."""
 
     spec: str
     error: float
@@ -89,7 +89,7 @@ def cross_validated(
 
 
 def judge(sample: Sample, predicted: Vector) -> Verdict:
-    """What predicted times are worth."""
+    """Measure the accuracy of predicted times."""
     times = sample.times
     order = np.argsort(predicted, kind="stable")
     tau, clear = _taus(predicted, times)
@@ -117,7 +117,7 @@ def _taus(one: Vector, other: Vector) -> tuple[float, float | None]:
 
 
 def _fusion(sample: Sample, predicted: Vector) -> Fusion | None:
-    """What is predicted to be the faster one of the best fused and the best other."""
+    """Predict whether the best fused program is faster than the best other one."""
     fused = np.array([one is True for one in sample.fused])
     others = np.array([one is False for one in sample.fused])
     if not fused.any() or not others.any():

@@ -28,7 +28,7 @@ _LABELS = {
 
 
 def sort_of(text: str) -> str:
-    """What kind of Spec a text is."""
+    """Classify the text of a Spec."""
     label, _, rest = text.partition(":")
     if label.startswith("matmul"):
         dtypes = rest.split(":")[1]

@@ -1,1 +1,1 @@
-"""What part of the peak of its core a program reaches, if nobody else uses the core."""
+"""Share of its core's peak that a program reaches if nothing else uses the core."""

@@ -59,7 +59,7 @@ class RoofLoop:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """What part of the peak a program reaches.
+    """Share of the peak that a program reaches.
 
     Args:
         spec: what it computes.
