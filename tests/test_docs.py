@@ -211,6 +211,9 @@ MOST_FILES = {
     "A coefficient of the cost model": 3,
     "A target": 6,
     "A memory": 6,
+    "A function of elements": 1,
+    "A dtype": 4,
+    "An architecture": 6,
 }
 """How many files a change may touch: section of the page to number."""
 
