@@ -54,6 +54,7 @@ def selected(predicate: str, other: str) -> str:
 EVERY = [*(f"{o}{p}" for o in "ou" for p in PREDICATES), "ord", "uno"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("other", ["%b", "%two"], ids=["a value", "a number"])
 @pytest.mark.parametrize("predicate", EVERY)
 def test_a_predicate_is_that_of_llvm(predicate: str, other: str) -> None:

@@ -134,11 +134,13 @@ def check(function: Function, given: tuple[Any, ...], fallback: bool) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LINEAR)
 def test_what_takes_linear_time_needs_no_leave(name: str) -> None:
     check(*LINEAR[name], fallback=False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SLOW)
 def test_what_takes_longer_needs_fallback(name: str) -> None:
     check(*SLOW[name], fallback=True)

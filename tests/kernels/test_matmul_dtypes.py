@@ -72,6 +72,7 @@ def test_factors_that_are_cast_as_they_are_loaded(dtypes: tuple[str, ...]) -> No
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lhs", PAIR_LHS)
 def test_pairs_at_every_edge_size(lhs: str) -> None:
     rhs = "[0,2,1,2p16,1p2]"

@@ -48,6 +48,7 @@ def work(impl: Impl, times: int = 1) -> list[tuple[str, int, int]]:
     return [(impl.action.kernel, times * b * m * k * n, times * b * m * k * vectors)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", ODD)
 def test_lanes_are_in_use(text: str) -> None:
     """At least 0.9 of the lanes that are in use if only the last vector of a row has
@@ -64,6 +65,7 @@ def test_lanes_are_in_use(text: str) -> None:
     assert products / sum(lanes for _, _, lanes in leaves) >= 0.9 * best
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", [*ODD, SQUARE])
 def test_loops_of_products_are_vectors_without_spills(text: str) -> None:
     assembly = kernel(text).asm

@@ -196,6 +196,7 @@ def test_few_of_it_are_too_few_for_its_kernel(target: Target) -> None:
         Solver(target).solve(parse_spec(f"{GOAL}:tmm=9", target.limits))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "goal",
     [
