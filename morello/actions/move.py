@@ -84,7 +84,7 @@ class Move(Action):
             self.dtype or self.level.is_registers or layout != source.layout
         ):
             return f"'{name}' is read through a window: it cannot be copied"
-        if self.level > source.level:
+        if self.level is not source.level and not source.level.is_beyond(self.level):
             return f"{self.level} is farther than {source.level}"
         if self.dtype:
             return self._cast_refusal(key, source, index)
@@ -176,7 +176,7 @@ class Move(Action):
         return {
             follower: tensor.brought_to(level)
             for follower in key.kind.followers(index)
-            if (tensor := key.tensors[follower]).level > level
+            if (tensor := key.tensors[follower]).level.is_beyond(level)
         }
 
     def _body_key(
@@ -342,7 +342,7 @@ def _cast(source: TensorSpec, dtype: Dtype) -> str:
 def _makes_progress(source: TensorSpec, level: Memory, form: Form) -> bool:
     """Whether a move goes the one way that moves go."""
     if level is not source.level:
-        return level < source.level
+        return source.level.is_beyond(level)
     if form.dtype is not source.dtype:
         return source.dtype.widens_to(form.dtype)
     return form.layout.is_packed and not source.layout.is_packed

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from morello.actions import Move as MoveAction
 from morello.compiler.stages import program_schedule, spec_module
 from morello.cost.counts import OpCounts
 from morello.dialect import load
 from morello.dialect.attributes import limits_attr, limits_of, tensor_attr, tensor_of
-from morello.errors import SearchError, SpecError
+from morello.errors import ScheduleError, SearchError, SpecError
 from morello.explain.memory import counted_memories
 from morello.kernels import KERNELS, Buffer, Emitter, Kernel
 from morello.machine import Target, find_target, print_target, text
@@ -31,6 +32,7 @@ from morello.spec import (
     VRF,
     Fill,
     Kind,
+    Layout,
     Limits,
     Matmul,
     Memory,
@@ -100,13 +102,19 @@ def tile_kernels() -> dict[str, Kernel]:
 def target(monkeypatch: pytest.MonkeyPatch) -> Target:
     """AVX-512 with tiles."""
     monkeypatch.setattr(memories, "MEMORIES", (VRF, TMM, *MEMORIES[1:]))
-    for name, kernel in tile_kernels().items():
+    return with_kernels(TMM, tile_kernels(), monkeypatch)
+
+
+def with_kernels(
+    memory: Memory, kernels: dict[str, Kernel], monkeypatch: pytest.MonkeyPatch
+) -> Target:
+    for name, kernel in kernels.items():
         monkeypatch.setitem(KERNELS, name, kernel)
     found = dataclasses.replace(
         AVX512,
         name="toy",
-        features=(*AVX512.features, TMM.feature),
-        kernels=(*AVX512.kernels, *tile_kernels()),
+        features=(*AVX512.features, memory.feature),
+        kernels=(*AVX512.kernels, *kernels),
     )
     monkeypatch.setitem(text.TARGETS, "toy", found)
     return found
@@ -241,3 +249,32 @@ def test_its_programs_are_schedules_and_memrefs(target: Target) -> None:
         assert str(spec_module(spec, target)) != code
     assert "xvector<16x16xf32>>" in code
     assert 'kernel = "tile_multiply"' in code
+
+
+SIDE = Memory("SIDE", MEM, count=24, feature="toy-cache")
+"""A cache of 24 lines, beside L2: L1 is not filled from it."""
+
+
+def test_tables_have_an_axis_for_each_of_three_caches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    goal = "matmul_accum:4x3x18:f32:l2=64"
+    monkeypatch.setattr(memories, "MEMORIES", (VRF, L1, L2, SIDE, MEM))
+    kernel = TileKernel("from_side", AVX512.isa, "", Matmul, (L1, SIDE, L1))
+    monkeypatch.setattr(TileKernel, "conditions", lambda self, frame: ())
+    monkeypatch.setattr(TileKernel, "register_operands", lambda self, key: ())
+    target = with_kernels(SIDE, {"from_side": kernel}, monkeypatch)
+    spec = parse_spec(goal, target.limits)
+    assert spec.limits.memories == (VRF, L1, L2, SIDE)
+    solver, found = Solver(target), Agreement()
+    compare(spec, solver, BruteForce(target), found)
+    assert found.mismatches == []
+    used = {str(node.action) for node in nodes(solver.solve(spec).impl)}
+    assert "select(from_side)" in used
+    boxes = [table.box for table in solver.tables(spec)]
+    assert {box.caches for box in boxes} == {3}
+    assert any(all(len(axis) > 1 for axis in box.limits[1:]) for box in boxes)
+    with pytest.raises(ScheduleError, match="L1 is farther than SIDE"):
+        MoveAction("rhs", L1, Layout.row_major(3)).apply(
+            parse_spec(f"{goal}:rhs=[0,1,2]@SIDE", target.limits), target
+        )
