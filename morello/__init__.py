@@ -60,7 +60,10 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("morello.nn")
     if name not in _HOMES:
         raise AttributeError(f"module 'morello' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    from morello.small_stacks import on_large_stack
+
+    # Libraries are loaded, whose beginnings need more stack than some threads have.
+    return getattr(on_large_stack(importlib.import_module)(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -16,6 +16,7 @@ from morello.search.queries.best_program import parallel_goal
 from morello.search.queries.k_best import k_best
 from morello.search.queries.program_class import class_text
 from morello.search.storage.overlay import Overlay, PathLike, open_database
+from morello.small_stacks import on_large_stack
 from morello.spec import OpenSpec, Spec, print_spec
 from morello.subinterpreters import in_any_interpreter
 
@@ -57,6 +58,7 @@ class Candidate:
         return class_text(frozenset(self.features))
 
 
+@on_large_stack
 @in_any_interpreter
 def candidates(
     spec: str | Spec | OpenSpec,

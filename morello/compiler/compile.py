@@ -25,10 +25,12 @@ from morello.search.queries.best_program import (
 )
 from morello.search.queries.measured import measured_solution
 from morello.search.storage.overlay import Overlay, PathLike, open_database
+from morello.small_stacks import on_large_stack
 from morello.spec import Encoding, OpenSpec, Spec
 from morello.subinterpreters import in_any_interpreter
 
 
+@on_large_stack
 @in_any_interpreter
 def compile(
     spec: str | Spec | OpenSpec | Program,

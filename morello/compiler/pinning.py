@@ -18,10 +18,12 @@ from morello.search.storage.overlay import (
     open_database,
 )
 from morello.search.storage.schema import PinRow
+from morello.small_stacks import on_large_stack
 from morello.spec import Spec, parse_spec
 from morello.subinterpreters import in_any_interpreter
 
 
+@on_large_stack
 @in_any_interpreter
 def pin(
     spec: str | Spec,

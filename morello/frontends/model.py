@@ -42,6 +42,7 @@ from morello.runtime.parameter import Parameter
 from morello.search import Patience
 from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import Overlay, PathLike
+from morello.small_stacks import on_large_stack
 from morello.spec import print_spec
 from morello.subinterpreters import in_any_interpreter
 
@@ -98,6 +99,7 @@ class Model(Program):
         limits = chosen_target(target).limits
         return tuple(print_spec(part.spec(limits), limits) for part in self.parts)
 
+    @on_large_stack
     @in_any_interpreter
     def compile(
         self,
@@ -261,6 +263,7 @@ def _said(parameter: Parameter) -> str:
     return f"{parameter.name}: {shape} {parameter.dtype}"
 
 
+@on_large_stack
 def from_mlir(
     text: str | bytes | Path,
     *,
@@ -297,6 +300,7 @@ def from_mlir(
     return trusted_model(given, name, source, fallback=fallback)
 
 
+@on_large_stack
 def trusted_model(
     text: str | bytes,
     name: str | None = None,

@@ -25,6 +25,7 @@ from morello.frontends.onnx_ops.results import check_results
 from morello.frontends.signature import Declared, Signature
 from morello.frontends.unrolling import unroll
 from morello.mlir import BACKEND, PassManager, ir
+from morello.small_stacks import on_large_stack
 
 _TO_LINALG = (
     "builtin.module(torch-onnx-to-torch-backend-pipeline,"
@@ -32,6 +33,7 @@ _TO_LINALG = (
 )
 
 
+@on_large_stack
 def from_onnx(
     model: str | Path | bytes,
     *,

@@ -25,6 +25,7 @@ from morello.spec.graphs.expression import (
     Constant,
     Expression,
     Reference,
+    call_count,
     depth,
     references,
     substituted,
@@ -92,7 +93,7 @@ class _Absorbing(Rewriter):
         found: set[int] = set()
         for i in sorted(self.users):
             node = self._old(i)
-            own = _count(node.expression)
+            own = call_count(node.expression)
             inner = [
                 r
                 for place in references(node.expression)
@@ -146,12 +147,6 @@ def _elements(node: Node) -> int:
     for extent in node.shape:
         total *= extent
     return total
-
-
-def _count(expression: Expression) -> int:
-    if not isinstance(expression, Call):
-        return 0
-    return 1 + sum(map(_count, expression.arguments))
 
 
 def _without_unread(node: Node) -> Node:
@@ -350,7 +345,7 @@ def _is_zero(expression: Expression) -> bool:
 
 
 def _reads(call: Call) -> tuple[int, int]:
-    return len(set(references(call))), -_count(call)
+    return len(set(references(call))), -call_count(call)
 
 
 _MOST_READS = 4
@@ -399,4 +394,4 @@ def _is_worth(expression: Expression) -> bool:
 
 
 def _size(item: tuple[Expression, int]) -> tuple[int, str]:
-    return _count(item[0]), repr(item[0])
+    return call_count(item[0]), repr(item[0])

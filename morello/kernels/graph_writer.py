@@ -15,7 +15,7 @@ from morello.kernels.running import Running
 from morello.kernels.side_by_side import Side, SideBySide, of_vector
 from morello.kernels.vectors import parts
 from morello.spec import Dtype, Spec
-from morello.spec.graphs.expression import Call, Expression, computed
+from morello.spec.graphs.expression import Call, Expression, call_count, computed
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
 from morello.spec.index_map import IndexMap
@@ -38,6 +38,18 @@ Columns = list[tuple[Any, int]]
 """Where vectors begin along the row, and how many elements each has."""
 
 
+_MOST_CALLS = 128
+"""Of functions that are written out in a loop, but for two vectors, whose chains a core
+computes at a time: more are code that LLVM takes seconds for."""
+
+
+def _most_written(graph: Graph) -> int:
+    """How many vectors' maps are written out in a loop: a power of two."""
+    calls = sum(call_count(graph.node(v).expression) for v in graph.node_values)
+    share = _MOST_CALLS // max(1, calls)
+    return max(2, 1 << max(0, share.bit_length() - 1))
+
+
 class GraphWriter:
     """Writes the code of one Spec."""
 
@@ -53,7 +65,9 @@ class GraphWriter:
     ) -> None:
         plan = one_pass(graph)
         assert plan is not None
-        self.emitter, self.spec, self.unroll = emitter, spec, unroll
+        self.emitter, self.spec = emitter, spec
+        self.unroll = unroll if plan.reduced else min(unroll, _most_written(graph))
+        """Vectors that a loop takes at a time."""
         self.graph, self.plan, self.inner = graph, plan, inner
         self.buffers = dict(zip(spec.kind.values, operands, strict=True))
         self.lanes = emitter.isa.lanes(_F32)

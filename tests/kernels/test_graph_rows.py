@@ -6,6 +6,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import morello
 from morello.spec import L1, Spec, parse_spec
 from morello.spec.array_elements import ArrayElements
 from morello.spec.functions import exp
@@ -115,3 +116,17 @@ def test_a_nan_anywhere_in_a_row_is_found(kernel: str, reduction: str) -> None:
     np.fill_diagonal(zeros, -zeros[0, 0])
     call(zeros.ctypes.data, found.ctypes.data)
     assert (np.signbit(found) == (reduction == "min")).all()
+
+
+def test_long_expressions_are_written_out_for_few_vectors() -> None:
+    """What LLVM takes for each grows faster than their number: 0.9 s for 8 vectors."""
+    text = "x[i]"
+    for _ in range(30):
+        text = f"tanh({text})+0.5"
+    kernel = morello.compile(f"compose:48:f32:graph=out y[i]={text}", threads=1)
+    assert len(kernel.llvm) < 250_000
+    x = np.linspace(-1, 1, 48, dtype=np.float32)
+    wanted = x
+    for _ in range(30):
+        wanted = np.tanh(wanted) + np.float32(0.5)
+    np.testing.assert_allclose(kernel(x), wanted, rtol=1e-5)

@@ -54,6 +54,13 @@ def depth(expression: Expression) -> int:
     return 1 + max(map(depth, expression.arguments))
 
 
+def call_count(expression: Expression) -> int:
+    """How many calls it has."""
+    if not isinstance(expression, Call):
+        return 0
+    return 1 + sum(map(call_count, expression.arguments))
+
+
 def references(expression: Expression) -> Iterator[int]:
     """The values that it reads, from left to right, each as often as it does."""
     if isinstance(expression, Reference):
