@@ -20,6 +20,7 @@ from morello.frontends.onnx_ops.functions import modern
 from morello.frontends.onnx_ops.implied import implied
 from morello.frontends.onnx_ops.inputs import with_constants, with_shapes
 from morello.frontends.onnx_ops.loops import without_loops
+from morello.frontends.onnx_ops.narrow import widened
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
 from morello.frontends.signature import Declared, Signature
@@ -74,8 +75,10 @@ def from_onnx(
     source = "model" if isinstance(model, bytes) else Path(model).name
     read = with_constants(onnx, _read(onnx, model, source), constants or {}, source)
     proto = with_shapes(read, dict(shapes or {}), source)
+    signature = _signature(onnx, proto)
+    proto = widened(modern(proto))
     _name_nodes(proto)
-    proto, expected = implied(modern(proto))
+    proto, expected = implied(proto)
     proto = without_branches(folded(without_loops(folded(proto))))
     _name_nodes(proto)
     names = _names(proto)
@@ -86,7 +89,7 @@ def from_onnx(
         source,
         fallback=fallback,
         names=names,
-        signature=_signature(onnx, proto),
+        signature=signature,
         expected=expected,
     )
 
@@ -96,7 +99,8 @@ def _signature(onnx: Any, proto: Any) -> Signature:
 
     def declared(value: Any) -> Declared:
         kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-        return Declared(value.name, kind.kind == "u")
+        is_narrow = kind.itemsize == 1 and kind.name.endswith(("int4", "int2"))
+        return Declared(value.name, kind.kind == "u", kind if is_narrow else None)
 
     held = {array.name for array in proto.graph.initializer}
     given = [value for value in proto.graph.input if value.name not in held]

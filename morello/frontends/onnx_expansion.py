@@ -19,12 +19,14 @@ from morello.frontends.onnx_ops import (
     places,
     pools,
     products,
+    quantized,
     recurrent,
     resizing,
     running,
     sampling,
     slices,
     stable,
+    unsigned,
 )
 from morello.frontends.onnx_ops.expansion import (
     Arguments,
@@ -179,13 +181,18 @@ _OF_ANY_DTYPE = frozenset(
         "Gather",
         "GatherElements",
         "GatherND",
+        "MaxPool",
         "OneHot",
         "Pad",
+        "ReduceL2",
+        "ReduceLogSum",
         "Slice",
         "Split",
+        *quantized.RULES,
+        *unsigned.RULES,
     }
 )
-"""Ops whose rules do not compute with elements."""
+"""Ops whose rules do not compute with elements as f32."""
 
 _RULES: Rules = {
     "Attention": attention.attention,
@@ -206,9 +213,11 @@ _RULES: Rules = {
     **places.RULES,
     **pools.RULES,
     **products.RULES,
+    **quantized.RULES,
     **recurrent.RULES,
     **resizing.RULES,
     **running.RULES,
     **sampling.RULES,
     **stable.RULES,
+    **unsigned.RULES,
 }

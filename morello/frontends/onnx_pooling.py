@@ -103,7 +103,10 @@ def product_along(to: Expansion, own: Arguments) -> Results:
     own.get("keepdims", 1)  # which the shape of the result has in it
     shape, made = to.shape(x), to.shape(own.output(0))
     axes = to.array(own.input(1)) if own.input(1) else own.get("axes", None)
-    if axes is None and (own.input(1) or own.get("noop_with_empty_axes", 0)):
+    is_noop = own.get("noop_with_empty_axes", 0)
+    if axes is not None and not len(axes) and is_noop:
+        return [to.op("Identity", x)]
+    if axes is None and (own.input(1) or is_noop):
         return None
     if shape is None or (made is None and axes is None):
         return None

@@ -6,6 +6,7 @@ linalg. What callers pass and get keeps the types that the source program declar
 
 import dataclasses
 import re
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +29,16 @@ class Declared:
     name: str = ""
     """Empty where it has none."""
     is_unsigned: bool = False
+    narrow: np.dtype[Any] | None = None
+    """Of elements that are less than a byte, each of which is in one."""
 
     def element(self, element: Dtype | PlainDtype) -> Dtype | PlainDtype:
-        """Elements of memory with the declared sign."""
-        if not self.is_unsigned or isinstance(element, Dtype):
+        """Elements of memory with the declared sign and width."""
+        if isinstance(element, Dtype):
+            return element
+        if self.narrow is not None:
+            return dataclasses.replace(element, numpy=self.narrow)
+        if not self.is_unsigned:
             return element
         if element.numpy.kind != "i":
             return element

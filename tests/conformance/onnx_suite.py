@@ -174,7 +174,13 @@ def _data_sets(test: TestCase) -> list[tuple[list[object], list[np.ndarray]]]:
 
 
 def _arrays(values: Sequence[object]) -> list:
-    return [np.asarray(v) if isinstance(v, np.generic) else v for v in values]
+    return [_array(value) for value in values]
+
+
+def _array(value: object) -> object:
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def _tensors(folder: Path, kind: str) -> list[np.ndarray]:

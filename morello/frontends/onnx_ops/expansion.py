@@ -116,11 +116,19 @@ class Expansion:
 
     def dtype(self, name: str) -> np.dtype[Any] | None:
         """The dtype of a value; None where it is not known, or NumPy has none."""
-        kind = self._kinds.get(name)
+        return self.dtype_of(self._kinds.get(name, 0))
+
+    def dtype_of(self, kind: int) -> np.dtype[Any] | None:
+        """The dtype of a type of ONNX; None of 0, and where NumPy has none."""
         if not kind:
             return None
         found = self._helper.tensor_dtype_to_np_dtype(kind)
         return found if isinstance(found, np.dtype) else None
+
+    def code(self, dtype: np.dtype[Any]) -> int:
+        """The number of a type in ONNX."""
+        number: int = self._helper.np_dtype_to_tensor_dtype(dtype)
+        return number
 
     def array(self, name: str) -> Any:
         """A constant; None for another value."""

@@ -151,17 +151,22 @@ def average_pool(to: Expansion, own: Arguments) -> Results:
 
 
 def max_pool(to: Expansion, own: Arguments) -> Results:
-    """Maxima of a padded image. Indices count over the whole tensor; torch-mlir's count
-    within a plane of what it pads."""
+    """Maxima of a padded image; of unsigned bytes as f32, since torch-mlir takes them
+    for signed. Indices count over the whole tensor; torch-mlir's count within a plane
+    of what it pads."""
     x, is_by_column = own.input(0), own.get("storage_order", 0)
     shape, axes = to.shape(x), _axes(to, own)
-    if axes is None or shape is None:
+    has_bytes = to.has(x, "UINT8")
+    if axes is None or shape is None or not (has_bytes or to.has(x, "FLOAT")):
         return None
+    if has_bytes:
+        x = to.op("Cast", x, to=_FLOAT)
     if not any(own.outputs[1:]):
         is_longer = any(axis.beyond > axis.after for axis in axes)
-        if not (own.get("ceil_mode", 0) or is_longer):
+        if not (own.get("ceil_mode", 0) or is_longer or has_bytes):
             return None
-        return [_pooled(to, "MaxPool", x, axes, -math.inf)]
+        y = _pooled(to, "MaxPool", x, axes, -math.inf)
+        return [to.op("Cast", y, to=_UINT8) if has_bytes else y]
     padded = _padded(to, x, axes, -math.inf)
     made = to.several("MaxPool", [padded], [True, True], **_options(axes))
     y, index = (_cut(to, result, axes) for result in made)
@@ -175,7 +180,11 @@ def max_pool(to: Expansion, own: Arguments) -> Results:
         within = to.op("Max", place, to.numbers(0))  # of a window of -inf alone
         within = to.op("Min", within, to.numbers(axis.size - 1))
         total = to.op("Add", total, to.op("Mul", within, to.numbers(step)))
-    return [y, total]
+    return [to.op("Cast", y, to=_UINT8) if has_bytes else y, total]
+
+
+_FLOAT, _UINT8 = 1, 2
+"""The numbers of types in ONNX."""
 
 
 def _place(to: Expansion, index: str, axes: list[_Axis], number: int) -> str:

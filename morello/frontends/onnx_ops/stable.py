@@ -113,6 +113,14 @@ def _without(to: Expansion, own: Arguments, value: str, axes: list[int]) -> str:
     return to.reshape(value, *(n for i, n in enumerate(shape) if i not in axes))
 
 
+def unreduced(to: Expansion, own: Arguments) -> Results:
+    """The function of each element that a reduction along no axes leaves, for which
+    torch-mlir crashes."""
+    if _axes(to, own) != []:
+        return None
+    return [to.op({"ReduceL2": "Abs", "ReduceLogSum": "Log"}[own.kind], own.input(0))]
+
+
 def lp_normalization(to: Expansion, own: Arguments) -> Results:
     """A vector by its norm; 0 stays 0."""
     x, p = own.input(0), own.get("p", 2)
@@ -231,7 +239,8 @@ RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Gemm": gemm,
     "GroupNormalization": group_normalization,
     "LpNormalization": lp_normalization,
-    "Mod": remainder,
+    "ReduceL2": unreduced,
+    "ReduceLogSum": unreduced,
     "ReduceLogSumExp": log_sum_exp,
     "Selu": selu,
     "Sign": sign,

@@ -1,0 +1,194 @@
+"""Products and convolutions of integers are those of the differences to zero points."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
+)
+
+import onnx
+
+import morello
+from morello.errors import CompileError
+
+pytestmark = pytest.mark.quick
+
+RNG = np.random.default_rng(0)
+HEAD = '<ir_version: 8, opset_import: ["" : 21]> g '
+
+
+def integers(dtype: str, *shape: int) -> Any:
+    bounds = np.iinfo(dtype)
+    return RNG.integers(bounds.min, bounds.max + 1, shape).astype(dtype)
+
+
+def run(text: str, *arguments: Any, fallback: bool = False) -> Any:
+    data = onnx.parser.parse_model(HEAD + text).SerializeToString()
+    model = morello.from_onnx(data, fallback=fallback)
+    return model.compile(threads=1, time_limit=2)(*arguments)
+
+
+def saturated(values: Any, zero: int, dtype: str) -> Any:
+    bounds = np.iinfo(dtype)
+    return np.clip(np.rint(values) + zero, bounds.min, bounds.max).astype(dtype)
+
+
+def convolved(x: Any, filters: Any, groups: int) -> Any:
+    """A convolution with a border of one zero, by its definition."""
+    x = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    per, made = x.shape[1] // groups, len(filters) // groups
+    sizes = [x.shape[i] - filters.shape[i] + 1 for i in (2, 3)]
+    y = np.zeros((1, len(filters), *sizes), x.dtype)
+    for channel, kernel in enumerate(filters):
+        first = channel // made * per
+        for i, j in np.ndindex(*sizes):
+            window = x[0, first : first + per, i : i + 3, j : j + 3]
+            y[0, channel, i, j] = (window * kernel).sum()
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("stack", [(), (2,)], ids=["matrices", "stacks"])
+def test_a_product_of_integers_has_zero_points_of_rows_and_columns(
+    stack: tuple[int, ...], dtype: str
+) -> None:
+    outer = "".join(f"{n}," for n in stack)
+    text = (
+        f"({dtype}[{outer}2,3] a, {dtype}[{outer}3,4] b, {dtype}[2] r, {dtype}[4] c) "
+        f"=> (int32[{outer}2,4] y) {{ y = MatMulInteger(a, b, r, c) }}"
+    )
+    a, b = integers(dtype, *stack, 2, 3), integers(dtype, *stack, 3, 4)
+    rows, columns = integers(dtype, 2), integers(dtype, 4)
+    right = (a.astype(int) - rows[:, None]) @ (b.astype(int) - columns)
+    np.testing.assert_array_equal(run(text, a, b, rows, columns), right)
+
+
+def test_a_long_product_of_integers_is_exact() -> None:
+    text = "(uint8[1,300] a, uint8[300,1] b) => (int32[1,1] y) "
+    a, b = np.full((1, 300), 255, np.uint8), np.full((300, 1), 255, np.uint8)
+    b[0] = 254
+    y = run(text + "{ y = MatMulInteger(a, b) }", a, b, fallback=True)
+    assert y == 300 * 255**2 - 255
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("stack", [(), (2,)], ids=["matrices", "stacks"])
+def test_a_product_of_scaled_integers_has_scales_of_rows_and_columns(
+    stack: tuple[int, ...], dtype: str
+) -> None:
+    outer = "".join(f"{n}," for n in stack)
+    text = (
+        f"({dtype}[{outer}2,3] a, float[2] s, {dtype}[{outer}3,4] b, float[4] t) "
+        f"=> ({dtype}[{outer}2,4] y) "
+        f"<{dtype} p = {{3}}, {dtype} q = {{7}}, {dtype} z = {{9}}, float u = {{50}}> "
+        "{ y = QLinearMatMul(a, s, p, b, t, q, u, z) }"
+    )
+    a, b = integers(dtype, *stack, 2, 3), integers(dtype, *stack, 3, 4)
+    rows = np.array([0.5, 0.25], np.float32)
+    columns = np.array([1, 0.5, 2, 0.25], np.float32)
+    exact = (a.astype(int) - 3) @ (b.astype(int) - 7)
+    right = saturated(exact * rows[:, None] * columns / 50, 9, dtype)
+    np.testing.assert_array_equal(run(text, a, rows, b, columns), right)
+
+
+def test_a_product_of_several_scales_is_refused() -> None:
+    text = (
+        "(int8[2,3] a, int8[3,4] b) => (int8[2,4] y) "
+        "<float s = {1}, int8 p = {0}, float[4] u = {1, 2, 3, 4}, "
+        "int8[4] z = {0, 0, 0, 0}> { y = QLinearMatMul(a, s, p, b, s, p, u, z) }"
+    )
+    with pytest.raises(CompileError, match=r"QLinearMatMul\) has a result of several"):
+        run(text, integers("int8", 2, 3), integers("int8", 3, 4))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_convolution_of_integers_has_zero_points_of_channels(
+    groups: int, dtype: str
+) -> None:
+    text = (
+        f"({dtype}[1,2,3,4] x, {dtype}[2,{2 // groups},3,3] w, {dtype}[2] c) "
+        f"=> (int32[1,2,3,4] y) <{dtype} z = {{5}}> "
+        f"{{ y = ConvInteger<pads=[1,1,1,1], group={groups}>(x, w, z, c) }}"
+    )
+    x, w = integers(dtype, 1, 2, 3, 4), integers(dtype, 2, 2 // groups, 3, 3)
+    zeros = integers(dtype, 2)
+    inner = w.astype(int) - zeros[:, None, None, None]
+    right = convolved(x.astype(int) - 5, inner, groups)
+    np.testing.assert_array_equal(run(text, x, w, zeros), right)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_a_convolution_of_scaled_integers_has_groups_pads_and_a_bias(
+    dtype: str,
+) -> None:
+    text = (
+        f"({dtype}[1,2,3,4] x, {dtype}[2,1,3,3] w, float[2] t, int32[2] b) "
+        f"=> ({dtype}[1,2,3,4] y) "
+        f"<float s = {{0.5}}, {dtype} z = {{5}}, {dtype} q = {{7}}, float u = {{100}}> "
+        "{ y = QLinearConv<pads=[1,1,1,1], group=2>(x, s, z, w, t, q, u, z, b) }"
+    )
+    x, w = integers(dtype, 1, 2, 3, 4), integers(dtype, 2, 1, 3, 3)
+    scales, bias = np.array([1, 0.25], np.float32), np.array([400, -800], np.int32)
+    exact = convolved(x.astype(int) - 5, w.astype(int) - 7, 2)
+    factors = (0.5 * scales / 100)[:, None, None]
+    right = saturated((exact + bias[:, None, None]) * factors, 5, dtype)
+    np.testing.assert_array_equal(run(text, x, w, scales, bias), right)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint16"])
+def test_scales_and_zero_points_are_of_channels(dtype: str) -> None:
+    text = (
+        f"({dtype}[2,3,2] x, float[3] s, {dtype}[3] z) "
+        "=> (float[2,3,2] y) { y = DequantizeLinear(x, s, z) }"
+    )
+    x, zeros = integers(dtype, 2, 3, 2), integers(dtype, 3)
+    zeros[1] = np.iinfo(dtype).max
+    scales = np.array([0.5, 2, 4], np.float32)
+    y = run(text, x, scales, zeros, fallback=True)
+    exact = (x.astype(int) - zeros[:, None].astype(int)) * scales[:, None]
+    np.testing.assert_array_equal(y, exact)
+
+
+def test_scales_are_of_blocks() -> None:
+    text = (
+        "(uint8[2,5] x, float[2,3] s, uint8[2,3] z) => (float[2,5] y) "
+        "{ y = DequantizeLinear<axis=1, block_size=2>(x, s, z) }"
+    )
+    x, zeros = integers("uint8", 2, 5), integers("uint8", 2, 3)
+    scales = np.array([[1, 2, 4], [0.5, 1, 8]], np.float32)
+    wide = [np.repeat(own, 2, 1)[:, :5] for own in (zeros.astype(int), scales)]
+    y = run(text, x, scales, zeros, fallback=True)
+    np.testing.assert_array_equal(y, (x - wide[0]) * wide[1])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_quantized_numbers_saturate(dtype: str) -> None:
+    text = (
+        f"(float[2,2] x, float[2] s, {dtype}[2] z) => ({dtype}[2,2] y) "
+        "{ y = QuantizeLinear<axis=0>(x, s, z) }"
+    )
+    x = np.array([[-1e6, 2.5], [3.5, 1e6]], np.float32)
+    zeros, scales = np.array([100, 7], dtype), np.array([1, 1], np.float32)
+    bounds = np.iinfo(dtype)
+    right = [[bounds.min, 102], [11, bounds.max]]
+    np.testing.assert_array_equal(run(text, x, scales, zeros, fallback=True), right)
+
+
+@pytest.mark.parametrize("keeps", [0, 1])
+@pytest.mark.parametrize(
+    ("kind", "right"),
+    [("L2", [1, 4]), ("LogSum", [np.nan, np.log(4)]), ("Prod", [-1, 4])],
+)
+def test_a_reduction_along_no_axes_keeps_the_function_of_each_element(
+    kind: str, right: list[float], keeps: int
+) -> None:
+    text = (
+        "(float[2] x) => (float[2] y) <int64[0] a = {}> { y = "
+        f"Reduce{kind}<noop_with_empty_axes=1, keepdims={keeps}>(x, a) }}"
+    )
+    y = run(text, np.array([-1, 4], np.float32))
+    np.testing.assert_allclose(y, np.array(right, np.float32), 1e-6)
