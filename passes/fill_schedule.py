@@ -30,7 +30,7 @@ class _Handle:
 
     value: ir.Value
     block: ir.Block
-    """Where it is defined."""
+    """Block where the handle is defined."""
     definer: ir.Operation | None
     """The op that gives it; None for an argument of the block."""
 

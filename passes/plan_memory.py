@@ -18,7 +18,8 @@ func = dialect("func")
 memref = dialect("memref")
 
 ATTRIBUTE = "morello.workspace_bytes"
-"""On a function that has been planned: bytes of its last argument, 0 if it has none."""
+"""Attribute of a function that has been planned: bytes of its last argument, 0 if it
+has none."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -35,7 +35,7 @@ that objects with threads have inside."""
 _RESERVED = re.compile(
     r"(omp|ompx|ompt|ompd|kmp|kmpc|GOMP)_.*|U?INT[A-Z]*\d*_(MAX|MIN|C|WIDTH)"
 )
-"""Of OpenMP's names, and macros of <stdint.h>."""
+"""Names of OpenMP, and macros of <stdint.h>."""
 
 _ENDINGS = ("_malloc", "_supported", "_unchecked", "_t", "_H", "_OK", "_RESTRICT")
 """With these a header makes its own names of a kernel's, and C its types."""

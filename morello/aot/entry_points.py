@@ -10,7 +10,7 @@ from morello.runtime.call_table import ALIGNMENT
 from morello.runtime.parameter import Parameter
 
 _BASE = HOST.base_attributes
-"""Of functions that run before the CPU is checked."""
+"""Attributes of functions that run before the CPU is checked."""
 
 
 class Status(enum.IntEnum):
@@ -23,7 +23,7 @@ class Status(enum.IntEnum):
     MISALIGNED = 3
     OVERLAP = 4
     NO_MEMORY = 5
-    """Of the function that takes its workspace from ``malloc``."""
+    """The function takes its workspace from ``malloc``, and gets none."""
     SHORT_ROW = 6
     """The elements from row to row that are given are fewer than a row has."""
 

@@ -25,7 +25,7 @@ from morello.spec import Spec, print_spec
 from morello.whole_files import write_whole
 
 SUFFIXES = (".o", ".s", ".ll", ".h")
-"""Of the files that can be written: object, assembly, LLVM IR, header."""
+"""Suffixes of the files that can be written: object, assembly, LLVM IR, header."""
 
 
 Module = tuple[str, str, str]

@@ -14,7 +14,7 @@ class Stages:
     """The texts from one Spec, or the Specs of a model, to LLVM IR."""
 
     name: str
-    """Of the function."""
+    """Name of the function."""
     target: Target
     parts: tuple[tuple[Spec, Solution | None], ...]
     """Each Spec, and its program; None if the schedule was given."""

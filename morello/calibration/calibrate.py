@@ -63,7 +63,7 @@ class Calibration:
     trials: tuple[Trial, ...]
     """The target as it was, then what each round tried."""
     kept: int
-    """Which trial it is that is kept."""
+    """Index of the trial whose costs are kept."""
     probed: dict[str, float]
     """Millicycles of single instructions."""
     gigahertz: float

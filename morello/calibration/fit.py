@@ -31,7 +31,7 @@ What no program shows stays what it was, and nothing falls to nearly nothing bec
 few programs are quicker than it says."""
 
 COMMON = 0.3
-"""What an error that all programs of a Spec have weighs beside how they differ."""
+"""Weight of an error that all programs of a Spec share, relative to how they differ."""
 
 FLOOR = 0.25
 """No coefficient falls to less than this part of its value in one round."""

@@ -26,7 +26,7 @@ Bounds = Mapping[str, tuple[int, int]]
 _TRIPS = 5000
 _SAMPLES = 25
 _BYTES = 4096
-"""What loads and stores go over: eight lines of it, in L1."""
+"""Bytes of the buffer that loads and stores use: eight lines of it, in L1."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -43,7 +43,7 @@ _LEAST_SAMPLE = 1e-4
 _VISITS = 6
 """How often each program is timed in a round, the others in between."""
 _LEAST_VISITS = 2
-"""Of each program, where calls are so long that all visits would take `_LONG`."""
+"""Visits of each program, where calls are so long that all would take `_LONG`."""
 _LONG = 10.0
 """Times of the seconds that a stopwatch is to measure each program."""
 _LEAST_SAMPLES = 2
@@ -168,7 +168,7 @@ class Arguments:
         self._kept: list[npt.NDArray[np.uint8]] = []
         self.pointers: list[int] = []
         self._workspace = 0, 0
-        """Where it is, and its bytes."""
+        """Address and bytes of the workspace."""
         for index, tensor in enumerate(spec.tensors):
             values = rng.integers(1, 4, spec.physical_shape(index))
             data = np.ascontiguousarray(values.astype(tensor.dtype.numpy))

@@ -12,7 +12,8 @@ from pathlib import Path
 from morello._version import __version__
 
 _KINDS = (".py", ".target")
-"""What decides about programs: the code, and the costs of the targets."""
+"""Suffixes of the files that decide about programs: the code, and the costs of targets.
+"""
 
 
 @functools.cache

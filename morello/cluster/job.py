@@ -34,13 +34,14 @@ class Job:
     """A search to be made, on any machine."""
 
     spec: str
-    """Its text, which may leave layouts open."""
+    """Text of the Spec, which may leave layouts open."""
     target: str
-    """Its text with every number: it names no file, and not ``native``, which another
-    machine would read otherwise."""
+    """Text of the target with every number: it names no file, and not ``native``,
+    which another machine would read otherwise."""
     threads: int
     family: str
-    """What the target and the version of the search make of a row's key."""
+    """Family of a row's key, which the target and the version of the search
+    determine."""
     source: str
     """The `source_fingerprint` of whoever made the job."""
     tune: float = 0.0
@@ -76,20 +77,20 @@ class Answer:
     """The machine and process that did it."""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
-    """Of that process while it did it."""
+    """Seconds of CPU time of that process during the job."""
     tables: int = 0
     solved: int = 0
     """Specs that were solved; 0 if everything was there."""
     cost: int = 0
     """Millicycles of the best program."""
     error: str = ""
-    """What went wrong; empty if nothing did."""
+    """Message of an error; empty if there was none."""
     refusal: str = ""
     """Why the worker may not do jobs of this client; empty if it may."""
     database: bytes = dataclasses.field(default=b"", repr=False)
     """A database file with all that was solved."""
     measured: tuple[MeasuredRow, ...] = dataclasses.field(default=(), repr=False)
-    """What was timed, if the job says so."""
+    """Programs that were timed, if the job asks for it."""
 
 
 def perform(job: Job, layer: bytes = b"") -> Answer:

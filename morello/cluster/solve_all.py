@@ -47,10 +47,10 @@ class Solved:
     """A search that has ended."""
 
     spec: str
-    """Its text in the shortest form."""
+    """Text of the Spec in the shortest form."""
     seconds: float
     cpu_seconds: float | None = None
-    """Of the process that searched; None where nobody knows."""
+    """Seconds of CPU time of the process that searched; None if unknown."""
     tables: int = 0
     specs: int = 0
     """How many were solved for it; 0 if everything was in the database."""
@@ -59,7 +59,7 @@ class Solved:
     worker: str = ""
     """The machine and process that searched."""
     error: str = ""
-    """What went wrong; empty if nothing did."""
+    """Message of an error; empty if there was none."""
     measured: tuple[MeasuredRow, ...] = ()
     """The programs that were timed, of `tune_all`: the model's choice first."""
 

@@ -26,9 +26,9 @@ class Candidate:
     """The cheapest program of a class, as a value; `print` shows it as a tree."""
 
     spec: Spec
-    """What it computes."""
+    """Spec that the program computes."""
     target: Target
-    """What it is priced for."""
+    """Target that the program is priced for."""
     impl: Impl
     """The program, as a tree of decisions."""
     features: tuple[str, ...]

@@ -41,7 +41,7 @@ MOST_STEPS = 100_000
 """Ops that a run of a schedule may take. The search's schedules take a few hundred."""
 
 MOST_CHARACTERS = 1 << 24
-"""Of the text of a schedule. The search's have some thousands."""
+"""Maximum length of a schedule's text. The search's have some thousands."""
 
 DEEPEST = 200
 """How deep brackets may be nested in it. The search's are nested six deep."""

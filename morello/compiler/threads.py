@@ -12,7 +12,7 @@ from morello.machine.target import MAX_THREADS
 VARIABLE = "MORELLO_THREADS"
 
 _OPENMP = ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT")
-"""What the runtime itself would be limited by."""
+"""Variables by which the runtime itself would be limited."""
 
 
 def thread_count(given: int | None, schedule: str | None = None) -> int:

@@ -40,7 +40,7 @@ OVERLAPPED_USES = 16
 takes to arrive: computing hides its latency from there on."""
 
 PACKED_USES = 2
-"""The same of a line of a packed panel, whose latency the prefetcher hides."""
+"""Uses, likewise, of a line of a packed panel, whose latency the prefetcher hides."""
 
 _WAYS = (Access.OVERLAPPED, Access.DEMAND)
 

@@ -83,7 +83,7 @@ class Phase:
     """A part of a kernel whose instructions, chains and lines overlap."""
 
     ops: Ops = dataclasses.field(default_factory=dict)
-    """What is issued."""
+    """Number of instructions of each sort that are issued."""
     chain: Ops = dataclasses.field(default_factory=dict)
     """The longest dependency chain: instructions of each class in it, one after
     another."""
@@ -102,7 +102,7 @@ class OpCounts:
     loops: Ints = 0
     """Loops that are entered."""
     trips: Ints = 0
-    """Trips of its loops, beside their bodies."""
+    """Trips of the loops, not counting their bodies."""
 
     @classmethod
     def of(cls, ops: Ops, kernels: int = 0) -> "OpCounts":

@@ -16,7 +16,7 @@ from morello.search import Alternatives
 from morello.spec import print_spec
 
 VERSION = 1
-"""Of the form of the values; another one is not compatible."""
+"""Version of the form of the values; another one is not compatible."""
 
 
 def as_data(

@@ -36,10 +36,10 @@ class Temporary:
     name: str
     """In the graph that is cut."""
     shape: tuple[int, ...]
-    """Of the tile that one run makes."""
+    """Shape of the tile that one run makes."""
     level: Memory
     bytes: int
-    """Of the tile."""
+    """Bytes of the tile."""
     runs: int
     """How often a call makes one."""
     place: str = ""

@@ -44,7 +44,7 @@ class Use:
     free: int
     """The limit of the node."""
     taken: Held | None
-    """What its action takes."""
+    """Part that the node's action takes."""
     left: int
     """What its holes may use. What is left of a cache is rounded down to a class, so
     it may be less than ``free`` without ``taken``."""

@@ -30,14 +30,14 @@ class Node:
     """One decision of the program."""
 
     number: int
-    """Its place in the order in which nodes first run, from 0."""
+    """Index in the order in which nodes first run, from 0."""
     depth: int
     role: str
     """The hole of its parent that it fills; empty at the root."""
     times: int
-    """Its runs for each run of its parent."""
+    """Runs for each run of the parent."""
     runs: int
-    """Its runs for each run of the whole program."""
+    """Runs for each run of the whole program."""
     impl: Impl
     own: int
     """Millicycles of its action alone: one run, without its holes."""
@@ -46,11 +46,11 @@ class Node:
     share: float
     """``total`` of the cost of the whole program, from 0 to 1."""
     own_share: float
-    """The same of ``own`` times ``runs``; of all nodes together they make 1."""
+    """Share of ``own`` times ``runs``; of all nodes together they make 1."""
     tiles: tuple[Tiles, ...]
-    """Of each operand, as the node finds them."""
+    """Tile of each operand, as the node finds it."""
     moved: Tiles | None
-    """Of the operand that its action moves: the last stage is where it is brought."""
+    """Tile of the operand that the action moves: the last stage is the destination."""
     memory: tuple[Use, ...]
     """Each counted memory, nearest first."""
     alternatives: Alternatives | None

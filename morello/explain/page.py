@@ -75,7 +75,7 @@ class _Page:
         self.unfold = unfold
         self.hottest = explanation.hottest()
         self.fused = ""
-        """What fusing saves; empty for a Spec that is not fused."""
+        """Report on fusion; empty for a Spec that is not fused."""
         self.hues = Hues(tuple(o.name for o in explanation.spec.kind.operands))
 
     def sections(self, name: str) -> Iterator[str]:

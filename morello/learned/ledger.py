@@ -51,7 +51,7 @@ class Group:
     action: Action
     frame: Frame
     places: npt.NDArray[np.int64]
-    """Where each Spec stands among all decisions."""
+    """Index of each Spec among all decisions."""
 
     def cost(self, target: Target) -> Vector:
         """Millicycles of the action by itself, without its children, on each

@@ -34,10 +34,10 @@ VARIABLE = "MORELLO_LEARNED"
 _SUFFIX = ".json.gz"
 
 _GZIP = b"\x1f\x8b"
-"""What a compressed file begins with."""
+"""First bytes of a compressed file."""
 
 _BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error)
-"""What reading a file raises that is no model."""
+"""Errors that reading a file raises which is no model."""
 
 _FORMAT = 2
 _READ = (1, _FORMAT)

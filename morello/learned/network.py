@@ -17,7 +17,7 @@ MOST = 3.0
 """The logarithm of a factor, at most."""
 
 LITTLE = 1e-6
-"""What a program without nodes takes, as a part of its cost."""
+"""Cost of a program without nodes, as a part of its predicted cost."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,7 +28,7 @@ _READABLE = _C_CONTIGUOUS | _ALIGNED
 _ARRAY = np.ndarray
 
 _DATA_OFFSET = object.__basicsize__
-"""Where an array object keeps the pointer to its elements: after Python's header."""
+"""Offset of the pointer to the elements in an array object: after Python's header."""
 
 _pointer_at = ctypes.c_size_t.from_address
 

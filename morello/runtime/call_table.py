@@ -33,7 +33,7 @@ class Word(enum.IntEnum):
     THREADS = 3
     """The most that a call uses."""
     PROCESSORS = 4
-    """That this process may use."""
+    """Processors that this process may use."""
     BUSY = 5
     """Address of the number of threads that are in native functions with threads."""
     SLOTS = 8
@@ -56,7 +56,7 @@ class Word(enum.IntEnum):
 
 
 FORMS = 10
-"""Where the forms begin in an entry."""
+"""Index of the first form in an entry."""
 
 ANY_ROW = -1
 """In the place of a stride: bytes from row to row, of which there may be any number."""

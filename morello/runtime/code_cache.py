@@ -28,8 +28,8 @@ from morello.machine.architectures import HOST
 from morello.runtime.engine import Compiled, Engine, compile_object, load
 
 VERSION = 1
-"""Of the format, and of what `engine` does with a module: a commit that changes either
-raises it."""
+"""Version of the format, and of `engine`'s treatment of a module: a commit that changes
+either raises it."""
 
 LIMIT = 256 << 20
 """Bytes of a folder. The entries that were not read for the longest time give way."""

@@ -25,14 +25,14 @@ MOST = 16
 """Types that the table has room for."""
 
 DEVICE, DTYPE, SHAPE, STRIDES, OFFSET = 8, 20, 24, 32, 40
-"""Where the fields of a ``DLTensor`` are; its data is first, its rank before DTYPE."""
+"""Offsets of the fields of a ``DLTensor``; its data is first, its rank before DTYPE."""
 
 RANK = 16
 
 TENSOR_BYTES = 48
 
 BUFFER_BYTES = 80
-"""Of Python's ``Py_buffer``, whose fields follow."""
+"""Bytes of Python's ``Py_buffer``, whose fields follow."""
 
 BUFFER_OWNER, BUFFER_RANK, BUFFER_FORMAT = 8, 36, 40
 BUFFER_SHAPE, BUFFER_STRIDES = 48, 56
@@ -44,8 +44,8 @@ CPU = 1
 """The device of a ``DLTensor`` in the memory of the CPU."""
 
 MOST_AXES = 4
-"""Of an ``__array_interface__`` that machine code reads: a ``Py_buffer`` has room for
-their sizes and strides behind its owner."""
+"""Maximum rank of an ``__array_interface__`` that machine code reads: a ``Py_buffer``
+has room for its sizes and strides behind its owner."""
 
 _KINDS = "iufb"
 """Letters of NumPy for elements that the buffer protocol has."""
@@ -53,7 +53,7 @@ _MAJOR = 1
 """The version of the structures that is read here."""
 
 _FROM_OBJECT = 40
-"""Where the function that describes an array is in the capsule's structure."""
+"""Offset of the function that describes an array in the capsule's structure."""
 
 
 class Field(enum.IntEnum):
@@ -96,7 +96,7 @@ _table: Any = (ctypes.c_int64 * (1 + MOST * WIDTH))()
 """The number of types, then their words."""
 
 address = ctypes.addressof(_table)
-"""Of the table; it does not move."""
+"""Address of the table; it does not move."""
 
 _names = (
     *map(

@@ -27,7 +27,7 @@ import llvmlite.binding as lb
 _PACKAGE = "intel-openmp"
 _LIBRARY = "libiomp5.so"
 _ENTRY = "__kmpc_fork_call"
-"""What compiled code calls; GCC's runtime has none."""
+"""Symbol that compiled code calls; GCC's runtime has none."""
 
 _EVERY_RUNTIME = (
     "omp_get_max_active_levels",

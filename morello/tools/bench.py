@@ -69,7 +69,7 @@ class Measurement:
     peak_gflops: float | None
     """Multiply-adds of the output's dtype on the cores that ``threads`` may use."""
     peak_gflops_core: float | None
-    """The same on one core: measured between the samples, the best of all."""
+    """Peak of one core: measured between the samples, the best of all."""
     fraction_of_peak: float | None
     """``gflops`` of ``peak_gflops``."""
     search_s: float | None

@@ -13,7 +13,7 @@ MOST = 100_000
 """How many texts one may stand for."""
 
 MOST_CHARACTERS = 1 << 26
-"""Of all of them together."""
+"""Maximum number of characters of all of them together."""
 
 
 def expand_braces(text: str) -> tuple[str, ...]:

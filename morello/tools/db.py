@@ -50,7 +50,7 @@ class Info:
 
     path: str
     bytes: int
-    """Of the file."""
+    """Bytes of the file."""
     tables: int
     current: int
     """Tables that this version of Morello can read, for any target."""
@@ -59,7 +59,7 @@ class Info:
     specs: int
     """Points of all tables."""
     boxes: int
-    """Of decisions."""
+    """Number of boxes of decisions."""
     cost_boxes: int
     compression_decisions: float | None
     """Specs a box of decisions."""
@@ -71,16 +71,16 @@ class Info:
     programs: int = 0
     """Goals whose program this version of Morello can read without tables."""
     table_bytes: int = 0
-    """Of the decisions and costs of all tables."""
+    """Bytes of the decisions and costs of all tables."""
     program_bytes: int = 0
-    """Of the programs: what ``export --programs`` copies."""
+    """Bytes of the programs, which ``export --programs`` copies."""
     measured: tuple[dict[str, Any], ...] = ()
     """The choices that were measured: ``spec``, ``target``, ``threads``, ``cpu``, the
     ``class`` that was chosen, its ``seconds`` and those of the model's choice, and how
     many ``programs`` were timed; ``here`` if this machine uses it."""
     searches: tuple[dict[str, Any], ...] = ()
-    """What searches with this version have taken: the fields of a `SearchRow`, both
-    compressions, and ``programs_log10`` where they were counted."""
+    """Searches with this version: the fields of a `SearchRow`, both compressions,
+    and ``programs_log10`` where they were counted."""
     code: str | None = None
     """The folder of machine code, which belongs to the user and not to a database."""
     code_files: int = 0
@@ -396,7 +396,7 @@ def _beyond(sizes: list[tuple[int, bytes]], limit: int) -> list[bytes]:
 
 
 _ROW_BYTES = 512
-"""Of a row besides its decisions and costs, about."""
+"""Bytes of a row besides its decisions and costs, about."""
 
 
 _MANY = 1 << 16

@@ -60,7 +60,7 @@ _SHOWN = {
     "warnings": ("error", "warning"),
     "remarks": ("error", "warning", "remark", "note"),
 }
-"""What each ``--mlir-diagnostic-verbosity-level`` shows."""
+"""Severities that each ``--mlir-diagnostic-verbosity-level`` shows."""
 
 
 def work(

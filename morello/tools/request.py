@@ -29,7 +29,7 @@ class Request:
     db: str | None = None
     """The databases, as ``--db`` gives them."""
     source: str = ""
-    """Where the schedule was read, for locations in errors."""
+    """Name of the schedule's file, for locations in errors."""
     time_limit: float | None = None
     """Seconds after which the search stops."""
 

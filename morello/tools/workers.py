@@ -32,7 +32,7 @@ class Job:
     """A search to be made."""
 
     spec: str
-    """Its text, which may leave layouts open."""
+    """Text of the Spec, which may leave layouts open."""
     target: str
     threads: int
     db: str
@@ -53,7 +53,7 @@ class Done:
     cost: int = 0
     """Millicycles of the best program."""
     error: str = ""
-    """What went wrong; empty if nothing did."""
+    """Message of an error; empty if there was none."""
     measured: tuple[MeasuredRow, ...] = ()
     """The programs that were timed."""
 

@@ -45,10 +45,10 @@ _LEAST_COUNT = -151.0
 """What a number below 2 is times 2 to the power of less rounds to zero."""
 
 _ROUND_AS_SET = 4
-"""What an AVX-512 instruction is told where MXCSR says how to round."""
+"""Operand of an AVX-512 instruction that rounds as MXCSR says."""
 
 _LESSER, _GREATER = 4, 5
-"""What VRANGEPS is told to choose, with the sign that it has."""
+"""Operands of VRANGEPS: which one it chooses, with the sign that it has."""
 
 _TO_L1, _TO_L2 = 3, 2
 """The locality of a prefetch that x86 makes PREFETCHT0, and PREFETCHT1."""

@@ -16,7 +16,7 @@ memref = dialect("memref")
 scf = dialect("scf")
 
 _ALIGNED = 1
-"""Which field of a memref is the address of its elements."""
+"""Field of a memref that is the address of its elements."""
 
 _THREADS = "scf.parallel"
 

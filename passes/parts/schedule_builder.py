@@ -20,7 +20,7 @@ from morello.spec import Spec
 transform = dialect("transform")
 
 ID_ATTRIBUTE = "morello.id"
-"""On a Spec op that a schedule is for: how the schedule finds it."""
+"""Attribute by which a schedule finds the Spec op that it is for."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Hole:
 
     handle: ir.Value
     block: ir.Block
-    """Where the handle is defined; its terminator stays the last op."""
+    """Block where the handle is defined; its terminator stays the last op."""
     impl: Impl
 
 
@@ -72,7 +72,7 @@ class _Programs:
         for impl in impls:
             self._visit(impl)
         self.shared = self._shared(impls)
-        """Those that are used in several places and are worth a name."""
+        """Programs that are used in several places and are worth a name."""
 
     def number(self, impl: Impl) -> int:
         """The number of a program."""
@@ -181,7 +181,7 @@ class _Builder:
         return sequence.regions[0].blocks.append(self.handle)
 
     def _place(self, impl: Impl, handle: ir.Value) -> None:
-        """The program of ``impl`` on ``handle``: included, or written out."""
+        """Program of ``impl`` on ``handle``: included, or inlined."""
         name = self.names.get(self.programs.number(impl))
         if name is None:
             self._write(impl, handle)

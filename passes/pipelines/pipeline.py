@@ -34,7 +34,7 @@ MODULE = "builtin.module"
 """The op that a pipeline is anchored on, if nobody says otherwise."""
 
 ANY = "any"
-"""What a pipeline is anchored on that runs on any op."""
+"""Anchor of a pipeline that runs on any op."""
 
 
 @dataclass(frozen=True)
@@ -285,10 +285,10 @@ def refusal_of(anchor: str, element: str) -> str:
 
 
 UNKNOWN = "does not refer to a registered pass"
-"""What upstream says of a name that no pass has."""
+"""Message of upstream for a name that no pass has."""
 
 RESTRICTED = re.compile(r"restricted to '([^']*)'")
-"""What it says of a pass that runs on another op."""
+"""Message of upstream for a pass that runs on another op."""
 
 
 def _check_upstream(text: str, anchor: str, leaf: Element) -> None:

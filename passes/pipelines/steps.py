@@ -56,7 +56,7 @@ class Nest:
 Steps = tuple[Step | Nest, ...]
 
 NEST_NAME = "mlir::detail::OpToOpPassAdaptor"
-"""What upstream calls the pass that runs nested pipelines."""
+"""Name that upstream gives the pass that runs nested pipelines."""
 
 
 class Watcher(Protocol):

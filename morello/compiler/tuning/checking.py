@@ -40,7 +40,8 @@ class Checked(NamedTuple):
     candidate: Candidate
     kernel: Kernel
     seconds: float
-    """Of the call that was checked: the first one, which finds no cache warm."""
+    """Seconds of the call that was checked: the first one, which finds no cache
+    warm."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Deadlines:
     all: float = math.inf
     """All others."""
     end: float = -math.inf
-    """When those that are right should be timed, too: a contest of a few programs is
-    short, and leaves its time for more."""
+    """Time by which the right ones should be timed, too: a tournament of a few
+    programs is short, and leaves its time for more."""
 
     def of_all(self, programs: int, call: float) -> float:
         """When all others should be checked.
@@ -109,13 +110,14 @@ class _Pace:
 
     stages: float = 0.0
     llvm: float = 0.0
-    """Of the latest."""
+    """Seconds of the latest."""
     judging: float = 0.0
-    """Of the latest, as what all are compared with is computed once."""
+    """Seconds of the latest; the definition that all are compared with is computed
+    once."""
     call: float = 0.0
-    """Of the first candidate."""
+    """Seconds of the first candidate."""
     cost: int = 0
-    """What was predicted for that."""
+    """Predicted cost of the first candidate."""
 
     def checking(self, candidate: Candidate) -> float:
         """Estimate the seconds of checking a candidate: a slow one is not

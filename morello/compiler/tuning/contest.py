@@ -1,11 +1,11 @@
-"""A contest of programs that compute the same: successive halving by time.
+"""Tournament of programs that compute the same: successive halving by time.
 
 Every program is timed on several placements of the operands, because some programs
 depend on which pages they get. Calls follow each other on the same operands: those that
 fit a cache are warm, larger ones come from memory, as they do where the Spec is used.
-In each round the programs that are left take turns; then the slower half goes, and the
-others have twice as long. The first program stays to the end: it is replaced only if
-a duel shows that another one is faster (`duel.py`).
+In each round the runs of the programs that are left are interleaved; then the slower
+half goes, and the others have twice as long. The first program stays to the end: it is
+replaced only if a paired test shows that another one is faster (`duel.py`).
 """
 
 import math
@@ -19,13 +19,14 @@ _FIRST = 0.012
 """Seconds that a program has in the first round, on all placements together."""
 
 _HOPELESS = 2.0
-"""What takes so many times as long as the best goes after its first samples."""
+"""Ratio to the best time at which a program is dropped after its first samples."""
 
 _CHANCES = 3
 """First samples of what seems hopeless: something else may have had the core."""
 
 _PLACEMENTS = 3
-"""On which programs take turns; duels are on all that there are."""
+"""Placements on which interleaved runs are timed; paired tests use all that there are.
+"""
 
 _CHALLENGERS = 2
 """The fastest of the others, which the first program may have to meet in turn."""
@@ -35,7 +36,7 @@ _LAST = 0.4
 
 
 _TO_BEGIN = 0.3
-"""Seconds of a contest of programs however few they are: duels of short calls."""
+"""Seconds of a tournament of programs, at least: paired tests of short calls."""
 
 _OF_EACH = 0.07
 """Seconds that each program adds: rounds until it is out."""
@@ -83,7 +84,8 @@ def contest(entries: Sequence[Entry], seconds: float) -> int:
 
 
 def _decided(entries: Sequence[Entry], left: Sequence[Entry], end: float) -> int:
-    """The fastest of those left that beats the first in a duel; the first if none."""
+    """Fastest of those left that beats the first in a paired test; the first if
+    none."""
     first = entries[0]
     others = sorted((e for e in left if e is not first), key=lambda e: e.seconds)
     for number, other in enumerate(others[:_CHALLENGERS]):

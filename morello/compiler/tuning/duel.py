@@ -15,19 +15,19 @@ from morello.compiler.tuning.entry import Entry
 MOST_ROUNDS = 64
 
 _FEW_ROUNDS = 16
-"""After which a duel ends that is not going to be won."""
+"""Rounds after which a paired test ends that is not going to be won."""
 
 _SURE = 1.02
 """How many times as fast the faster program is, at least."""
 
 _WON = 1.005
-"""The same in a round that is won."""
+"""Ratio of times in a round that is won."""
 
 _CHANCE = 0.02
 """How likely as many rounds are won by a program that is as fast, at most."""
 
 _LEAST_ROUNDS = 6
-"""Which are needed for that."""
+"""Rounds that are needed for that, at least."""
 
 _CLEARLY = 1.05
 """How many times as fast it is in every round, where there is no time for as many."""
@@ -37,7 +37,7 @@ _STAY = 4
 fewer lines in the caches."""
 
 _OLD_PLACEMENTS = 3
-"""On which there were samples before: enough for a duel of few rounds."""
+"""Placements with earlier samples: enough for a paired test of few rounds."""
 
 
 def beats(one: Entry, other: Entry, end: float) -> bool:

@@ -1,4 +1,4 @@
-"""A program of a contest, with its calls and the times that they took: `Entry`."""
+"""Program of a tournament, with its calls and the times that they took: `Entry`."""
 
 import dataclasses
 import math
@@ -19,7 +19,7 @@ Call = Callable[[], object]
 
 @dataclasses.dataclass
 class Entry:
-    """A program of a contest.
+    """Program of a tournament.
 
     Args:
         calls: one for each placement of the operands.

@@ -142,7 +142,8 @@ def alone() -> Iterator[None]:
 
 
 _PRIORITY = 50
-"""Of what runs before all else: the middle of those that Linux has."""
+"""Priority of a process that runs before all else: the middle of those that Linux has.
+"""
 
 
 @contextlib.contextmanager

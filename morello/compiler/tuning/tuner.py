@@ -81,11 +81,11 @@ class Tuned:
 
     measured: Measured
     candidates: tuple[Candidate, ...]
-    """Those that were timed, in the order of the rows of ``measured``."""
+    """Candidates that were timed, in the order of the rows of ``measured``."""
     left_out: int
     """Candidates for which there was no time."""
     seconds: float
-    """What it took after the search."""
+    """Seconds of tuning after the search."""
 
     @property
     def chosen(self) -> Candidate:

@@ -29,7 +29,7 @@ class Place:
     table: TableId | None
     """None where a person has decided, not a search."""
     given: Partial = HOLE
-    """What a person has decided of its program."""
+    """Schedule that a person has fixed for this node."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Alternatives:
     chosen: Impl
     """The best program, as the search decided it."""
     rejected: tuple[Alternative, ...]
-    """Those that were not chosen and lead to a program, the cheapest first; among
-    equal ones in the order in which the search tries them."""
+    """Alternatives that were not chosen and lead to a program, the cheapest first;
+    among equal ones in the order in which the search tries them."""
     dead_ends: int
     """Actions that apply but leave a hole that has no program."""
     refused: int

@@ -46,7 +46,7 @@ class _Order:
     small: bool
     """Whether small tiles come before large ones."""
     step: int
-    """Of tiles the binary logarithm is a multiple of it."""
+    """Divisor of the binary logarithm of tile sizes."""
 
     def tiles(self, axis: tuple[int, ...], size: int) -> tuple[int, ...]:
         """The size of a dimension, and those below it that a tile may have."""

@@ -34,7 +34,7 @@ class Reach:
         self._waiting: list[tuple[int, int, Node]] = []
         self._numbers = itertools.count()
         self._followed: dict[TableId, tuple[Floats, Floats]] = {}
-        """What the points of a table had when it was followed."""
+        """Excess and runs of a table's points when it was followed."""
 
     def nodes(self, goal: Spec, slack: float) -> list[Node]:
         """The tables that are reached, those below before those above.

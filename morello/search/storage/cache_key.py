@@ -16,8 +16,8 @@ SEARCH_VERSION = 17
 searched: rows of another version are never read."""
 
 GOLDEN_DIGEST = "a557503eedef0335"
-"""Of `tests/search/golden_costs.tsv` at this version: a test fails where the costs have
-changed, and the version has not."""
+"""Digest of `tests/search/golden_costs.tsv` at this version: a test fails where the
+costs have changed, and the version has not."""
 
 
 def space() -> str:
@@ -37,7 +37,7 @@ def family(target: Target, pins: str = "") -> str:
 
 
 PINS = "pins="
-"""What the digest of pinned schedules begins with in a family."""
+"""Prefix of the digest of pinned schedules in a family."""
 
 
 def _taken(identity: TableId, limits: Limits) -> str:

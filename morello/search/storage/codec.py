@@ -28,11 +28,11 @@ from morello.search.storage.strangers import MOST_BYTES, bounded_json
 
 _LENGTH = struct.Struct("<I")
 _HEADER_BYTES = 1 << 24
-"""Of a header: axes, and some thousands of actions at most."""
+"""Maximum bytes of a header: axes, and some thousands of actions at most."""
 _MOST_ACTIONS = 1 << 24
 """Candidates are numbered from 0; some thousands are the most."""
 _LEVEL = 1
-"""Of deflation: higher ones save a tenth and take thrice as long."""
+"""Level of deflation: higher ones save a tenth and take thrice as long."""
 
 
 class CodecError(ValueError):
@@ -116,7 +116,7 @@ _WRONG = (
     OverflowError,
     MemoryError,
 )
-"""What Python makes of JSON and of numbers that are another's."""
+"""Errors of Python on JSON and numbers of another format."""
 
 
 def decode(

@@ -28,10 +28,10 @@ FORMAT = 3
 """The version of the file's tables."""
 
 OLD_FORMAT = 2
-"""Its notes and its index have no checksums; all else is the same, and stays."""
+"""Format whose notes and index have no checksums; all else is the same, and stays."""
 
 APPLICATION = 0x4D6F7265
-"""What SQLite's header says of the file: ours (``More``)."""
+"""Number in SQLite's header that marks a file as ours (``More``)."""
 
 BUSY_SECONDS = 60.0
 """How long a writer waits for the others."""
@@ -77,7 +77,7 @@ class DamageError(DatabaseError):
 
 
 DAMAGE = (OverflowError, UnicodeError, sqlite3.DataError)
-"""What Python makes of values and messages that are damaged."""
+"""Errors of Python on values and messages that are damaged."""
 
 
 def absolute(path: Path) -> Path:

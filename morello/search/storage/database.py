@@ -75,7 +75,7 @@ class Row:
     """The target and the version of the space, as text: what `gc` goes by."""
     points: int
     boxes: int
-    """Of decisions."""
+    """Number of boxes of decisions."""
     cost_boxes: int
     decisions: bytes
     costs: bytes

@@ -55,9 +55,9 @@ class MeasuredRow:
     features: str
     """The class, for people."""
     seconds: float
-    """Of a call."""
+    """Seconds of a call."""
     cycles: float
-    """The same in cycles of the core."""
+    """Cycles of the core in a call."""
     chosen: int
     """1 for the program that is used."""
 
@@ -89,8 +89,8 @@ class MeasuredRow:
 
 _SECONDS = 1e-12, 1e9
 _HERTZ = 1e6, 1e12
-"""What a call and a core may have: a file may come from anyone, and a number beyond
-these would spoil what is fitted to it."""
+"""Bounds of the clock rate of a core, as `_SECONDS` of a call: a file may come from
+anyone, and a number beyond these would spoil what is fitted to it."""
 
 _KEY = "spec, target, threads, cpu, context"
 _COLUMNS = f"{_KEY}, place, program, features, seconds, cycles, chosen"

@@ -24,7 +24,7 @@ VARIABLE = "MORELLO_DB"
 """The environment variable that names the databases."""
 
 NONE = "none"
-"""What to write for no database at all."""
+"""Name that stands for no database at all."""
 
 
 PathLike = str | bytes | os.PathLike[str] | os.PathLike[bytes]

@@ -21,7 +21,7 @@ class Packed:
     id: TableId
     box: Box
     actions: Mapping[int, Action]
-    """What decisions stand for, as in `Table`."""
+    """Action of each decision, as in `Table`."""
     decisions: LabelBoxes
     read_costs: Callable[[], CostBoxes]
     """Gives the costs: programs are found without, and reading them takes long."""

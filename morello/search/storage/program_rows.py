@@ -25,7 +25,7 @@ class ProgramRow:
     """The best program of a goal, at rest."""
 
     spec: str
-    """Its text, with every limit."""
+    """Text of the Spec, with every limit."""
     family: str
     """The target, the version of the space and the pins, as of the tables."""
     program: str

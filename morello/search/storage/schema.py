@@ -54,7 +54,8 @@ OLD_SCHEMAS = tuple(
     schema.replace("    checksum BLOB NOT NULL,\n", "")
     for schema in (COVERS_SCHEMA, SEARCHES_SCHEMA)
 )
-"""Of files of format 2, which had no checksums here; such rows are not read."""
+"""Statements of files of format 2, which had no checksums here; such rows are not read.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +63,7 @@ class PinRow:
     """A Spec whose schedule a person has fixed, at rest."""
 
     spec: str
-    """Its text, with every limit."""
+    """Text of the Spec, with every limit."""
     target: str
     """The name of the target."""
     program: str
@@ -90,7 +91,7 @@ class SearchRow:
     """Effort of a search; only for people, nothing is decided by it."""
 
     spec: str
-    """Its goal, with every limit."""
+    """Text of the goal, with every limit."""
     family: str
     """The target, the version of the space and the pins, as of the tables."""
     seconds: float
@@ -253,7 +254,7 @@ class Cover:
     base: bytes
     """A hash of all that the table depends on but its axes."""
     key: bytes
-    """Of its row."""
+    """Key of the table's row."""
     sizes: str
     """The axes of its goal, as JSON."""
 

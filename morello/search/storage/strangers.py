@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 MOST_BYTES = 1 << 28
-"""Of one value of a row, and of what it is inflated to. The largest tables of goals of
-4096^3 take a tenth."""
+"""Maximum bytes of one value of a row, deflated or inflated. The largest tables of
+goals of 4096^3 take a tenth."""
 
 MOST_NUMBER = 1 << 62
 """Integers of actions and axes are less: sums of two of them are numbers of 64 bits."""

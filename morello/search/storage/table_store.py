@@ -103,13 +103,13 @@ class TableStore:
         self.parts = 0
         """How many are parts of tables there."""
         self.tally = (0, 0, 0)
-        """Of the tables that were solved and compressed: points, boxes of decisions and
-        boxes of costs."""
+        """Totals of the tables that were solved and compressed: points, boxes
+        of decisions and boxes of costs."""
         self._counting = threading.Lock()
         self._family = family(target, pins) if database else ""
         self._packed: dict[TableId, Packed | Future[Packed] | _Unpacked] = {}
         self._unpacked: OrderedDict[TableId, _Unpacked] = OrderedDict()
-        """Those of them that are not packed, the oldest first."""
+        """Stored tables that are not packed, the oldest first."""
         self._unpacked_points = 0
         self._dense: OrderedDict[TableId, Costs] = OrderedDict()
         self._bytes = 0
@@ -117,9 +117,9 @@ class TableStore:
         self._backlog = 0
         self._worker: ThreadPoolExecutor | None = None
         self._unwritten: list[tuple[Row, Cover]] = []
-        """What is packed and not in the database yet."""
+        """Rows that are packed and not in the database yet."""
         self._last: Future[Packed] | None = None
-        """What was given to the second thread last."""
+        """Latest work of the second thread."""
 
     def __len__(self) -> int:
         return len(self._packed)
