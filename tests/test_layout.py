@@ -133,6 +133,7 @@ EVERYWHERE = (
     "python_api",
     "new_arrays",
     "parent_death",
+    "small_stacks",
     "subinterpreters",
     "suggestions",
     "whole_files",
