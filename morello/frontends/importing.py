@@ -245,7 +245,8 @@ class Importer(ImportedValues):
         value = self.known.get(last.operands[0])
         if not isinstance(value, Same):
             raise OpError("it pads with what is no number", "pad with a constant")
-        if isinstance(source, Same) and source.number == value.number:
+        number = float(value.number)
+        if isinstance(source, Same) and _signed(source.number) == _signed(number):
             self.known[result] = Same(source.number, shape)
             return
         if 0 in source.shape:
@@ -253,8 +254,8 @@ class Importer(ImportedValues):
             return
         if isinstance(source, Same) or any(n < 0 for n in low):
             raise OpError("it pads a constant, or cuts off", "write the result itself")
-        if float(value.number) != 0:
-            self._join(op, [(source, tuple(low))], float(value.number))
+        if _signed(number) != _signed(0.0):
+            self._join(op, [(source, tuple(low))], number)
             return
         grown = [i for i, n in enumerate(source.shape) if n == 1 and shape[i] > 1]
         own = self.tensors.all[source.tensor].shape
@@ -364,7 +365,7 @@ class Importer(ImportedValues):
         """
         result = op.results[0]
         shape, dtype = shape_of(result), dtype_of(result.type)
-        if fill is not None and fill not in _FILLS:
+        if fill is not None and _signed(fill) not in map(_signed, _FILLS):
             raise OpError(
                 f"it pads with {fill}, and a Fill writes 0, -inf or inf",
                 "pad with one of them, or outside of the program",
@@ -418,3 +419,8 @@ class Importer(ImportedValues):
             self.known[result] = Same(source.number, shape_of(result))
         else:
             self.known[result] = Read(source.tensor, source.axes, shape_of(result))
+
+
+def _signed(number: float) -> tuple[float, float]:
+    """A number and its sign: 0.0 and -0.0 are equal, and are two numbers."""
+    return number, math.copysign(1.0, number)

@@ -265,3 +265,19 @@ def test_of_numpy(which: str, name: str) -> None:
     compiled = morello.jit(function, threads=1, time_limit=0.2)
     found, wanted = compiled(*given), function(*given)
     assert not [*wrong({name: function}, given, [found], [wanted])]
+
+
+def test_pads_keep_the_sign_of_zero() -> None:
+    text = """func.func @f(%x: tensor<2xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %n = stablehlo.constant dense<-0.0> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %a = stablehlo.pad %x, %n, low = [1], high = [1], interior = [0]
+      : (tensor<2xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = stablehlo.pad %x, %z, low = [1], high = [1], interior = [0]
+      : (tensor<2xf32>, tensor<f32>) -> tensor<4xf32>
+  return %a, %b : tensor<4xf32>, tensor<4xf32>
+}"""
+    compiled = morello.from_mlir(text).compile(threads=1)
+    negative, positive = compiled(np.array([-0.0, 1.0], np.float32))
+    assert np.signbit(negative).tolist() == [True, True, False, True]
+    assert np.signbit(positive).tolist() == [False, True, False, False]
