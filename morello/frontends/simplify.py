@@ -67,7 +67,9 @@ def _numbers_last(call: Call) -> Call:
 def _neutral(call: Call) -> Expression | None:
     """What is left of a call that does nothing."""
     match call:
-        case Call("add" | "sub", (x, Constant(0.0))):
+        case Call("add", (x, Constant(0.0 as zero))) if math.copysign(1, zero) < 0:
+            return x  # 0.0 makes 0.0 of -0.0
+        case Call("sub", (x, Constant(0.0 as zero))) if math.copysign(1, zero) > 0:
             return x
         case Call("mul" | "div", (x, Constant(1.0))):
             return x

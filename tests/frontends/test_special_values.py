@@ -281,3 +281,20 @@ def test_pads_keep_the_sign_of_zero() -> None:
     negative, positive = compiled(np.array([-0.0, 1.0], np.float32))
     assert np.signbit(negative).tolist() == [True, True, False, True]
     assert np.signbit(positive).tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("op", "number", "negative"),
+    [("add", "0.0", False), ("add", "-0.0", True), ("subtract", "0.0", True)],
+)
+def test_adding_a_zero_is_what_ieee_754_says(
+    op: str, number: str, negative: bool
+) -> None:
+    text = f"""func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {{
+  %n = stablehlo.constant dense<{number}> : tensor<3xf32>
+  %y = stablehlo.{op} %x, %n : tensor<3xf32>
+  return %y : tensor<3xf32>
+}}"""
+    compiled = morello.from_mlir(text).compile(threads=1)
+    result = compiled(np.array([-0.0, 0.0, -1.0], np.float32))
+    assert np.signbit(result).tolist() == [negative, False, True]
