@@ -285,14 +285,15 @@ def test_pads_keep_the_sign_of_zero() -> None:
 
 @pytest.mark.parametrize(
     ("op", "number", "negative"),
-    [("add", "0.0", False), ("add", "-0.0", True), ("subtract", "0.0", True)],
+    [("addf", "0.0", False), ("addf", "-0.0", True), ("subf", "0.0", True)],
 )
 def test_adding_a_zero_is_what_ieee_754_says(
     op: str, number: str, negative: bool
 ) -> None:
+    """In StableHLO upstream drops such an addition before the program is read."""
     text = f"""func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {{
-  %n = stablehlo.constant dense<{number}> : tensor<3xf32>
-  %y = stablehlo.{op} %x, %n : tensor<3xf32>
+  %n = arith.constant dense<{number}> : tensor<3xf32>
+  %y = arith.{op} %x, %n : tensor<3xf32>
   return %y : tensor<3xf32>
 }}"""
     compiled = morello.from_mlir(text).compile(threads=1)
