@@ -48,10 +48,10 @@ def test_calls_have_a_large_stack(size: int) -> None:
             target=lambda: found.extend((stack_bytes(), on_large_stack(stack_bytes)()))
         )
         thread.start()
+        thread.join()
         assert threading.stack_size() == size
     finally:
         threading.stack_size(before)
-    thread.join()
     own, of_call = found
     assert own > 0.9 * size  # a thread may get the stack of one that has ended
     assert of_call == own if own > 1 << 20 else of_call > 7 << 20
