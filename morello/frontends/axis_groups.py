@@ -1,4 +1,4 @@
-"""Which axes of two shapes hold the same elements: `axis_groups`."""
+"""Groups of axes by which two shapes hold the same elements: `axis_groups`."""
 
 
 def axis_groups(

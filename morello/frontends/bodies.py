@@ -1,4 +1,4 @@
-"""What a `linalg.generic` computes of an element: its body as an expression.
+"""Translation of the body of a `linalg.generic` to expressions, one for each result.
 
 Numbers are computed while the body is read. A graph computes in f32 what the program
 computes in f32 or f64, and reads bf16 as it is. Casts to bf16 and f16 round; arithmetic
@@ -109,20 +109,21 @@ def body_elements(
     wanted: Sequence[int],
     rounds: bool = True,
 ) -> list[Element]:
-    """What a body yields.
+    """The elements that a block yields, each as an expression or a number.
 
     Args:
-        arguments: what its arguments are.
-        outside: what a value that is defined around it is.
-        index: what `linalg.index` of a dimension is.
-        extracted: what a `tensor.extract` is.
-        known_before: what a value is that no function of a graph computes, but that
-            depends on no data; None where it does.
-        wanted: which of the yielded values; what only others need is not read.
-        rounds: whether casts to bf16 and f16 do.
+        arguments: the elements that are the block's arguments.
+        outside: the element of a value that is defined outside of the block.
+        index: the element of `linalg.index` of a dimension.
+        extracted: the element of a `tensor.extract`.
+        known_before: the element of a value that no function of a graph computes, but
+            that depends on no data; None where it does.
+        wanted: the positions of the yielded values to return; ops that only others
+            need are not read.
+        rounds: whether casts to bf16 and f16 round.
 
     Raises:
-        OpError: an op that no function of a graph is.
+        OpError: an op is no function that a graph has.
     """
     known: dict[ir.Value, Element] = dict(zip(block.arguments, arguments, strict=True))
     inside = {r: op.operation for op in block.operations for r in op.results}
@@ -161,10 +162,10 @@ def body_elements(
 def computed_element(
     op: ir.Operation, operands: list[Element], rounds: bool = True
 ) -> Element:
-    """What a scalar op computes.
+    """The element that a scalar op computes of its operands.
 
     Args:
-        rounds: whether casts to bf16 and f16 do.
+        rounds: whether casts to bf16 and f16 round.
 
     Raises:
         OpError: no function of a graph does so.
@@ -385,7 +386,7 @@ def _cast(op: ir.Operation, operand: Element) -> Element:
 
 
 def _narrowed(op: ir.Operation, operand: Element) -> Element:
-    """What a cast to a float of fewer bits leaves."""
+    """Rounds an element as a cast to a narrower float does."""
     dtype = float_dtype(op.results[0].type)
     name = dtype.rounding if dtype else ""
     if not name:

@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 def channels_last(tensors: Tensors) -> Tensors:
-    """The same tensors; images and what is computed of them with channels last."""
+    """Rewrites convolutions, and what is computed of them, to have channels last."""
     return _Turning(tensors).run()
 
 

@@ -15,7 +15,7 @@ Order = tuple[int, ...]
 
 @dataclasses.dataclass(frozen=True)
 class Convolution:
-    """Which read of a node is the image, and which has the filters."""
+    """The operands of a convolution: the reads that are its image and its filters."""
 
     image: int
     filters: int

@@ -1,7 +1,7 @@
-"""What may crash is tried first in a child, which nobody misses.
+"""Runs parsers that may crash in a child process first: `check_survival`.
 
-MLIR's parsers and conversions are C++: some texts that are wrong end the process. A
-program of a stranger is read in a forked child before it is read here.
+MLIR's parsers and conversions are C++: some texts that are wrong end the process. An
+untrusted program is read in a forked child before it is read here.
 """
 
 import contextlib
@@ -133,7 +133,7 @@ def _sleeps(child: int) -> bool:
 
 
 def _fields(child: int) -> list[str]:
-    """What Linux says of a process, after its name: its state comes first."""
+    """The fields of ``/proc/PID/stat`` after the process's name; its state is first."""
     text = Path(f"/proc/{child}/stat").read_text(encoding="utf-8")
     return text.rpartition(")")[2].split()
 

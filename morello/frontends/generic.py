@@ -263,7 +263,8 @@ class GenericOp:
     def _seen(
         self, found: Read, place: int
     ) -> tuple[Read | Same, tuple[IndexMap, ...]]:
-        """What an operand reads, and its axes: copies where it is read backwards.
+        """The tensor or number that an operand reads, and the index of each of its
+        axes; copies of elements where it is read backwards.
 
         Raises:
             OpError: it is too long for copies of its elements.

@@ -37,7 +37,7 @@ class Dims:
         return dim
 
     def leaves(self, dim: int) -> list[int]:
-        """What a dimension consists of by now, the outermost first."""
+        """The parts that a dimension was split into, outermost first, or itself."""
         dim = self._root(dim)
         if dim not in self._parts:
             return [dim]

@@ -1,4 +1,4 @@
-"""Which nodes become one graph: `grouped`.
+"""Grouping of nodes, each group one graph: `grouped`.
 
 Every node begins alone. A node joins the group of what it reads if the two together are
 a graph that the search is good at: one product, then maps of its elements; attention;
@@ -333,7 +333,7 @@ class _Grouping:
         return None
 
     def _backwards(self, start: int) -> tuple[set[int], set[int]]:
-        """What a node depends on up to products, and these."""
+        """The nodes that a node depends on, back to products, and these products."""
         found: set[int] = set()
         products: set[int] = set()
         stack = [start]

@@ -48,13 +48,13 @@ from morello.spec.index_map import ONE, IndexMap, plain
 
 
 class ImportedValues:
-    """What is known of the values of a function: `known`, and `tensors` so far.
+    """The values of a function that were read so far: `known`, and their `tensors`.
 
     Args:
         function: a ``func.func``.
         source: the name of the file, for messages.
-        names: what the program had at a place, by the place.
-        rounds: whether casts to bf16 and f16 do.
+        names: the op that the program had at each location, by the location.
+        rounds: whether casts to bf16 and f16 round.
         signature: the names and signs of its arguments and results.
     """
 
@@ -85,7 +85,7 @@ class ImportedValues:
         return resources_of(str(module))
 
     def place(self, op: ir.Operation) -> str:
-        """Where the program has an op."""
+        """The location of an op in the program, as text."""
         return place_of(op.location, self.source)
 
     def refuse(self, op: ir.Operation, error: OpError) -> None:
@@ -108,10 +108,11 @@ class ImportedValues:
         self.known[value] = Read(tensor, own_axes(shape), shape)
 
     def get(self, value: ir.Value) -> Read | Same:
-        """What a value is.
+        """The tensor that a value reads, or its number if all its elements are equal.
 
         Raises:
             MissingError: it was refused.
+            OpError: it has elements that no graph reads.
         """
         found = self.known.get(value)
         if found is None:

@@ -1,4 +1,4 @@
-"""What importers of other formats give: `check_linalg`."""
+"""Check of the modules that importers of other formats return: `check_linalg`."""
 
 from collections.abc import Mapping
 

@@ -296,7 +296,7 @@ class Importer(ImportedValues):
     def _static(
         self, op: ir.Operation
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Where a slice starts, its sizes, and its steps.
+        """The offsets, sizes and strides of a slice.
 
         Raises:
             OpError: they are data.

@@ -1,7 +1,8 @@
-"""What a body computes of indices and constants alone, in NumPy: `KnownArrays`.
+"""Evaluation in NumPy of a body's values that depend on no data: `KnownArrays`.
 
-Exporters compute places, masks, counts and tables of angles with integers and functions
-that no graph has. Where no data is in them they are known when the program is read.
+Exporters compute indices, masks, counts and tables of angles with integers and
+functions that no graph has. Those of indices and constants alone are computed when the
+program is read.
 """
 
 import math
@@ -103,7 +104,7 @@ class KnownArrays:
         self._known: dict[ir.Value, Array | None] = {}
 
     def array(self, value: ir.Value) -> Array | None:
-        """What a value is; None where it depends on data, or is not known how."""
+        """A value as an array; None if it depends on data, or is not computed here."""
         if value not in self._known:
             with np.errstate(all="ignore"):
                 self._known[value] = self._computed(value)
@@ -156,7 +157,7 @@ class KnownArrays:
 
 
 def _function(op: ir.Operation, kind: np.dtype[Any]) -> _F | None:
-    """What an op computes of arrays; None where that is not known."""
+    """The NumPy function of an op; None where there is none."""
     if op.name.startswith("arith.cmp"):
         number = int(ir.IntegerAttr(op.attributes["predicate"]).value)
         if op.name == "arith.cmpf":

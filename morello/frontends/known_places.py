@@ -103,8 +103,8 @@ def read_at(
 def _collapsed(
     importer: ImportedValues, source: Read, rows: list[Array], place: str
 ) -> tuple[Read, list[Array]]:
-    """The same with one axis for axes that are read along one dimension: as an index
-    into a tensor that was divided into groups is."""
+    """Merges neighbouring axes of a tensor that are read along the same dimensions, as
+    those of a tensor that was divided into groups are; returns it and its indices."""
     for axis in range(1, len(rows)):
         before, here = rows[axis - 1], rows[axis]
         if before.size == 1 or before.shape != here.shape:
@@ -175,7 +175,7 @@ def _repeated(
 
 
 def _runs(row: Array) -> list[tuple[int, int]]:
-    """Where each run of places that go up evenly begins, and how long it is."""
+    """Splits indices into ascending runs of one step: the start and length of each."""
     found = []
     start = 0
     while start < len(row):

@@ -78,7 +78,7 @@ class Model(Program):
 
     @property
     def name(self) -> str:
-        """Of the function."""
+        """The name of the function."""
         return self._tensors.name
 
     @property
@@ -312,15 +312,15 @@ def trusted_model(
     signature: Signature | None = None,
     expected: tuple[Expected, ...] = (),
 ) -> Model:
-    """The same of a program that this process has made: it crashes no parser.
+    """Imports a program that is known to crash no parser: it was made or tried here.
 
     Args:
         weights: arguments that change seldom. What is computed of them alone is no part
             of a call: `Kernel.held` computes it.
         fallback: as `from_mlir` takes it.
-        names: what ops are called in messages, by their places; if it is left out,
-            what the text has there.
-        rounds: whether casts to bf16 and f16 do; without, a value that is written
+        names: the ops' names for messages, by their locations; if it is left out, those
+            of the text.
+        rounds: whether casts to bf16 and f16 round; without, a value that is written
             nowhere is not rounded.
         signature: the names and signs of its arguments and results; if it is left out,
             what the text has.

@@ -1,4 +1,4 @@
-"""What a model takes and gives: its arguments, its constants, its results."""
+"""Parameters of a compiled model: its arguments, its constants, its results."""
 
 from morello.frontends.emission import given_tensors
 from morello.frontends.tensors import Given, Tensors

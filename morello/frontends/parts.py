@@ -25,7 +25,7 @@ MOST_OPERANDS = 8
 
 @dataclasses.dataclass(frozen=True)
 class Operand:
-    """Where an operand of a part lies in the memory of a tensor."""
+    """The region of a tensor's memory that an operand of a part occupies."""
 
     tensor: int
     """A root: its elements are row-major, without gaps."""
@@ -72,13 +72,13 @@ class Part:
         return tuple(own.tensor for op, own in pairs if op.is_written == written)
 
     def spec(self, limits: Limits) -> Spec:
-        """What it computes."""
+        """The Spec that it computes."""
         return Spec(self.kind, self.sizes, self.forms, limits)
 
 
 @dataclasses.dataclass(frozen=True)
 class PlainPart:
-    """What is no Spec: plain code, and the tensors that it reads and writes."""
+    """An op that has no Spec: its fallback code, and the tensors that this uses."""
 
     code: PlainCode
     inputs: tuple[int, ...]
@@ -170,7 +170,7 @@ class _Draft:
                     self.dims.join(first.setdefault(key, own), own)
 
     def input(self, tensor: int, access: Access) -> _Input:
-        """What a node reads from outside."""
+        """The input of a group that a node reads: its tensor, offset, axes, strides."""
         shape = self.tensors.all[access.tensor].shape
         offset = 0
         axes: list[IndexMap] = []
@@ -195,7 +195,7 @@ class _Draft:
         return Placed(*found), offset
 
     def reduced(self, tensor: int) -> set[int]:
-        """What a node reduces, by the leaves of the group's."""
+        """The parts of the group's dimensions along which a node reduces."""
         own = self.own[tensor]
         found = [self.dims.leaves(own[d]) for d in self.node(tensor).reduced]
         return {leaf for leaves in found for leaf in leaves}
@@ -370,7 +370,7 @@ def _checked(
 
 
 def fill_part(tensors: Tensors, tensor: int) -> Part:
-    """What is written into a joined tensor before its pieces."""
+    """A part that fills a joined tensor before its pieces are written."""
     joined = tensors.all[tensor]
     assert isinstance(joined, Joined)
     count = math.prod(joined.shape)

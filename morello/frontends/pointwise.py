@@ -38,12 +38,12 @@ _MOST_CALLS = 200
 
 
 def absorbed(tensors: Tensors) -> Tensors:
-    """The same tensors, with maps as few as may be."""
+    """Inlines each map that only one other map needs, so that few maps are left."""
     return _Absorbing(tensors).run()
 
 
 def shared(tensors: Tensors) -> Tensors:
-    """The same tensors, with maps for what maps would compute twice or too often."""
+    """Moves expressions that are computed twice or too often to maps of their own."""
     return _Sharing(tensors).run()
 
 
@@ -181,8 +181,8 @@ class _Sharing(Rewriter):
         return dataclasses.replace(node, expression=expression, reads=reads)
 
     def _shared(self, node: Node) -> Node:
-        """What is there twice and is no mere operation with a number, the smallest
-        first: what is larger then has it as one value."""
+        """Computes each repeated operand by a map of its own, the smallest first, so
+        that larger ones read it as one value; cheap operations with a number stay."""
         while True:
             uses: Counter[Expression] = Counter()
             seen: set[Expression] = set()
@@ -196,7 +196,7 @@ class _Sharing(Rewriter):
             node = self._outlined(node, part)
 
     def _small(self, node: Node) -> Node:
-        """What lacks a dimension, and is a function that takes long."""
+        """Moves slow functions that lack a dimension of the node to maps without it."""
         whole = {d for d, n in enumerate(node.extents) if n > 1}
         while True:
             node = dataclasses.replace(

@@ -1,9 +1,9 @@
-"""What a program computes of constants and of weights alone: done once, not in calls.
+"""Precomputation of what depends on constants and weights alone: once, not in calls.
 
-Maps and small reductions of what is known beforehand (a batch norm's scale, filters in
-another order) are no part of a compiled model: it reads what they give. Of constants
-that is computed here; of weights, which are arguments that seldom change, by
-`Preparation`, whenever the caller says so.
+Maps and small reductions of constants and weights (a batch norm's scale, filters in
+another order) are no part of a compiled model, which reads their results. Those of
+constants are computed here; those of weights, which are arguments that seldom change,
+by `Preparation`, whenever the caller says so.
 """
 
 import dataclasses
@@ -52,7 +52,7 @@ def known_beforehand(tensors: Tensors) -> frozenset[int]:
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
-    """What is computed of the weights of a model before it is called."""
+    """The computation of arrays from a model's weights, before the model is called."""
 
     tensors: Tensors
     nodes: tuple[int, ...]
@@ -124,7 +124,7 @@ class _Preparing(Rewriter):
         return True
 
     def prepare(self) -> tuple[Tensors, Preparation | None]:
-        """See `prepared`."""
+        """Computes what depends on constants; returns the rest as `prepared` does."""
         of_weights = self._of(self.old.weights)
         constant = {n: i for n, i in self.outputs.items() if i not in of_weights}
         self.arrays = self._preparation(constant).run({})
@@ -133,7 +133,7 @@ class _Preparing(Rewriter):
         return made, self._preparation(rest) if rest else None
 
     def _of(self, arguments: frozenset[int]) -> set[int]:
-        """What depends on some arguments."""
+        """The tensors that depend on some arguments: these, their views, and nodes."""
         found: set[int] = set()
         for number, tensor in enumerate(self.old.all):
             match tensor:

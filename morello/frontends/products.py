@@ -1,4 +1,4 @@
-"""What scales a factor of a product scales the product: `hoisted`.
+"""Hoisting of scales from the factors of a product to its result: `hoisted`.
 
 A number, or a value for each row, that a factor is multiplied with or divided by, is
 applied to the sum: softmax is divided by the sums of its rows after the second product
@@ -24,7 +24,7 @@ from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims
 
 
 def hoisted(tensors: Tensors) -> Tensors:
-    """The same tensors, with products of unscaled factors."""
+    """Moves the scales of products' factors to maps of their results."""
     return _Hoisting(tensors).run()
 
 

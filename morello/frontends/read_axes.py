@@ -20,17 +20,17 @@ def unread(read: Read) -> set[int]:
 
 
 def along(read: Read, own: tuple[int, ...], places: Sequence[int]) -> Read | None:
-    """The same, along some of its axes of one element, which are no dimensions.
+    """Maps some axes of one element to axes of one element of the tensor.
 
-    Zeros around such an element have to be read along one. It does not matter along
-    which axis of one element of the tensor.
+    Zeros around such an element have to be read along an axis of the tensor. It does
+    not matter along which axis of one element of the tensor.
 
     Args:
         own: the shape of the tensor.
-        places: the axes.
+        places: the axes of the read.
 
     Returns:
-        None where the tensor has too few axes of one element.
+        The read with these axes; None where the tensor has too few axes of one element.
     """
     axes = zip(read.axes, own, strict=True)
     free = [i for i, (axis, n) in enumerate(axes) if axis == ONE and n == 1]

@@ -122,7 +122,7 @@ def _decoded(given: bytes) -> str:
 
 
 def _names_by_place(module: ir.Operation) -> dict[str, str]:
-    """What op a program has at each place."""
+    """The name of the op that a program has at each location."""
     found: dict[str, str] = {}
 
     def visit(op: ir.Operation) -> ir.WalkResult:

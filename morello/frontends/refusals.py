@@ -1,4 +1,4 @@
-"""What of a program has no Spec, said all at once, with op and place."""
+"""Refusals: the ops of a program that have no Spec, all at once, with locations."""
 
 import dataclasses
 import re
@@ -44,7 +44,7 @@ class ModelError(MorelloError):
 
 
 def refusal_of(op: ir.Operation, error: "OpError", source: str) -> Refusal:
-    """What is said of an op."""
+    """The refusal of an op, with the reason and the remedy of an error."""
     location = error.location or op.location
     place = place_of(location, source)
     return Refusal(op.name, place, error.reason, error.remedy, location)

@@ -13,7 +13,7 @@ from morello.spec.index_map import ONE, IndexMap, plain
 
 
 def without_reshapes(tensors: Tensors) -> Tensors:
-    """The same tensors, with fewer views between nodes."""
+    """Removes views between nodes by splitting the dimensions of their readers."""
     return _Reshapes(tensors).run()
 
 

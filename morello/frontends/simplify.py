@@ -19,7 +19,7 @@ _CUBE_FACTOR = 0.044715
 
 
 def simplified(expression: Expression) -> Expression:
-    """The same within rounding errors, in fewer and better known functions."""
+    """Simplifies an expression to fewer and better known functions, up to rounding."""
     if not isinstance(expression, Call):
         return expression
     arguments = tuple(simplified(a) for a in expression.arguments)
@@ -65,7 +65,7 @@ def _numbers_last(call: Call) -> Call:
 
 
 def _neutral(call: Call) -> Expression | None:
-    """What is left of a call that does nothing."""
+    """The simpler form of a call with no effect, as x + -0.0; None for other calls."""
     match call:
         case Call("add", (x, Constant(0.0 as zero))) if math.copysign(1, zero) < 0:
             return x  # 0.0 makes 0.0 of -0.0
@@ -186,7 +186,7 @@ def _is_cubic(inner: Expression, x: Expression) -> bool:
 
 
 def _power(factor: Expression, x: Expression) -> int:
-    """Of x, which a factor is; a number that makes any sum wrong if it is none."""
+    """The power of x that a factor is; 99 if it is none, which makes any sum wrong."""
     if factor == x:
         return 1
     return 2 if factor == Call("square", (x,)) else 99

@@ -18,7 +18,7 @@ from morello.spec.index_map import ONE, IndexMap
 
 
 def guarded(tensors: Tensors) -> Tensors:
-    """The same tensors, for `morello.spec.graphs.loops` to know."""
+    """Rewrites softmax to the form that `morello.spec.graphs.loops` recognises."""
     return _Guarding(tensors).run()
 
 

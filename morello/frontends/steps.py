@@ -1,4 +1,4 @@
-"""What is said of the steps of a model: which are no Spec."""
+"""Summaries of a model's steps: the number of parts, and the ops without a Spec."""
 
 from collections.abc import Iterable
 

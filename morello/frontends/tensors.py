@@ -180,13 +180,13 @@ class Tensors:
         return tensor
 
     def dtype(self, tensor: int) -> Dtype:
-        """Of its elements in memory; a graph reads or writes it."""
+        """The dtype of a tensor in memory that a graph reads or writes."""
         found = self.element(tensor)
         assert isinstance(found, Dtype)
         return found
 
     def element(self, tensor: int) -> Dtype | PlainDtype:
-        """The same of any tensor."""
+        """The dtype of any tensor in memory, also of one that no graph uses."""
         found = self.all[self.root(tensor)]
         assert not isinstance(found, View)
         return found.dtype

@@ -194,7 +194,7 @@ def stored_array(
     resources: dict[str, str],
     dtype: np.dtype[Any],
 ) -> np.ndarray[Any, Any]:
-    """The same as elements of any dtype."""
+    """The elements of a constant, converted to a NumPy dtype."""
     found = found.maybe_downcast()
     shape = tuple(found.shape)
     if isinstance(value, ir.DenseElementsAttr):

@@ -130,8 +130,8 @@ def _body(loop: ir.Operation) -> ir.Block:
 
 
 def _trips(loop: ir.Operation) -> list[list[int | None]] | None:
-    """What the arguments of the body are in each trip, as far as they are counters;
-    None where it is not known how often it runs."""
+    """The values of the body's arguments in each trip, None for those that are no
+    counters; None where the number of trips is not known."""
     run = _for_trips if loop.name == "scf.for" else _while_trips
     found: list[list[int | None]] = []
     with contextlib.suppress(_DataError):

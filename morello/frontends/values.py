@@ -1,4 +1,4 @@
-"""What a value of a function of linalg is while it is imported."""
+"""Values of a linalg function during its import: tensors, numbers, foreign ones."""
 
 import dataclasses
 

@@ -22,7 +22,7 @@ _HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
 @dataclasses.dataclass(frozen=True)
 class _Registered:
-    """What XLA's registry points to; kept until the process ends."""
+    """Objects that XLA's registry points to; kept until the process ends."""
 
     kernel: Kernel
     table: CallTable

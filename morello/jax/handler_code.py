@@ -243,7 +243,7 @@ def _dtype(parameter: Parameter) -> int:
 
 
 def wanted(parameter: Parameter, label: str) -> str:
-    """What an argument must be, as errors say it."""
+    """A description of the argument that a parameter takes, for error messages."""
     shapes = " or ".join(map(str, parameter.shapes))
     return f"{parameter.role} of {label} is a {parameter.dtype.name} array of {shapes}"
 

@@ -123,7 +123,7 @@ def _compiled(
 
 
 def _weights() -> frozenset[int]:
-    """Which arguments of the graph that is compiled are parameters and buffers."""
+    """The positions of the compiled graph's parameters and buffers."""
     context = TracingContext.try_get()
     metadata = None if context is None else context.fw_metadata
     return frozenset(() if metadata is None else metadata.static_input_indices)

@@ -113,9 +113,9 @@ class Group:
     def _parts_without(
         self, simple: GraphModule, refused: list[Node]
     ) -> list[tuple[list[Node], GraphModule, Model, list[int]]]:
-        """What is left of a lowered graph without refused nodes, and without those that
-        are refused then: the nodes of each part, the same as a graph and as a model,
-        and which of its arguments are weights."""
+        """The parts of a lowered graph without refused nodes, and without those that
+        are refused then: for each its nodes, these as a graph and as a model, and the
+        positions of the arguments that are weights."""
         arguments = [n for n in simple.graph.nodes if n.op == "placeholder"]
         weights = {arguments[place] for place in self._weights}
         every = set(refused)

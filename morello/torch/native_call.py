@@ -18,7 +18,7 @@ _address: Callable[[Any], int] = torch.Tensor.data_ptr
 
 @dataclasses.dataclass(frozen=True)
 class _Held:
-    """What was computed of weights, and the state of these then."""
+    """Arrays that were computed of weights, and the state of the weights then."""
 
     state: Any
     arrays: tuple[Any, ...]
@@ -29,10 +29,10 @@ class _Held:
 
 
 class Weights:
-    """What a program holds that is computed of weights; anew when these change.
+    """Caches arrays that are computed of weights, until these change.
 
     Args:
-        places: which of a group's arguments are weights that it is computed of.
+        places: the positions of a group's arguments that are these weights.
         freeze: believe PyTorch's counters of changes. Otherwise each call reads the
             bytes of the weights: changes through ``.data``, NumPy, or another process
             are in no counter.
@@ -46,7 +46,7 @@ class Weights:
         self._held = _Held(None, (), (), ()) if places else self._computed(None, [])
 
     def held(self, tensors: Sequence[Any]) -> _Held:
-        """What is computed of weights as they are now, which must outlive the call."""
+        """The arrays for the weights as they are now, which must outlive the call."""
         held = self._held
         if not self._places:
             return held
@@ -129,7 +129,7 @@ class NativeCall:
         self._run = address_call(table, has_workspace, has_threads)
 
     def __call__(self, *tensors: Any) -> Any:
-        """What the group returns."""
+        """Runs the program; returns the group's result, or a tuple of several."""
         held = self.weights.held(tensors)
         given = list(tensors)  # a copy lives until the end of the call
         for place in self._loose:

@@ -89,7 +89,7 @@ def operator(kernel: Kernel) -> Callable[..., Any]:
 
 
 def _dtype(parameter: Parameter) -> torch.dtype:
-    """What PyTorch calls the elements.
+    """The dtype that PyTorch has for a parameter's elements.
 
     Raises:
         CompileError: it has none such.

@@ -18,7 +18,7 @@ _OF_SPECS = {
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What a user may set.
+    """Options of the backend that a user may set.
 
     Args:
         threads: the most threads that a group may use; by default those of
@@ -27,9 +27,9 @@ class Options:
         database: as ``db`` of `morello.compile`.
         time_limit: seconds of the searches of a group, which its parts share.
         tune: of each part of a group, as ``tune`` of `morello.compile`.
-        wait: compile before the first call, not beside the first calls.
+        wait: compile before the first call, not concurrently with the first calls.
         freeze: believe PyTorch's counters of changes of parameters and buffers, and
-            do not read those in each call of which something was computed. Changes
+            do not read, in each call, those of which something was computed. Changes
             through ``.data``, NumPy or shared memory are missed then.
         pack: keep copies of weights of products in the layout that is found to be best
             for them.

@@ -1,10 +1,9 @@
-"""Which nodes of an FX graph of ATen ops become groups.
+"""Partitioning of an FX graph of ATen ops into groups.
 
 A node may be in a group if its op is one of `ops.py` and its tensors are on the CPU,
 dense, of dtypes that the op is taken of, and of static shape. `groups_of` is the entry
-point. Views that
-are read outside of a group are taken there, where they cost nothing and alias what
-eager's do.
+point. Views that are read outside of a group are taken there, where they cost nothing
+and alias what eager's do.
 """
 
 import operator
@@ -123,7 +122,7 @@ _FAST_PATHS = frozenset(
 
 
 def why_eager(graph: GraphModule) -> list[str]:
-    """What keeps ops out of groups that a user can change."""
+    """Reasons for which ops are in no group, of those that a user can change."""
     nodes = [node for node in graph.graph.nodes if node.op == "call_function"]
     found = []
     if any(node.target in _FAST_PATHS for node in nodes):

@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 
 
 def dynamic_places(graph: GraphModule) -> list[int]:
-    """Which arguments of a graph are sizes, or tensors of sizes that are not known."""
+    """The positions of arguments that are sizes, or tensors of unknown sizes."""
     given = [node for node in graph.graph.nodes if node.op == "placeholder"]
     return [place for place, node in enumerate(given) if _is_dynamic(node)]
 

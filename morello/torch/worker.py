@@ -20,7 +20,7 @@ LONGEST = 10.0
 
 
 class _Worker:
-    """What a process has of it; a forked child begins anew."""
+    """The queue of tasks of a process, and its thread; a forked child begins anew."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

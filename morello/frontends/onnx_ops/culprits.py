@@ -19,7 +19,7 @@ _MOST = 3
 def reason(
     proto: Any, error: Exception, source: str, fails: Callable[[Any], bool]
 ) -> str:
-    """What torch-mlir does not take.
+    """A sentence that says what torch-mlir cannot import, for an error message.
 
     Args:
         proto: has the types of all values.
@@ -38,7 +38,7 @@ def reason(
 
 
 def invalid(error: Exception) -> str:
-    """What the standard says of a model that is wrong, with the node."""
+    """The reason for which ONNX's checker rejects a model, with the node's name."""
     text = str(error).strip()
     found = _INVALID.search(text)
     if found is None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def kept(to: Expansion, own: Arguments) -> Results:
-    """Its input, and a mask of truth.
+    """Replaces a dropout that drops nothing by its input, and a mask of truth.
 
     Raises:
         CompileError: it may drop elements.

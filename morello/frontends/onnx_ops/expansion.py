@@ -136,7 +136,7 @@ class Expansion:
         return None if held is None else self.arrays.to_array(held)
 
     def shape(self, name: str) -> tuple[int, ...] | None:
-        """Of a value; None where it is not known."""
+        """The shape of a value; None where it is not known."""
         found = self._shapes.get(name)
         return None if found is None or 0 in found else found
 

@@ -177,7 +177,7 @@ def _chosen(proto: Any, name: str, choice: Choice) -> Any:
 def _parameter(
     node: Any, slot: int, shapes: dict[str, Shape]
 ) -> Parameter | Choice | None:
-    """What follows for a parameter of a node; None where nothing does."""
+    """The parameter of a node that follows from shapes; None where none does."""
     helper: Any = importlib.import_module("onnx.helper")
     results = tuple(shapes[name] for name in node.output if name in shapes)
     if len(results) != len(node.output) or node.input[0] not in shapes:

@@ -224,7 +224,7 @@ def _refusal(node: Any, what: str) -> CompileError:
 
 
 def _schema(node: Any, versions: dict[str, int]) -> Any:
-    """What the standard says of an op; None of an op that it does not have."""
+    """The definition of a node's op in the ONNX standard; None if it has none."""
     definitions: Any = importlib.import_module("onnx.defs")
     try:
         return definitions.get_schema(

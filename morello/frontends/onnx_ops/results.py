@@ -1,4 +1,4 @@
-"""What the importer makes of a graph has the results that the graph declares."""
+"""Check of an imported graph's results against the types that it declares."""
 
 import importlib
 from typing import Any

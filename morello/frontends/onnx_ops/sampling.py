@@ -196,11 +196,11 @@ class _Axis:
         ]
 
     def _near(self, x: str) -> str:
-        """Of an element whose distance is at most 1."""
+        """The cubic weight of an element whose distance is at most 1."""
         return self._polynomial(x, _CUBIC + 2, -(_CUBIC + 3), 0, 1)
 
     def _far(self, x: str) -> str:
-        """Of an element whose distance is between 1 and 2."""
+        """The cubic weight of an element whose distance is between 1 and 2."""
         return self._polynomial(x, _CUBIC, -5 * _CUBIC, 8 * _CUBIC, -4 * _CUBIC)
 
     def _polynomial(self, x: str, first: float, *rest: float) -> str:

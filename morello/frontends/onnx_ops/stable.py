@@ -25,7 +25,7 @@ def sign(to: Expansion, own: Arguments) -> Results:
 
 
 def equal(to: Expansion, own: Arguments) -> Results:
-    """What is compared with itself is equal unless it is NaN."""
+    """Replaces a float's comparison with itself by a test that it is not NaN."""
     x, y, dtype = own.input(0), own.input(1), to.dtype(own.input(0))
     if x != y or dtype is None or dtype.kind != "f":
         return None
@@ -221,8 +221,8 @@ def _minor(to: Expansion, entries: list[list[str]]) -> str:
 
 
 def remainder(to: Expansion, own: Arguments) -> Results:
-    """Of floats, with the sign of the first: by the one of their sizes, for which
-    torch-mlir computes no quotient."""
+    """The remainder of floats, with the sign of the dividend: by that of their absolute
+    values, for which torch-mlir computes no quotient."""
     own.get("fmod", 0)
     x, y = own.input(0), own.input(1)
     rest = to.op("Mod", to.op("Abs", x), to.op("Abs", y))

@@ -57,7 +57,7 @@ def quotient(to: Expansion, own: Arguments) -> Results:
 
 
 def remainder(to: Expansion, own: Arguments) -> Results:
-    """What a quotient of unsigned numbers leaves; of floats by their own rule."""
+    """The remainder of a division of unsigned numbers; of floats by their own rule."""
     x, divisor = own.input(0), own.input(1)
     if to.has(x, "FLOAT"):
         return stable.remainder(to, own)

@@ -1,4 +1,4 @@
-"""What the importer leaves to plain lowering: `Fallback`."""
+"""Fallback code for ops that no graph computes: `Fallback`."""
 
 import dataclasses
 

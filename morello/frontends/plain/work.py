@@ -79,7 +79,7 @@ def _children(op: ir.Operation) -> Iterable[ir.Operation]:
 
 
 def _trips(loop: ir.Operation) -> int | None:
-    """Of a loop whose bounds are constants."""
+    """The trip count of a loop whose bounds are constants; None for other loops."""
     bounds = [value.owner for value in list(loop.operands)[:3]]
     if any(isinstance(o, ir.Block) or o.name != "arith.constant" for o in bounds):
         return None

@@ -21,7 +21,7 @@ class Body:
         self._arguments = tuple(arguments)
 
     def __call__(self, *numbers: ir.Value) -> ir.Value:
-        """What it computes of numbers, by ops at the current place."""
+        """Inserts a copy of the body's ops, for some numbers; returns its result."""
         known = dict(zip(self._arguments, numbers, strict=False))
         ops = [op.operation for op in self._block.operations]
         for op in ops[:-1]:

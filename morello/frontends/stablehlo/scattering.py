@@ -130,7 +130,7 @@ class _Scatter:
         return tensor.InsertOp(written, into, at).result
 
     def _index(self, update: list[ir.Value]) -> list[ir.Value]:
-        """Where an update goes."""
+        """The index of the element that an update is written to."""
         arith, own = dialect("arith"), self.numbers
         (zero,) = index_constants([0])
         at = [zero] * len(self.shape)
