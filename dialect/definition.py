@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from torch_mlir.dialects.ext import Operand, Result
 
     class DialectBase:
-        """What the bindings make of a class that declares a dialect."""
+        """The interface that the bindings give to a class that declares a dialect."""
 
         DIALECT_NAMESPACE: str
         _mlir_module: ir.Module | None

@@ -17,7 +17,7 @@ SEGMENTS = "operandSegmentSizes"
 
 
 def operand_groups() -> dict[str, Any]:
-    """What a class of such an op declares: annotations, by the names of operands."""
+    """Annotations that the class of such an op declares, by the names of operands."""
     return dict.fromkeys((f"arg{i}" for i in range(MAX_OPERANDS)), Operand[Any] | None)
 
 

@@ -25,7 +25,8 @@ def optional_options(kind_class: type[Kind]) -> frozenset[str]:
 
 
 def option_constraints(kind_class: type[Kind]) -> dict[str, Any]:
-    """What the op declares of each option: the bindings know no optional attributes."""
+    """Constraints that the op declares for each required option: the bindings do not
+    support optional attributes."""
     optional = optional_options(kind_class)
     forms = option_forms(kind_class)
     return {n: form.constraint for n, form in forms.items() if n not in optional}

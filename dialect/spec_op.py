@@ -1,4 +1,4 @@
-"""What all Spec ops have in common: their attributes, the verifier, and reading them.
+"""The common part of all Spec ops: attributes, verifier, and conversion to a Spec.
 
 A Spec op is in destination style: its operands are the memrefs of the kind's operands,
 in the kind's order, and it has no results. `ops.py` makes one for each kind.

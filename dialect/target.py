@@ -1,9 +1,9 @@
-"""Which target a module is for.
+"""The target that a module is compiled for.
 
 The attribute ``morello.target`` on the module, or on any op around the one that asks
 (the nearest counts), names it. Whoever makes a module for a particular target sets it,
 as `morello.dialect.build.spec_function` does and `morello-apply-schedule` with its
-option; without one it is `UNNAMED`. A module may be a stranger's: it names no file.
+option; without one it is `UNNAMED`. A module may be untrusted: it names no file.
 """
 
 from typing import Any

@@ -48,7 +48,7 @@ class Site:
 
     @property
     def operands(self) -> list[ir.Value]:
-        """Its memrefs."""
+        """The memref operands of the op."""
         return list(self.op.operands)
 
     def hole(self, role: str) -> Hole | None:
@@ -174,7 +174,7 @@ class _HandleEffects(ir.MemoryEffectsOpInterface):
 
     @staticmethod
     def get_effects(op: Any, effects: Any) -> None:
-        """As the class says."""
+        """Declare effects: consumed handle, produced handles, modified payload."""
         transform.consumes_handle(op.op_operands, effects)
         transform.produces_handle(op.results, effects)
         transform.modifies_payload(effects)
@@ -201,7 +201,7 @@ def _check(action: type[Action], op: ir.OpView) -> None:
 
 
 def _plan(action: Action, op: ir.Operation) -> Site:
-    """What the action makes of one payload op.
+    """Apply the action to one payload op: the op, its Spec and the rewrite.
 
     Raises:
         MorelloError: it does not apply.

@@ -53,7 +53,7 @@ def part_operands(part: PartKey, memrefs: Mapping[int, ir.Value]) -> list[ir.Val
 
 
 def with_ones(value: ir.Value, count: int) -> ir.Value:
-    """The same memory with so many dimensions of one element around it."""
+    """View a memref with ``count`` leading dimensions of size 1 added."""
     if not count:
         return value
     source = ir.MemRefType(value.type)

@@ -37,7 +37,7 @@ class _Side:
     """Which tile the thread has."""
 
     def start(self, is_whole: bool) -> Start:
-        """Where the tile of the thread begins."""
+        """The start of the thread's tile along this dimension."""
         if not is_whole:
             return Start(self.whole * self.size)
         arith = dialect("arith")

@@ -1,4 +1,4 @@
-"""What a schedule costs: each action adds its own cost, as often as it runs.
+"""The cost of a schedule: each action adds its own cost times the number of its runs.
 
 The sum stands in the attribute ``morello.cost`` of the function, in 1/1000 cycles. For
 a complete schedule it is the cost of the program by the model, whoever wrote it: with

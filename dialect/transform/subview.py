@@ -16,7 +16,7 @@ from morello.spec.layout import PhysicalDim
 
 @dataclasses.dataclass(frozen=True)
 class Start:
-    """Where a tile begins: a number, or the induction variable of a loop."""
+    """The start of a tile: a number, or the induction variable of a loop."""
 
     offset: int
     variable: ir.Value | None = None
@@ -48,8 +48,8 @@ def tile_of(
 
 
 def elements(operand: Operand, dim: int, start: Start) -> Start:
-    """Where a tile of an operand begins, in elements of its axis, that begins somewhere
-    in a dimension of the Spec."""
+    """The start of an operand's tile in elements of its axis, from its start in a
+    dimension of the Spec."""
     step, divisor = operand.step(dim), operand.map(dim).divisor
     variable = start.variable
     if variable is not None and step > 1:
@@ -79,7 +79,7 @@ def _offset(
 
 
 def _odd_even(inside: ir.Value, pack: int) -> ir.Value:
-    """Where an element of an odd-even pack is: the even ones come first."""
+    """The index of an element in an odd-even pack: even elements come first."""
     arith = dialect("arith")
     odd = arith.MulIOp(_remainder(inside, 2), _index(pack // 2)).result
     place: ir.Value = arith.AddIOp(_divided(inside, 2), odd).result

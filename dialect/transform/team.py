@@ -1,4 +1,4 @@
-"""What is done by threads: a loop with one iteration a thread, and conditions in it."""
+"""Thread-parallel regions: a loop with one iteration a thread, and conditions in it."""
 
 from morello.dialect.transform.loops import index
 from morello.dialect.transform.price import TRIPS_ATTRIBUTE

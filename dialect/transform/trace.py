@@ -1,8 +1,8 @@
-"""What a schedule does, step by step, for whoever wants to know its decisions.
+"""A trace of a schedule: the decisions that it makes, step by step.
 
-Inside of `tracing` every Spec op that an action rewrites leaves a `Step`: the action,
-and the number of the Spec op in each hole. Numbers are attributes of the ops; those of
-the ops that are there at first are given by `number`.
+Within `tracing` every Spec op that an action rewrites is recorded as a `Step`: the
+action, and the number of each child Spec op. Numbers are attributes of the ops;
+`number` assigns those of the initial ops.
 """
 
 import contextlib

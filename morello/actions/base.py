@@ -1,9 +1,9 @@
-"""What an action is: a rewrite of a Spec into a piece of program with smaller Specs.
+"""Actions: rewrites of a Spec into a piece of program with smaller Specs.
 
 An action is a frozen value. `Action.expand` says, for a whole frame of Specs at once,
-where it applies, what it costs by itself, and which child Specs it leaves, how often
-each. The cost of a program is affine: the action's own cost plus, for each child, times
-it runs · its cost. The search, the transform ops and the tests all ask `expand`.
+where it applies, its own cost, and its child Specs with the number of their runs. The
+cost of a program is affine: the action's own cost plus, for each child, the number of
+its runs · its cost. The search, the transform ops and the tests all call `expand`.
 """
 
 import dataclasses
@@ -47,7 +47,7 @@ class Child:
 
     @property
     def exists(self) -> Ints:
-        """Where there is such a hole, not 0."""
+        """Mask: non-zero where this child exists."""
         return self.times if self.there is None else self.there
 
     @property
@@ -71,7 +71,7 @@ _LESSER = frozenset(
 
 @dataclasses.dataclass(frozen=True)
 class Expansion:
-    """What an action makes of a frame."""
+    """The result of an action on a frame: conditions, own cost and children."""
 
     conditions: tuple[Condition, ...]
     """All must hold for the action to apply."""
@@ -93,7 +93,7 @@ class Expansion:
         return next((c.text for c in self.conditions if not c.holds), "")
 
     def rewrite(self) -> "Rewrite":
-        """What it is of a frame of one Spec, where no condition fails."""
+        """The rewrite of the single Spec of the frame; no condition may fail."""
         holes = tuple(
             Hole(child.role, child.frame.spec(), int(child.times))
             for child in self.children
@@ -114,7 +114,7 @@ class Hole:
 
 @dataclasses.dataclass(frozen=True)
 class Rewrite:
-    """What an action makes of one Spec."""
+    """The result of an action on one Spec: its own cost and the child Specs."""
 
     cost: int
     """Its own cost, in millicycles."""
@@ -128,7 +128,8 @@ class Rewrite:
 
 @lru_cache(maxsize=4096)
 def canonical(tensor: TensorSpec) -> TensorSpec:
-    """What stands for an operand of which nothing counts (`Action.relevant`)."""
+    """A canonical form that replaces an operand that does not matter
+    (`Action.relevant`). Operands in registers stay."""
     if tensor.level.is_registers:
         return tensor
     return near_form(tensor.dtype, Layout.row_major(tensor.rank))
@@ -178,8 +179,8 @@ class Action(HashedOnce, ABC):
         """
 
     def feature(self, key: SpecKey) -> str:
-        """What the class of a program says of the action; empty for what makes no
-        class of its own: loops, and moves that copy nothing."""
+        """The text that the action adds to the name of a program's candidate family;
+        empty for loops, and for moves that copy nothing, which define no family."""
         return ""
 
     def loop_dim(self, key: SpecKey) -> int | None:

@@ -92,7 +92,7 @@ class Border(Action):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
-        """Those that operands of strips may move to."""
+        """The caches that operands of the border and inner parts may move to."""
         found = (action.bordered(key) for action in _tried(key))
         return frozenset().union(
             *(

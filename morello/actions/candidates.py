@@ -85,7 +85,8 @@ def candidates(
 def _simpler(
     key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
 ) -> Action | None:
-    """What leaves a Spec of fewer dimensions, or of a simpler kind, at no cost."""
+    """An action that removes a dimension or simplifies the kind at no cost; None if no
+    such action applies."""
     graph = key.kind.as_graph
     if graph is None:
         return next(Collapse.candidates(key, axes, target), None)

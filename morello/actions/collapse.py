@@ -31,7 +31,7 @@ from morello.spec.graphs.collapsing import collapsed, come_together
 
 @dataclasses.dataclass(frozen=True)
 class Collapsed:
-    """What a key becomes."""
+    """The result of a collapse: the new key and the dimensions it is made of."""
 
     outer: int
     inner: int

@@ -89,7 +89,7 @@ class Cut(Action):
         return Expansion(tuple(conditions), cost, children)
 
     def feature(self, key: SpecKey) -> str:
-        """Where the temporaries are, and whether something is computed again."""
+        """The cache of the temporaries, and whether producers are recomputed."""
         return f"temporary@{self.level}{' again' if self.again else ''}"
 
     def cutting(self, key: SpecKey, target: Target) -> Cutting | str:
@@ -98,7 +98,7 @@ class Cut(Action):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
-        """Those where a temporary may lie."""
+        """The caches that a temporary may be stored in."""
         graph = key.kind.as_graph
         if graph is None or not cuts(graph, _rounded(key)):
             return frozenset()

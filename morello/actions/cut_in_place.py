@@ -57,7 +57,7 @@ class CutInPlace(Action):
         return Expansion((Condition(fits, reason),), cost, children)
 
     def feature(self, key: SpecKey) -> str:
-        """That a temporary is in the place of an output."""
+        """The name of the candidate family: a temporary in the buffer of an output."""
         return "temporary in place"
 
     def cutting(self, key: SpecKey) -> Cutting | str:

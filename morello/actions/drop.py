@@ -27,7 +27,7 @@ from morello.spec.graphs.graph import Part
 
 @dataclasses.dataclass(frozen=True)
 class Dropped:
-    """What a key becomes."""
+    """The result of dropping a dimension of size 1: the new key and its mapping."""
 
     dim: int
     part: Part

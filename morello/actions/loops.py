@@ -73,8 +73,9 @@ def tile_key(key: SpecKey, dim: int) -> SpecKey:
 
 @lru_cache(maxsize=65536)
 def loop_relevant(key: SpecKey, dim: int) -> SpecKey:
-    """What a serial loop along ``dim`` depends on: the layouts of operands that have
-    it, whose packs it must not cut (`Action.relevant`)."""
+    """The part of a key that the cost of a serial loop along ``dim`` depends on
+    (`Action.relevant`): the layouts of operands that have the dimension, whose packs
+    the loop must not cut."""
     tensors = tuple(
         near_form(tensor.dtype, tensor.layout)
         if dim in operand.dims and not tensor.level.is_registers
@@ -108,7 +109,7 @@ def _pack_conditions(key: SpecKey, dim: int, size: int) -> tuple[Condition, ...]
 
 
 def _block_conditions(frame: Frame, dim: int, size: int) -> tuple[Condition, ...]:
-    """That tiles neither cut the blocks of a divided axis nor shift them."""
+    """Conditions that tiles neither cut nor shift the blocks of a divided axis."""
     kind, extent = frame.key.kind, frame.sizes[dim]
     return tuple(
         Condition(

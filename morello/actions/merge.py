@@ -30,7 +30,7 @@ from morello.spec.index_map import IndexMap
 
 @dataclasses.dataclass(frozen=True)
 class Merged:
-    """What a key becomes."""
+    """The result of merging taps and channels: the new key and its mapping."""
 
     taps: Taps
     part: Part

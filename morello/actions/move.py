@@ -201,8 +201,9 @@ class Move(Action):
         sizes: tuple[Ints, ...],
         target: Target,
     ) -> tuple[Condition, ...]:
-        """That rows with gaps stay in L1. A copy has none; but of products by
-        themselves long ones are left to packs, with which they are faster."""
+        """Condition that a strided operand in L1 has no more contiguous runs than L1
+        has ways. Copies for graphs are contiguous and need none; it also leaves long
+        copies for single products to packed layouts, which are faster."""
         gapless = copies(source, lying) and key.kind.as_graph is not None
         if gapless or lying.level is not L1 or lying.layout.is_packed:
             return ()
@@ -230,13 +231,14 @@ class Move(Action):
         return f"{self.operand}{wider}{form}@{self.level}"
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
-        """Its operand; of the others the dtypes. A copy counts as it is."""
+        """The key with only the moved operand and the dtypes of the others; the whole
+        key of a copy."""
         if key.kind.copies:
             return key
         return _relevant(key, _index(key, self.operand))
 
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
-        """As `expand` has them."""
+        """The keys of the copies, if any, and of the body, in the order of `expand`."""
         index = _index(key, self.operand)
         source = key.tensors[index]
         dest = self.destination(source, target)
@@ -247,7 +249,7 @@ class Move(Action):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
-        """Those that may be filled by what lies farther, or by another form."""
+        """The caches that may be filled from a farther memory or another layout."""
         farthest = max(tensor.level for tensor in key.tensors)
         relayouts = relayout_levels(key, target)
         return frozenset(
@@ -260,7 +262,7 @@ class Move(Action):
     def forms_beforehand(
         cls, key: SpecKey, operand: int, target: Target
     ) -> tuple[Form, ...]:
-        """Those that kernels ask for."""
+        """The packed forms of an operand that kernels ask for."""
         return forms_beforehand(key, operand, target)
 
     @classmethod
@@ -324,7 +326,7 @@ def _may_repack(key: SpecKey, level: Memory, target: Target) -> bool:
 
 
 def _index(key: SpecKey, name: str) -> int:
-    """Which operand has a name."""
+    """The index of the operand of this name."""
     return next(i for i, o in enumerate(key.kind.operands) if o.name == name)
 
 
@@ -413,8 +415,8 @@ def _asked_forms(
 def _asked_by_products(
     key: SpecKey, operand: int, kernels: tuple[str, ...]
 ) -> Iterator[Form]:
-    """What kernels ask for an operand in that products inside the Spec read or write,
-    whatever forms the other operands of these have.
+    """Forms in which kernels ask for an operand of products inside the Spec, whatever
+    the forms of the other operands.
 
     Of several products, one after another, each operand has one packed form, the first:
     every form makes as many tables as there are forms of all others.
@@ -498,7 +500,8 @@ def _is_resident(source: TensorSpec, dest: TensorSpec, target: Target) -> bool:
 def _full_packs(
     name: str, source: TensorSpec, dest: TensorSpec, sizes: tuple[Ints, ...]
 ) -> tuple[Condition, ...]:
-    """That a new buffer is no narrower than its packs; an old one may be."""
+    """Conditions that a new buffer is at least as wide as its packs; an existing buffer
+    may be narrower."""
     if not copies(source, dest):
         return ()
     return tuple(
@@ -519,7 +522,7 @@ def _fits(
     amount: Ints,
     target: Target,
 ) -> tuple[Condition, ...]:
-    """That the destination has room."""
+    """Condition that the destination has room for the operand."""
     if dest.level.is_main:
         return ()
     free = frame.limits[dest.level]

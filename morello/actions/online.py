@@ -85,7 +85,7 @@ class Online(Action):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
-        """Those that the parts may take: the rest can be cut where the whole cannot."""
+        """The caches that parts may use: they can be cut where the whole cannot."""
         graph = key.kind.as_graph
         if graph is None:
             return frozenset()

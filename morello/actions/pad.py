@@ -89,7 +89,7 @@ class Pad(Action):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
-        """Those where a buffer may be made."""
+        """The caches that the padded buffer may be allocated in."""
         found = (action.padded(key) for action in _tried(key))
         return frozenset(
             p.room.level

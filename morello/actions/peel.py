@@ -61,11 +61,12 @@ class Peel(Action):
         return Expansion(loop.conditions, loop.cost, children)
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
-        """See `loop_relevant`."""
+        """The part of the key that the loop depends on (`loop_relevant`)."""
         return loop_relevant(key, key.kind.dims.index(self.dim))
 
     def first_part(self, key: SpecKey) -> tuple[int, int] | None:
-        """Its reduction, where tiles along it have the key."""
+        """The reduction and the size of the first part, if tiles along it keep the
+        key."""
         dim = key.kind.dims.index(self.dim)
         return (dim, self.size) if tile_key(key, dim) == key else None
 
@@ -73,7 +74,7 @@ class Peel(Action):
     def part_sizes(
         cls, key: SpecKey, axis: tuple[int, ...], target: Target
     ) -> tuple[int, ...]:
-        """See `first_parts`."""
+        """The sizes of first parts that the search tries (`first_parts`)."""
         return first_parts(axis, target) if _can_peel(key) else ()
 
     @classmethod

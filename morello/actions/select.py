@@ -49,14 +49,14 @@ class Select(Action):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
-        """Those that a kernel needs room in."""
+        """The caches that kernels need room in."""
         needed = (kernel.levels_needed(key) for kernel in _needing(target.kernels))
         return frozenset().union(*needed)
 
 
 @lru_cache(maxsize=64)
 def _needing(kernels: tuple[str, ...]) -> tuple[Kernel, ...]:
-    """Those that may need room in a cache: few do, and every key asks."""
+    """Kernels that may need room in a cache: few, and every key asks for them."""
     found = (KERNELS[name] for name in kernels)
     return tuple(
         kernel

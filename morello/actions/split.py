@@ -33,7 +33,7 @@ class Split(Action):
     """The size of a part, smaller than the dimension."""
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
-        """See `expand_loop`; holes ``main`` and ``remainder``."""
+        """Expand into a loop (`expand_loop`): children ``main`` and ``remainder``."""
         kind = frame.key.kind
         legal = [kind.dims[i] for i in kind.reductions]
         if self.dim not in legal:
@@ -50,15 +50,15 @@ class Split(Action):
         return expand_loop(frame, dim, self.size, target, (loops,))
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
-        """See `loop_relevant`."""
+        """The part of the key that the loop depends on (`loop_relevant`)."""
         return loop_relevant(key, key.kind.dims.index(self.dim))
 
     def loop_dim(self, key: SpecKey) -> int | None:
-        """Its dimension."""
+        """The index of the reduction that the loop is over."""
         return key.kind.dims.index(self.dim)
 
     def loop_key(self, key: SpecKey) -> SpecKey:
-        """That of tiles."""
+        """The key of the tiles."""
         return tile_key(key, key.kind.dims.index(self.dim))
 
     @classmethod

@@ -159,7 +159,8 @@ class SplitParallel(Action):
         return Child("merge", made, 1, tuple(dims))
 
     def sharing(self, key: SpecKey, target: Target) -> Sharing | str:
-        """What each thread does and what becomes of it; or why it cannot be done."""
+        """The work of each thread and how the results are merged; or the reason why the
+        reduction cannot be shared out."""
         if key.serial:
             return "the Spec is serial: parallel loops are forbidden in it"
         if not FEWEST <= self.parts <= target.threads:

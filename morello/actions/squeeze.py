@@ -56,7 +56,7 @@ class Squeeze(Action):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
-        """Those that the product of matrices may take."""
+        """The caches that operands of the product of matrices may move to."""
         found = squeezed_key(key)
         if isinstance(found, str):
             return frozenset()

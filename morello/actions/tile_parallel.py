@@ -73,11 +73,11 @@ class TileParallel(Action):
         return Expansion(serial.conditions, cost, (shared, beside))
 
     def loop_dim(self, key: SpecKey) -> int | None:
-        """Its dimension."""
+        """The index of the dimension that the parallel loop is over."""
         return key.kind.dims.index(self.dim)
 
     def loop_key(self, key: SpecKey) -> SpecKey:
-        """That of tiles, serial."""
+        """The key of the tiles, which are serial."""
         return dataclasses.replace(tile_key(key, self._dim(key)), serial=True)
 
     def feature(self, key: SpecKey) -> str:

@@ -76,12 +76,12 @@ class Unfold(Action):
         return Expansion(tuple(conditions), 0, children)
 
     def feature(self, key: SpecKey) -> str:
-        """That windows are copied."""
+        """The name of the candidate family: windows are copied."""
         return "unfolded"
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
-        """Where the copy is made."""
+        """The cache that the copied windows are stored in."""
         found = unfolded_key(key)
         if isinstance(found, str) or not found.room.level.is_cache:
             return frozenset()

@@ -1,4 +1,4 @@
-"""What a kind computes of single elements (`Kind.element`), in code and in numbers."""
+"""Element-wise meaning of a kind (`Kind.element`), as code and as operation counts."""
 
 import dataclasses
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a kernel can write: vector code on buffers, with logical indices.
+"""The interface that kernels emit code with: vectors on buffers, logical indices.
 
 A kernel speaks of elements by their logical index; the emitter turns it into the
 physical one by the layout of the operand. Index entries are plain integers; for an
@@ -60,7 +60,7 @@ class Emitter(ABC):
     @property
     @abstractmethod
     def isa(self) -> Isa:
-        """What the code is written in."""
+        """The vector instruction set that code is written for."""
 
     @abstractmethod
     def load(
@@ -120,7 +120,7 @@ class Emitter(ABC):
 
     @abstractmethod
     def as_column_major(self, buffer: Buffer) -> Buffer:
-        """The same memory of a contiguous row-major operand whose last size is 1."""
+        """View a contiguous row-major operand whose last size is 1 as column-major."""
 
     @abstractmethod
     def load_element(self, buffer: Buffer, index: Index) -> Value:
@@ -238,10 +238,10 @@ class Emitter(ABC):
 
     @abstractmethod
     def together(self, vectors: Sequence[Value]) -> Sequence[Value]:
-        """The same vectors, which nothing uses before all of them are computed.
+        """Return these vectors, none of which is used before all are computed.
 
-        It is no instruction: it settles what LLVM's order of instructions would not
-        keep, and what a core's choice of ports depends on.
+        It is no instruction: it fixes an order of instructions that LLVM would change,
+        and that a core's choice of ports depends on.
         """
 
     @abstractmethod
@@ -250,7 +250,7 @@ class Emitter(ABC):
 
     @abstractmethod
     def reinterpret(self, value: Value, dtype: Dtype) -> Value:
-        """The same bits as another dtype: a scalar, or the lanes of a vector."""
+        """Reinterpret the bits of a scalar, or of vector lanes, as another dtype."""
 
     @abstractmethod
     def extract(self, vector: Value, lane: int) -> Value:
@@ -286,10 +286,10 @@ class Emitter(ABC):
 
     @abstractmethod
     def again(self, index: Value) -> Value:
-        """The same index, unknown to LLVM: what was read there before is read again.
+        """Return an equal index, opaque to LLVM, so that elements are loaded again.
 
-        It is no instruction. LLVM would keep what it has read, however few registers
-        are free for it.
+        It is no instruction. LLVM would otherwise keep loaded elements, however few
+        registers are free for them.
         """
 
     @abstractmethod

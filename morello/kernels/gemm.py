@@ -208,7 +208,7 @@ def tile_phases(frame: Frame, width: Ints, isa: Isa) -> tuple[Phase, ...]:
 
 
 def part(frame: Frame, columns: Ints) -> Frame:
-    """The same with so many columns."""
+    """The frame of a part of the Spec with this number of columns."""
     return Frame(frame.key, (*frame.sizes[:3], columns), frame.limits)
 
 

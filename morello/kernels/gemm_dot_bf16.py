@@ -42,11 +42,11 @@ class GemmDotBf16(Kernel):
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """Its own."""
+        """Accepted dtypes: f32, but rhs in an upper half of f32, such as bf16."""
         return tuple((Dtype.F32, half, Dtype.F32) for half in UPPER_HALVES)
 
     def accepts(self, key: SpecKey) -> bool:
-        """Its layouts and dtypes; everything in L1."""
+        """Check the kind, dtypes and layouts; all operands must be in L1."""
         if key.kind != Matmul(accum=True) or not in_l1(*key.tensors):
             return False
         lhs, rhs, out = key.tensors

@@ -123,7 +123,7 @@ class GemmLoop:
 
     @property
     def places(self) -> list[tuple[int, tuple[int, int]]]:
-        """Of each sum its row, and the first column and how many; in their order."""
+        """The row, the first column and the number of columns of each sum, in order."""
         _, m, _, n = self.spec.sizes
         runs = parts(n, self.emitter.isa.lanes(self.spec.dtypes[2]))
         return [(row, run) for row in range(m) for run in runs]
@@ -133,11 +133,11 @@ class GemmLoop:
         return self._steps(self.spec.sizes[2], sums)
 
     def run_to_stores(self, sums: Sequence[Value]) -> Sequence[Value]:
-        """The same where all sums are stored next: those of the first rows come early.
+        """Run the loop for sums that are stored next; the first rows finish early.
 
-        Stores wait for sums. Where all of these are done in the last step, so many wait
-        together that the next block's products do not begin meanwhile. So the last
-        steps are done two rows at a time, by code that reads rhs once for each.
+        Stores wait for sums. If all sums were done in the last step, so many stores
+        would wait that the next block's products could not start meanwhile. So the last
+        steps are done two rows at a time, by code that reads rhs once for each pair.
         """
         _, m, k, n = self.spec.sizes
         plain = (
@@ -235,7 +235,7 @@ class GemmLoop:
 
 
 def _no_groups(frame: Frame, k: Ints) -> tuple[Condition, ...]:
-    """That k is 1 where neighbours along it are taken together."""
+    """Condition that k is 1 if the kind combines groups of neighbours along k."""
     if not isinstance(frame.key.kind, Matmul):
         return ()
     grain = frame.key.kind.grain(_K)

@@ -127,7 +127,7 @@ class GemmRows(GemmSweep):
         )
 
     def width(self, frame: Frame) -> Ints:
-        """What registers hold sums, a row of rhs and a factor for."""
+        """Columns whose sums fit in registers, with a row of rhs and a factor."""
         few = np.minimum(frame.sizes[1], self.most_rows)
         vectors = (self.isa.registers - 1) // (few + 1)
         return vectors * self.isa.lanes(Dtype.F32)
@@ -179,7 +179,7 @@ class GemmPanels(GemmSweep):
         )
 
     def width(self, frame: Frame) -> Ints:
-        """As many panels as have sums enough."""
+        """The columns of the fewest panels that give enough independent sums."""
         panel = _panel(frame.key)
         return panel * _together(frame.sizes[1], panel, self._sums, self.isa)
 
@@ -231,7 +231,7 @@ class GemmPanels(GemmSweep):
 
     @property
     def _layouts(self) -> tuple[Layout, ...]:
-        """Those of rhs."""
+        """The layouts of rhs that the kernel accepts: panels of whole vectors."""
         lanes = self.isa.lanes(Dtype.F32)
         return tuple(Layout.parse(f"[0,2,1,2p{v * lanes}]") for v in self.panels)
 

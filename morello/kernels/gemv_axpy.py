@@ -271,7 +271,7 @@ def _once(frame: Frame, columns: Ints, isa: Isa, times: Ints) -> tuple[Phase, ..
 
 
 def _beside_rhs(frame: Frame) -> tuple[Condition, ...]:
-    """That rows of out from beyond L1 do not push a tile of rhs out of it."""
+    """Condition that rows of out from beyond L1 do not evict a tile of rhs from it."""
     _, rhs, out = frame.key.tensors
     if not in_l1(rhs) or in_l1(out):
         return ()

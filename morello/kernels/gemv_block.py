@@ -173,7 +173,7 @@ class GemvBlock:
         self.add(rows, horizontal_sums(emitter, ordered))
 
     def rest(self, start: int) -> list[tuple[int, int]]:
-        """Where the products after the loop start, and how many elements they have."""
+        """The start and the number of elements of each product after the main loop."""
         k = self.spec.sizes[2]
         full = [(at, self.unit) for at in range(start, k - self.unit + 1, self.unit)]
         last = start + len(full) * self.unit

@@ -22,7 +22,8 @@ from morello.spec.layout import LINE_BYTES
 
 
 def room_to_prefetch(frame: Frame, rows: int) -> tuple[Condition, ...]:
-    """That L2 keeps the rows that are read and the next; nothing if not prefetched."""
+    """Condition that L2 holds the rows being read and the next ones; none if rhs is not
+    in main memory, since it is not prefetched then."""
     rhs = frame.key.tensors[1]
     if not rhs.level.is_main:
         return ()
@@ -36,8 +37,8 @@ def room_to_prefetch(frame: Frame, rows: int) -> tuple[Condition, ...]:
 
 
 def prefetched_from(key: SpecKey, dtypes: Sequence[Dtype]) -> frozenset[Memory]:
-    """Where `room_to_prefetch` needs room: L2, of a product whose rhs, of one of these
-    dtypes, is read in memory and unpacked."""
+    """The cache that `room_to_prefetch` needs room in: L2 if rhs is unpacked, in main
+    memory and has one of these dtypes; else none."""
     if not isinstance(key.kind, Matmul):
         return frozenset()
     _, rhs, out = key.tensors
@@ -120,7 +121,8 @@ class Columns:
             self.block(self.neighbours(at, min(rows, k - at)), columns)
 
     def passes_far(self, columns: int) -> None:
-        """The same of rows that are far from each other, and prefetch no others."""
+        """Emit a loop over blocks of rows that are far apart in memory; each row
+        prefetches only its own stream."""
 
         def first(rows: Sequence[Value], after: int) -> None:
             self.block(rows, columns, after, self.held)
@@ -138,10 +140,10 @@ class Columns:
     def block(
         self, rows: Sequence[Value], columns: int, following: int = 0, held: bool = True
     ) -> None:
-        """What some rows add to the first columns of out.
+        """Add the products of some rows to the first columns of out.
 
-        The rows ``following`` rows after them are prefetched, if any. Nothing is added
-        to where out holds nothing yet.
+        The rows ``following`` rows after them are prefetched, if any. If not ``held``,
+        out has no values yet, and is overwritten.
         """
         alone = self.spec.sizes[1] == 1
         factors = [self.factor(0, row) for row in rows] if alone else []
@@ -340,7 +342,7 @@ class Columns:
 
 @dataclasses.dataclass(frozen=True)
 class WidenedColumns(Columns):
-    """The same for rhs in bf16, twice as many columns of it in a register.
+    """`Columns` for rhs in bf16, of which a register holds twice as many columns.
 
     Even and odd columns make vectors of their own, which are sums from zero on: when
     they are put together again they are added to out.

@@ -352,7 +352,7 @@ def _multiply_add(dtypes: Sequence[Dtype], isa: Isa) -> tuple[Ops, Op]:
 
 
 def _widening(dtypes: Sequence[Dtype], dtype: Dtype, isa: Isa) -> Ops:
-    """What it takes to widen a unit of a row."""
+    """The operations that widen one unit of a row."""
     if dtypes == BYTES:
         narrow = unit_of(dtypes, isa) < isa.lanes(dtype)
         return cast_ops((dtype, Dtype.S16)) if narrow else {}

@@ -122,7 +122,7 @@ class GraphRows(Kernel):
         return (*conditions, within_block(rows * vectors, self.isa))
 
     def op_counts(self, frame: Frame) -> OpCounts:
-        """What a vector takes, a row, and the ends of reductions."""
+        """The operations of each vector, of each row and after each reduction."""
         counts = _Counts.of(frame, self.isa, self.unroll, self.taps)
         return counts.total()
 
@@ -186,7 +186,7 @@ def _seen(key: SpecKey) -> tuple[Graph, int]:
 
 @dataclasses.dataclass
 class _Counts:
-    """What one run does."""
+    """Operation counts of one run of the kernel."""
 
     frame: Frame
     lanes: int

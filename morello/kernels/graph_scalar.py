@@ -38,7 +38,7 @@ class GraphScalar(Kernel):
         return (Condition(one, "takes one element: tile every dimension to 1"),)
 
     def op_counts(self, frame: Frame) -> OpCounts:
-        """What is read, and what is computed of it."""
+        """The number of elements that are read and of scalar operations on them."""
         kind = frame.key.kind
         assert isinstance(kind, Compose)
         count = len(kind.operands)

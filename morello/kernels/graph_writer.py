@@ -158,8 +158,8 @@ class GraphWriter:
         return ()
 
     def _most_side_by_side(self) -> int:
-        """As many vectors as there are registers for: what each reads and writes, and
-        what is computed meanwhile."""
+        """The most vectors that fit in registers: those that are read and written, and
+        temporaries of the computation."""
         wide = sum(v in self._wide for v in self.buffers)
         free = self.emitter.isa.registers - _FOR_NUMBERS
         return max(1, min(self.unroll, free // (wide + _FOR_WORK)))
@@ -404,7 +404,7 @@ class GraphWriter:
             at += self._kept(own)
 
     def _elements(self, own: Running, values: Env, counts: list[int]) -> list[Value]:
-        """What a reduction takes of each vector."""
+        """Elements that a reduction combines, one vector of them per count."""
         found = self._computed(own.value, values, self.lanes)
         return [
             own.filled(of_vector(found, i), count, self.lanes)
@@ -431,8 +431,9 @@ class GraphWriter:
         ]
 
     def _take(self, own: Running, held: Value, values: Env, count: int) -> Value:
-        """What a reduction holds, once it has taken its element: of products, with one
-        rounding, where all lanes are elements."""
+        """The accumulator of a reduction after its next element. If all lanes are
+        elements, products are accumulated by a fused multiply-add, with one
+        rounding."""
         factors = factors_of(self.graph, own.value)
         if not factors or count < self.lanes:
             element = self._computed(own.value, values, self.lanes)
@@ -513,7 +514,7 @@ class GraphWriter:
         return found
 
     def _late(self, values: Env, at: dict[int, Any], count: int) -> None:
-        """What depends on reductions, and the outputs among it."""
+        """Compute values that depend on reductions; store the outputs among them."""
         for value in self.graph.node_values:
             if value not in self.plan.late:
                 continue

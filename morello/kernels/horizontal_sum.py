@@ -48,7 +48,7 @@ def horizontal_sums_ops(count: Ints, isa: Isa) -> Ops:
 
 
 def _stages(lanes: int) -> Iterator[tuple[list[int], list[int]]]:
-    """Of each stage the lanes of two vectors that are added to each other.
+    """Pairs of lane lists, one pair per stage: lanes of two vectors that are added.
 
     The first stage unpacks single lanes of a quad, the second pairs of them; the others
     take every second quad of both.

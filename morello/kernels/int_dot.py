@@ -77,11 +77,11 @@ class IntDot(Kernel):
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """Its own."""
+        """The only dtype combination of this kernel."""
         return (self.dtypes,)
 
     def accepts(self, key: SpecKey) -> bool:
-        """Its kind and dtypes; rhs in panels of groups, groups of lhs together."""
+        """Check kind, dtypes, levels and layouts: rhs in panels of groups along k."""
         kind = Matmul(True, self.saturating, self.flushing)
         if key.kind != kind or key.dtypes != self.dtypes:
             return False
@@ -300,7 +300,7 @@ class IntDot(Kernel):
         return (2,) if self._computes(key) else ()
 
     def register_dtype(self, key: SpecKey, operand: int) -> Dtype:
-        """That of its sums."""
+        """The dtype of the operand in registers, as the kernel defines it."""
         return self.dtypes[operand]
 
 

@@ -82,7 +82,7 @@ class IntDotFloat(Kernel):
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """Its own."""
+        """The only dtype combination of this kernel."""
         return (self.dtypes,)
 
     def accepts(self, key: SpecKey) -> bool:
@@ -152,7 +152,7 @@ class IntDotFloat(Kernel):
         return OpCounts(phases, kernels=1, trips=steps * runs)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """What rows of lhs take off, for all runs of columns; then run after run."""
+        """Emit the corrections for rows of lhs once, then each run of columns."""
         n, columns = spec.sizes[3], self._columns
         whole, rest = n // columns, n % columns
         taken = () if n <= columns else self._taken(emitter, spec, operands[0])
@@ -241,7 +241,7 @@ class IntDotFloat(Kernel):
         return step(end, sums, 1) if size % PAIR else sums
 
     def _taken(self, emitter: Emitter, spec: Spec, lhs: Buffer) -> Sequence[Value]:
-        """What each row of lhs takes off."""
+        """Corrections to add for each row of lhs: -128 times the sum of the row."""
         return [self._row_sum(emitter, spec, lhs, i) for i in range(spec.sizes[1])]
 
     def _row_sum(self, emitter: Emitter, spec: Spec, lhs: Buffer, row: int) -> Value:

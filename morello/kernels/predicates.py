@@ -110,7 +110,7 @@ def within_block(vectors: Ints, isa: Isa) -> Condition:
 
 
 def slowest(*parts: Ints) -> Ints:
-    """What takes longest of parts that run side by side on units of their own."""
+    """The longest time of parts that run in parallel on separate execution units."""
     most = parts[0]
     for part in parts[1:]:
         most = np.maximum(most, part)

@@ -52,13 +52,14 @@ Prefetch = NextRows | OwnRows | None
 
 
 def long_rows(frame: Frame, dim: int, distance: Ints) -> Condition:
-    """That rows along a dimension are twice as long as the prefetch distance."""
+    """Condition that rows along a dimension span twice the prefetch distance."""
     return _rows_of(frame, dim, 2 * distance, "twice")
 
 
 def halves_of_rows(frame: Frame, dim: int, distance: Ints, step: Ints) -> Condition:
-    """That half of a row, as far as `own_rows` prefetches short ones, is a quarter of
-    the distance or more, and has a trip of ``step`` elements."""
+    """Condition that half of a row, which is how far ahead `own_rows` prefetches short
+    rows, is at least a quarter of the distance and contains a trip of ``step``
+    elements."""
     return _rows_of(frame, dim, np.maximum(distance // 2, 2 * step), "half")
 
 

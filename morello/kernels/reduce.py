@@ -224,11 +224,11 @@ class _Plain:
     pair: "_Combine"
 
     def begin(self, first: Sequence[Value]) -> Sequence[Value]:
-        """What is carried after the first vectors."""
+        """Loop-carried values after the first vectors."""
         return first
 
     def take(self, carried: Sequence[Value], loaded: Sequence[Value]) -> list[Value]:
-        """What is carried after some more."""
+        """Loop-carried values after more vectors are combined with them."""
         return [self.pair(a, b) for a, b in zip(carried, loaded, strict=True)]
 
 
@@ -245,13 +245,13 @@ class _Numbers:
     chains: int
 
     def begin(self, first: Sequence[Value]) -> list[Value]:
-        """What is carried after the first vectors."""
+        """Loop-carried values after the first vectors."""
         lanes = self.running.emitter.isa.lanes(Dtype.F32)
         none = [self.running.start(lanes)] * (self.rows * -(-self.chains // 2))
         return [*first, *self._nan(none, first)]
 
     def take(self, carried: Sequence[Value], loaded: Sequence[Value]) -> list[Value]:
-        """What is carried after some more."""
+        """Loop-carried values after more vectors are combined with them."""
         count = len(loaded)
         held = map(self.running.take_number, carried[:count], loaded)
         return [*held, *self._nan(carried[count:], loaded)]
@@ -274,7 +274,7 @@ class _Combine:
     spec: Spec
 
     def __call__(self, held: Value, new: Value) -> Value:
-        """What out holds, and an element of src."""
+        """Combine the accumulated value of out with an element of src."""
 
         def read(operand: int, step: int) -> Value:
             return (new, held)[operand]

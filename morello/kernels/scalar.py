@@ -52,7 +52,7 @@ class Scalar(Kernel):
         return (Condition(one, f"takes one group of neighbours: tile {tiles}"),)
 
     def op_counts(self, frame: Frame) -> OpCounts:
-        """What is read, and what is computed of it: each step takes as much."""
+        """Scalar reads and operations; each step of a group adds the same number."""
         one, two = (
             CountedElements.of(frame.key.kind, frame.key.dtypes, steps)
             for steps in (1, 2)

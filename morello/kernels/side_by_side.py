@@ -52,12 +52,12 @@ class SideBySide:
 
 
 def of_vector(value: Any, place: int) -> Any:
-    """What a vector of several has of a value."""
+    """The part of a value that belongs to one of several vectors."""
     return value[place] if isinstance(value, Side) else value
 
 
 def each(operation: Callable[..., Any], *given: Any) -> Any:
-    """What an operation makes of the values of each vector."""
+    """Apply an operation to the values of each vector in turn."""
     counts = {len(value) for value in given if isinstance(value, Side)}
     if not counts:
         return operation(*given)

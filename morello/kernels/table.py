@@ -491,7 +491,8 @@ def rows_of_quads(isa: Isa) -> tuple[Kernel, ...]:
 
 
 def rows_of_far_quads(isa: Isa) -> tuple[Kernel, ...]:
-    """The same of an operand beyond L2, whose lines vectors of 64 bytes wait for."""
+    """Products of bytes with few rows (`rows_of_quads`) for an operand beyond L2, whose
+    cache lines vectors of 64 bytes wait for."""
     return (
         GemvDot(
             "gemv_dot4_prefetch",

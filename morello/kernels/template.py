@@ -1,4 +1,4 @@
-"""What a kernel is: where it applies, what it does, and how it is emitted.
+"""The kernel template: applicability, meaning, operation counts and code emission.
 
 A kernel implements the Spec that it is selected for, on tiles that are in L1 or in
 registers; its meaning is the meaning of that Spec's kind, and tests hold it to that.
@@ -41,11 +41,11 @@ class Kernel(ABC):
 
     @abstractmethod
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """What sizes and limits must satisfy, given that it accepts the key."""
+        """Conditions on sizes and limits for a key that the kernel accepts."""
 
     @abstractmethod
     def op_counts(self, frame: Frame) -> OpCounts:
-        """What one run does, as numbers; a cost model prices them. They may be any
+        """Operation counts of one run, which a cost model prices. They may be any
         functions of sizes."""
 
     @abstractmethod
@@ -135,10 +135,11 @@ def wanted_forms(
     forms: dict[int, tuple[Form, ...]],
     takes: Callable[[int, TensorSpec], bool] = lambda index, tensor: False,
 ) -> tuple[Form, ...]:
-    """What a kernel asks for an operand in, given the forms that it takes of several.
+    """Forms that a kernel asks for an operand in, given the forms of several operands
+    that it accepts.
 
-    Nothing where another of these operands is in none of its forms, nor can become so,
-    nor is one that the kernel ``takes`` as it is.
+    Empty if another of these operands is in none of its forms, cannot be moved into
+    one, and is not accepted as it is (``takes``).
     """
     others = (i for i in forms if i != operand)
     if operand in forms and all(

@@ -1,4 +1,4 @@
-"""What the machine that we run on has: CPU, features, cores, caches.
+"""Detection of the host machine: CPU, features, cores and caches.
 
 `host()` is the entry point. `missing_features` compares it with what code was built
 for: running an instruction that the CPU lacks would end the process.
@@ -130,7 +130,7 @@ def model_name() -> str:
 
 @functools.cache
 def processor_name() -> str:
-    """What tells this processor from others: LLVM's name for it, and Linux's."""
+    """An identification of this processor: LLVM's and Linux's names for it."""
     return f"{_processor()[0]}, {model_name()}"
 
 
@@ -166,7 +166,7 @@ def required_features(cpu: str, features: str = "") -> frozenset[str]:
 
 
 def missing_features(cpu: str, features: str = "") -> tuple[str, ...]:
-    """What code built for a CPU and features needs and this machine lacks, sorted.
+    """CPU features that code built for a CPU needs and this machine lacks, sorted.
 
     Raises:
         TargetError: a name that is not known.

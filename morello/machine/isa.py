@@ -14,7 +14,7 @@ from morello.spec.layout import LINE_BYTES
 
 
 class Op(enum.Enum):
-    """What an instruction does, whatever an instruction set calls it."""
+    """Instructions by meaning, independent of their names in an instruction set."""
 
     FMA = "fma"
     """``a * b + c`` of floats, rounded once."""
@@ -92,7 +92,7 @@ class Isa:
     def having(
         self, name: str, features: tuple[str, ...], suffix: str, **more: str
     ) -> "Isa":
-        """The same with more instructions, by the names of their `Op`."""
+        """A copy of the set with more instructions, by the names of their `Op`."""
         added = {Op(op): intrinsic for op, intrinsic in more.items()}
         return dataclasses.replace(
             self,

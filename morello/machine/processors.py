@@ -50,7 +50,7 @@ def _is_of(kind: str, options: str, controllers: str) -> bool:
 
 
 def _mounts(proc: Path) -> Iterator[tuple[str, str, str, Path]]:
-    """Of each file system of cgroups: its kind, controllers, root and place."""
+    """The kind, controllers, root and mount point of each cgroup file system."""
     for line in _lines(proc / "mountinfo"):
         left, _, right = line.partition(" - ")
         fields, what = left.split(" "), right.split(" ")
@@ -88,7 +88,7 @@ def _limit_v1(folder: Path) -> float | None:
 
 
 def _ratio(quota: str, period: str) -> float | None:
-    """Of two numbers of microseconds; None without a limit (``max``, -1)."""
+    """The ratio of two numbers of microseconds; None without a limit (``max``, -1)."""
     try:
         share = int(quota) / int(period)
     except (ValueError, ZeroDivisionError):

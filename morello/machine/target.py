@@ -1,4 +1,4 @@
-"""What the search and the code generator must know of a machine."""
+"""Descriptions of target machines for the search and the code generator."""
 
 import dataclasses
 from typing import Any
@@ -137,7 +137,7 @@ class Target(HashedOnce):
 
     @cached_property
     def prices(self) -> Coefficients:
-        """What things cost in these surroundings: the coefficients to be paid."""
+        """Cost coefficients that apply where the operands of the goal are."""
         found = self.coefficients
         if self.operand_context.far:
             found = found.in_dram()
@@ -161,23 +161,23 @@ class Target(HashedOnce):
 
     @cached_property
     def memories(self) -> tuple[Memory, ...]:
-        """Its memories, in the order of `MEMORIES`."""
+        """Memories of the target, in the order of `MEMORIES`."""
         return memories_of((*self.features, *self.isa.features))
 
     @cached_property
     def caches(self) -> tuple[Memory, ...]:
-        """Those of its memories that are caches, the nearest first."""
+        """Caches of the target, the nearest first."""
         return tuple(memory for memory in self.memories if memory.is_cache)
 
     @property
     def home(self) -> Memory:
-        """Where the operands of the goal are from call to call, if they lie in main
-        memory."""
+        """The memory that holds operands of the goal from call to call, if they are in
+        main memory."""
         return L2 if self.operand_context.near else self.memories[-1]
 
     @cached_property
     def limits(self) -> Limits:
-        """What a program can count on."""
+        """Capacities of all memories but main memory: the limits of a whole program."""
         counted = tuple(memory for memory in self.memories if not memory.is_main)
         return Limits(counted, tuple(map(self.capacity, counted)))
 
@@ -191,17 +191,17 @@ class Target(HashedOnce):
         return registers.row_bytes // dtype.itemsize or self.isa.lanes(dtype)
 
     def classes(self, cache: Memory) -> tuple[int, ...]:
-        """What may remain of a cache after something is taken, ascending, in lines."""
+        """Amounts of a cache that may remain free, ascending, in lines."""
         chained = self.operand_context.chained
         count = FEW_CLASSES if chained else CACHE_CLASSES
         return cache_classes(self.capacity(cache), count)
 
     def take(self, limits: Limits, memory: Memory, amount: Any) -> Limits:
-        """What remains after ``amount`` of a memory is taken (registers or lines).
+        """Limits after ``amount`` of a memory is taken, in registers or cache lines.
 
-        Works on integers and arrays. Where ``amount`` does not fit the result means
-        nothing; the caller has a condition for that. Of a memory that the limits do not
-        count nothing is taken.
+        Works on integers and arrays. The result is undefined where ``amount`` does not
+        fit, for which callers have a condition. Memories that the limits do not count
+        are unlimited.
         """
         if memory not in limits.memories:
             return limits

@@ -1,4 +1,4 @@
-"""What a search has done so far."""
+"""Statistics of a search: tables, Specs, time and memory."""
 
 import dataclasses
 import resource
@@ -6,7 +6,7 @@ import resource
 
 @dataclasses.dataclass(frozen=True)
 class Statistics:
-    """What a search did."""
+    """Counters of the work of a search."""
 
     tables: int
     """Tables that were read or solved."""
@@ -36,7 +36,7 @@ class Statistics:
         return self.packed / self.boxes if self.boxes else None
 
     def since(self, before: "Statistics") -> "Statistics":
-        """What was done since then; tables and seconds stay as they are."""
+        """The difference to earlier ones; tables, seconds, peak memory stay as is."""
         return Statistics(
             self.tables,
             self.specs - before.specs,

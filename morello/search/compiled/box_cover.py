@@ -355,7 +355,7 @@ def paint_labels(
 
 @inner
 def greatest_common_divisor(a: int, b: int) -> int:
-    """Of two integers that are not negative."""
+    """The greatest common divisor of two non-negative integers."""
     while b:
         rest = a % b
         a = b

@@ -31,7 +31,7 @@ class KeptObject:
         return f"{self._function}.{_cpu()}.{_origin()}.o"
 
     def read(self) -> bytes | None:
-        """What is kept; None if nothing is, or it is damaged."""
+        """The stored object code; None if there is none or it is damaged."""
         for folder in _folders():
             try:
                 data = (folder / self.name).read_bytes()
@@ -79,7 +79,7 @@ def _is_checkout() -> bool:
 
 
 def _folders() -> tuple[Path, ...]:
-    """Where files may be kept, the best first."""
+    """Folders that object files may be stored in, in order of preference."""
     home = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
         home = home if home.is_absolute() else Path.home() / ".cache"

@@ -1,4 +1,4 @@
-"""What the compiled functions take, for those who make and who call their entries."""
+"""Parameters of the compiled functions, for code that builds or calls their entries."""
 
 import dataclasses
 

@@ -45,8 +45,8 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 @inner
 def span(axis: I64, point: int) -> tuple[int, int, int, int]:
-    """Where the loops of a point along an axis begin and end; the first row of its
-    holes, and its place among the points of one coordinate."""
+    """The first and the end index of the loops of a point along an axis, the first row
+    of their children, and the index of the point among those with its coordinate."""
     place = point // axis[STRIDE]
     outer = place // axis[EXTENT]
     at = place - outer * axis[EXTENT]
@@ -126,7 +126,7 @@ def sweep_around(
     costs: F64, decisions: I32, own: F64, chosen: I32, axes: I64, peels: I64,
     fixed: Flags,
 ) -> int:  # fmt: skip
-    """The same where some points are decided already, and stay as they are.
+    """Settle every point of a table except those that are already decided.
 
     ``own`` and ``chosen`` are room for a point.
     """

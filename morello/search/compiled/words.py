@@ -97,10 +97,10 @@ where the bounds of its table are."""
 
 
 def address(array: np.ndarray[Any, Any]) -> int:
-    """Where the elements of a C-contiguous array start.
+    """The address of the first element of a C-contiguous array.
 
     Raises:
-        ValueError: the array has gaps.
+        ValueError: the array is not contiguous.
     """
     if not array.flags.c_contiguous:
         raise ValueError("compiled functions read arrays without gaps")

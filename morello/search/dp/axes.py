@@ -174,7 +174,7 @@ class Box(HashedOnce):
 
 
 def _mesh(axes: tuple[Axis, ...]) -> tuple[Any, ...]:
-    """As ``np.ix_``, which takes twice as long."""
+    """An open mesh of the axes, like ``np.ix_``, which takes twice as long."""
     rank = len(axes)
     return tuple(
         np.asarray(axis, np.int64).reshape((1,) * dim + (-1,) + (1,) * (rank - dim - 1))
@@ -260,7 +260,7 @@ def _levels_taken(key: SpecKey, target: Target) -> frozenset[Memory]:
 def _limit_axis(
     key: SpecKey, memory: Memory, limit: int, free: bool, target: Target
 ) -> Axis:
-    """What may be left of a memory, of which a goal may use ``limit``."""
+    """Amounts of a memory that may remain free, if a goal may use ``limit`` of it."""
     if not matters(key, memory, target):
         return (ANY,)
     if not free:
@@ -291,8 +291,8 @@ def _cut(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> Axis:
 
 
 def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
-    """Where every operand could lie at its level: bools that broadcast to the sizes of
-    a box. Elsewhere no Spec can come from a goal, and there is no program.
+    """Mask of the sizes at which every operand fits at its level: bools that broadcast
+    to the sizes of a box. Elsewhere no goal leads to a Spec, and there is no program.
 
     Args:
         sizes: the axes of the goal.

@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Below(Protocol):
-    """What says of the holes of an action where they are looked up."""
+    """Lookup of the tables that contain the child Specs of an action."""
 
     target: Target
     limits: Limits
@@ -58,7 +58,7 @@ class _Term:
 
     @property
     def words(self) -> tuple[int, int]:
-        """Where it is, and its step along points."""
+        """The address of the values, and their step from point to point."""
         return address(self.values), self.point
 
 
@@ -192,13 +192,13 @@ def _gather(found: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | None:
 
 @dataclasses.dataclass(frozen=True)
 class _Places:
-    """Where the Specs of a hole are in its table; each broadcasts to the box.
+    """Indices of child Specs in their table; each array broadcasts to the box.
 
     Args:
-        at: among the points of the sizes.
-        fixed: among the slices: what no cache changes; and, to be added,
-        near: what varies with what is left of any cache but the farthest;
-        far: what varies with what is left of that one.
+        at: index among the points of the sizes.
+        fixed: part of the slice index that depends on no cache, to which are added
+        near: the part that depends on what remains of caches but the farthest, and
+        far: the part that depends on what remains of the farthest.
     """
 
     times: Array
@@ -259,11 +259,11 @@ def _by_classes(values: Any, box: Box) -> Array:
 
 
 def _varies(array: Array) -> int:
-    """What numbers vary with beside the sizes: 0 for nothing, 1 for what is left of the
-    nearer caches, 2 for the farthest.
+    """A code for what numbers vary with besides the sizes: 0 for nothing, 1 for what
+    remains of the nearer caches, 2 for the farthest.
 
     Raises:
-        ValueError: with both.
+        ValueError: they vary with both.
     """
     near, far = np.shape(array)[-2:] if np.ndim(array) else (1, 1)
     if near > 1 and far > 1:
@@ -272,7 +272,7 @@ def _varies(array: Array) -> int:
 
 
 def _term(values: Array, points: tuple[int, ...], chosen: Integers) -> _Term:
-    """What broadcasts to a box, at some of its points."""
+    """A term of the chosen points, from values that broadcast to a box."""
     near, far = values.shape[-2:] if values.ndim else (1, 1)
     width = near * far
     each = int(width > 1)

@@ -44,12 +44,12 @@ from morello.spec.frame import Frame
 
 @dataclasses.dataclass(frozen=True)
 class _Known:
-    """What is asked of a key again and again.
+    """Facts about a key that the search asks for repeatedly.
 
     Args:
-        key: the one of all equal keys that is used, so that comparing them is quick.
+        key: the one instance that represents all equal keys, for fast comparison.
         passed: the memories that operands are in, or came through.
-        decides: the memories of which what is left can still decide.
+        decides: the memories whose remaining amount can still matter.
     """
 
     key: SpecKey
@@ -254,7 +254,7 @@ class Solver:
 
 
 def _none(spec: Spec) -> Impl:
-    """What pins ask for where there are none."""
+    """Reject a Spec that is not pinned, in a search without pins."""
     raise RuntimeError(f"{spec} is not pinned")
 
 
@@ -300,7 +300,7 @@ class _Run:
             return self.store.table(identity)
 
     def costs(self, identity: TableId) -> Costs:
-        """Its costs alone."""
+        """The costs of a table, without its decisions; solves the table if needed."""
         self._ensure(identity)
         try:
             return self.store.costs(identity)
@@ -309,7 +309,7 @@ class _Run:
             return self.store.costs(identity)
 
     def entry(self, identity: TableId) -> Packed:
-        """The same table as boxes."""
+        """The compressed boxes of a table; solves the table if needed."""
         self._ensure(identity)
         return self.store.entry(identity)
 
@@ -362,7 +362,7 @@ class _Run:
             self.watch(self.statistics(self._told - self.start))
 
     def statistics(self, seconds: float) -> Statistics:
-        """What was done so far, in so many seconds."""
+        """Statistics of the search so far, which took so many seconds."""
         counts = (self.impls, *self.store.tally, peak_bytes())
         return Statistics(len(self.store), self.points, seconds, *counts)
 
@@ -397,7 +397,8 @@ class _Run:
         return TableId(known.key, sizes, self._free(known, parent))
 
     def hole_id(self, parent: TableId, action: Action, child: Child) -> TableId:
-        """The same for a hole of any action: loops may stay in their table."""
+        """The table that contains a child of an action; that of a loop may be the
+        parent's own."""
         if action.loop_dim(parent.key) is None:
             return self.child_id(parent, child.frame.key, child.dims)
         key = action.loop_key(parent.key)
@@ -411,10 +412,10 @@ class _Run:
         return TableId(known.key, parent.sizes, self._free(known, parent))
 
     def _free(self, known: _Known, parent: TableId) -> Free:
-        """Which limits may differ from the goal's in a hole.
+        """Memories whose limits in a child may differ from the goal's.
 
-        Those that may in the parent, and those of memories where an operand of either
-        lies and so may have taken something.
+        They are the parent's, and memories that hold an operand of parent or child,
+        a part of which may thus be occupied.
         """
         taken = known.passed | self._known(parent.key).passed | set(parent.free)
         return tuple(memory for memory in known.decides if memory in taken)

@@ -28,7 +28,7 @@ NO_ACTION = -1
 
 @dataclasses.dataclass(frozen=True)
 class TableId(HashedOnce):
-    """What tells one table from another."""
+    """The identity of a table: its key, the sizes of the goal and the free limits."""
 
     key: SpecKey
     sizes: tuple[Axis, ...]
@@ -89,8 +89,8 @@ class Costs:
 
     @cached_property
     def words(self) -> tuple[int, int, int, int]:
-        """Where its arrays are, and how many slices; the last combination of limits is
-        the one with the greatest."""
+        """The addresses of the arrays, the number of slices, and the index of the slice
+        with the greatest limits, which is that of the last combination."""
         most = int(self.place[-1]) if len(self.place) else 0
         arrays = address(self.slices), address(self.place)
         return *arrays, self.slices.shape[-1], most
@@ -163,8 +163,8 @@ def frame_of(key: SpecKey, box: Box, limits: Limits) -> Frame:
 def _unless_taken(
     key: SpecKey, sizes: tuple[Any, ...], memory: Memory, limit: int
 ) -> Any:
-    """What is left of a memory that has no axis: all but the registers that operands
-    occupy."""
+    """Amount that remains of a memory without an axis: its limit, less the registers
+    that operands occupy."""
     if not memory.is_registers:
         return limit
     return np.maximum(limit - registers_taken(key, sizes, memory), 0)

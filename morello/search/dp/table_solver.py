@@ -43,7 +43,7 @@ from morello.spec.frame import Bools
 
 
 class Tables(Below, Protocol):
-    """What one table is solved from."""
+    """The interface through which the solver of one table reads other tables."""
 
     room: Limits
 
@@ -101,7 +101,7 @@ class TableSolver:
         return costs
 
     def table(self) -> Table:
-        """What was solved, with the decisions."""
+        """The solved table, with its decisions."""
         if self.slices is not None:
             self.slices.write_back(self.costs, self.decisions)
             self.slices = None
@@ -275,7 +275,7 @@ class TableSolver:
         )
 
     def _totals(self, actions: Integers, holes: Integers) -> Floats:
-        """What one action costs, with its holes that are in other tables."""
+        """Costs of one action at all points, including its children in other tables."""
         totals = np.full(self.box.shape, np.inf)
         caches = self.box.classes
         self.impls += compiled().gather_totals(

@@ -50,7 +50,7 @@ class Plan:
 
     @cached_property
     def words(self) -> tuple[int, ...]:
-        """Where its arrays are, in the order of `words.AXIS`."""
+        """The addresses of the arrays, in the order of `words.AXIS`."""
         numbers = self.main, self.rest, self.trips, self.share, self.own
         return tuple(map(address, (self.starts, *numbers)))
 
