@@ -120,7 +120,7 @@ class ArrayElements:
 
 
 def _silent(function: Any, *given: Array) -> Array:
-    """What a function of NumPy gives, without its warnings."""
+    """Calls a NumPy function with its floating-point warnings turned off."""
     with np.errstate(all="ignore"):
         return np.asarray(function(*given))
 

@@ -68,7 +68,7 @@ class Compose(Kind):
 
     @classmethod
     def labels(cls) -> tuple[str, ...]:
-        """Its own name, which takes any graph, the short names, and what reduces."""
+        """Labels of the text form: the kind's name, for any graph, and short names."""
         return (cls.name, *SHORT_NAMES, "mean")
 
     @classmethod
@@ -179,7 +179,7 @@ class Compose(Kind):
 
     @property
     def contractions(self) -> int:
-        """Its contractions."""
+        """Number of contractions in the graph."""
         return len(self.value.contractions)
 
     def products(self, operand: int) -> tuple[tuple[Embedding, int], ...]:
@@ -226,7 +226,7 @@ class Compose(Kind):
         return longest
 
     def is_exact(self, sizes: tuple[int, ...]) -> bool:
-        """Where nothing is summed."""
+        """Whether nothing is summed."""
         return not self.rounded_terms(sizes)
 
     def reference(
@@ -271,7 +271,7 @@ class Compose(Kind):
         dtypes: tuple[Dtype, ...],
         arrays: tuple[Array, ...],
     ) -> tuple[Array, ...]:
-        """See `morello.spec.graphs.evaluate`."""
+        """Evaluates the graph in f32 on arrays (`morello.spec.graphs.evaluate`)."""
         read = [d for d, o in zip(dtypes, self.operands, strict=True) if o.is_read]
         elements = ArrayElements(())
         wide = [

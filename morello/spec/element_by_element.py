@@ -1,4 +1,4 @@
-"""What kinds that go over each element have in common: `ElementByElement`."""
+"""Base class of the kinds that visit each element: `ElementByElement`."""
 
 import dataclasses
 from typing import Any, Self
@@ -19,6 +19,6 @@ class ElementByElement(Kind):
 
     @property
     def of_fewer_dims(self) -> Self | None:
-        """Of any two dimensions that are neighbours."""
+        """Kind with two adjacent dimensions merged in one; None for one dimension."""
         fewer: dict[str, Any] = {"rank": self.rank - 1}
         return dataclasses.replace(self, **fewer) if self.rank > 1 else None

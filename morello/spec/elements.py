@@ -1,6 +1,6 @@
-"""What a kind computes of single elements, whoever carries it out.
+"""Operations on single elements, by which a kind defines what it computes.
 
-`Kind.element` is written over `Elements`: an emitter of code carries it out on scalars
+`Kind.element` is written over `Elements`: a code generator implements it on scalars
 or, lane by lane, on vectors; a counter only counts the operations; tests compute.
 """
 
@@ -62,7 +62,7 @@ class Elements(Protocol):
         """``x`` where a = b, else ``y``: also where one is NaN. All are floats."""
 
     def reinterpret(self, value: Any, dtype: Dtype) -> Any:
-        """The same bits as another dtype of as many."""
+        """Reinterprets the bits of a value as another dtype of the same width."""
 
     def shift_left(self, value: Any, count: int) -> Any:
         """The bits of an integer moved up by ``count``."""

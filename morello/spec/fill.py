@@ -37,7 +37,7 @@ class Fill(ElementByElement):
 
     @classmethod
     def instances(cls) -> tuple["Fill", ...]:
-        """Of one to three dimensions, with each value."""
+        """Instances of one to three dimensions, one with each value."""
         return (cls(1, "highest"), cls(2, "lowest"), cls(3))
 
     @property

@@ -1,4 +1,4 @@
-"""What a kind of Spec is: dimensions, operands, meaning, work and random inputs.
+"""Base class of the kinds of Spec: dimensions, operands, meaning, work, random inputs.
 
 Each kind is a frozen dataclass in a module of its own; `kinds.py` lists them. The rest
 of the code never tests the class of a kind: it reads the traits that `Kind` has.
@@ -183,18 +183,18 @@ class Kind(ABC):
         return "zero"
 
     def neutral_of(self, operand: int) -> str:
-        """That of the reduction that an output is."""
+        """Neutral element of the reduction that an output is."""
         return self.neutral
 
     @property
     def of_fewer_dims(self) -> "Kind | None":
-        """The same with one dimension less, where every operand has all dimensions in
-        their order, so that two of them may be one; None of other kinds."""
+        """Kind with one dimension less, where every operand has all dimensions in their
+        order, so that two can be merged in one; None of other kinds."""
         return None
 
     @property
     def as_graph(self) -> "Graph | None":
-        """What it computes, as a graph; None where `element` says all of it."""
+        """Graph of the kind's computation; None where `element` defines all of it."""
         return None
 
     def with_graph(self, graph: "Graph") -> "Kind":
@@ -340,9 +340,10 @@ class Kind(ABC):
         return _may_widen(self, dtypes, operand, dtype)
 
     def grain(self, dim: int) -> int:
-        """What parts of a dimension begin at multiples of: 1 where anywhere is right.
+        """Granularity of parts of a dimension: each begins at a multiple of it.
 
-        A reduction that is defined on groups of neighbours must not be cut inside one.
+        It is 1 where parts may begin anywhere. A reduction that is defined on
+        groups of neighbours must not be cut inside one.
         """
         return 1
 
@@ -425,7 +426,7 @@ def _may_widen(
 
 @dataclasses.dataclass(frozen=True)
 class _Traits:
-    """What follows from the operands of a kind."""
+    """Properties that follow from the operands of a kind."""
 
     written: tuple[int, ...]
     reductions: tuple[int, ...]

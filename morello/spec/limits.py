@@ -83,7 +83,7 @@ class Limits:
 
 
 def cache_classes(capacity: int, classes: int) -> tuple[int, ...]:
-    """What may remain of a cache of ``capacity`` lines, ascending.
+    """Classes of the lines that may remain of a cache of ``capacity`` lines, ascending.
 
     Zero, and ``classes`` more or as many as there are: the capacity, its half, …
     """

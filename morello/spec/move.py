@@ -34,7 +34,7 @@ class Move(ElementByElement):
 
     @classmethod
     def instances(cls) -> tuple["Move", ...]:
-        """Of one to three dimensions."""
+        """Instances of one to three dimensions."""
         return (cls(1), cls(2), cls(3))
 
     @property

@@ -58,7 +58,7 @@ class OpenSpec:
 
 
 def parse_open_spec(text: str, limits: Limits) -> OpenSpec:
-    """What is written ``text``: a Spec, with ``operand=any`` for what is open.
+    """Parses an open Spec: a Spec with ``operand=any`` for each operand that is open.
 
     Raises:
         SpecError: the text is not a Spec, or opens an operand that is written.

@@ -43,7 +43,7 @@ class Operand:
         return tuple(dim for axis in self.axes for dim in axis.dims)
 
     def axis(self, dim: int) -> int:
-        """Which of its axes has a dimension of the Spec that it has."""
+        """Index of the axis that has the given dimension of the Spec."""
         return self._places[dim][0]
 
     def map(self, dim: int) -> IndexMap:
@@ -64,7 +64,7 @@ class Operand:
         }
 
     def sizes(self, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Its own sizes, from those of the Spec (integers or arrays)."""
+        """Sizes of the operand's axes, from those of the Spec (integers or arrays)."""
         if self.is_plain:
             return tuple(sizes[d] for d in self.dims)
         return tuple(axis.extent(sizes) for axis in self.axes)

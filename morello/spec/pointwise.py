@@ -89,7 +89,7 @@ class Pointwise(ElementByElement):
         dtypes: tuple[Dtype, ...],
         arrays: tuple[Array, ...],
     ) -> Array:
-        """The same operations on whole arrays."""
+        """Evaluates the kind's operations on whole arrays."""
         found: Array = self.element(ArrayElements(arrays), dtypes)
         return found
 
@@ -119,7 +119,7 @@ class Unary(Pointwise):
 
     @classmethod
     def instances(cls) -> tuple[Self, ...]:
-        """Of one and two dimensions."""
+        """Instances of one and two dimensions."""
         return (cls("exp", 1), cls("relu", 2))
 
 
@@ -134,7 +134,7 @@ class Binary(Pointwise):
 
     @classmethod
     def instances(cls) -> tuple[Self, ...]:
-        """Of two dimensions."""
+        """Instance of two dimensions."""
         return (cls("add", 2),)
 
 

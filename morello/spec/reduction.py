@@ -1,4 +1,4 @@
-"""What reductions of rows to one element have in common: `RowReduction`."""
+"""Base class of the kinds that reduce each row to one element: `RowReduction`."""
 
 import dataclasses
 

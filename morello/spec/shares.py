@@ -13,9 +13,9 @@ _UNEVEN = 64
 
 
 def share_of(size: int, threads: int) -> int:
-    """What each of so many threads has of a dimension, but the last ones.
+    """Size of each thread's share of a dimension, but the last ones.
 
-    Where that is more than `SHARE` it is a multiple of it.
+    A share larger than `SHARE` is rounded up to a multiple of it.
     """
     share: int = ceil_div(size, threads)
     if share > SHARE:

@@ -31,7 +31,7 @@ MAX_BYTES = 1 << 46
 
 @dataclasses.dataclass(frozen=True, order=True)
 class SpecKey(HashedOnce):
-    """What Specs of one table share: everything but sizes and limits."""
+    """Key that Specs of one table share: everything but sizes and limits."""
 
     kind: Kind
     tensors: tuple[TensorSpec, ...]

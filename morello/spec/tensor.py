@@ -1,4 +1,4 @@
-"""Where and how one operand of a Spec lies: its shape is the Spec's."""
+"""Forms of operands: dtype, memory level and layout; the shape is the Spec's."""
 
 import dataclasses
 import re

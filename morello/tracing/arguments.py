@@ -23,7 +23,7 @@ class Leaf:
 
 @dataclasses.dataclass(frozen=True)
 class Fixed:
-    """What is no array: it is part of the function."""
+    """Argument that is no array: a constant of the traced function."""
 
     type: type
     value: Hashable
@@ -157,8 +157,8 @@ def _remedy(array: np.ndarray[Any, Any]) -> str:
 
 
 def _plain(place: str) -> str:
-    """Where an argument is: `0`, or `0['w']` within one. Before that stands whether it
-    was given by its place, `[0]`, or by its name, `[1]`."""
+    """Location of an argument, `0`, or `0['w']` for a part of it, without the prefix
+    that distinguishes a positional argument, `[0]`, from a named one, `[1]`."""
     first, _, rest = place[len("[0][") :].partition("]")
     return first + rest
 
@@ -170,7 +170,8 @@ def _is_array(given: Any) -> bool:
 
 
 def _fixed(given: Any, objects: list[Any]) -> Pattern:
-    """What is no array: a part of the function, or an object that may change."""
+    """Pattern of an argument that is no array: a constant, or an object that may
+    change, which is added to ``objects``."""
     if is_constant(given):
         return Fixed(type(given), given)
     objects.append(given)

@@ -19,7 +19,7 @@ def _array(like: Any, given: Any) -> Tracer:
 
 
 def broadcast_to(array: Any, shape: Any) -> Tracer:
-    """As `numpy.broadcast_to`: a new array."""
+    """Broadcasts an array to a shape, as a new array (`numpy.broadcast_to`)."""
     extents = (shape,) if isinstance(shape, int) else tuple(shape)
     if np.broadcast_shapes(array.shape, extents) != extents:
         raise refusal(f"{array.shape} cannot be broadcast to {extents}")
@@ -27,7 +27,7 @@ def broadcast_to(array: Any, shape: Any) -> Tracer:
 
 
 def tile(A: Any, reps: Any) -> Tracer:  # noqa: N803 (NumPy's name)
-    """As `numpy.tile`."""
+    """Repeats an array along its axes (`numpy.tile`)."""
     times = [reps] if isinstance(reps, int) else [*reps]
     rank = max(A.ndim, len(times))
     times = [1] * (rank - len(times)) + times
@@ -39,7 +39,7 @@ def tile(A: Any, reps: Any) -> Tracer:  # noqa: N803 (NumPy's name)
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
-    """As `numpy.repeat`, of each element as often."""
+    """Repeats each element the same number of times (`numpy.repeat`)."""
     if not isinstance(repeats, int | np.integer):
         raise refusal(
             "np.repeat of elements a different number of times", "use np.take"
@@ -55,7 +55,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
-    """As `numpy.diagonal`: a new array."""
+    """Diagonal of two axes, as a new array (`numpy.diagonal`)."""
     turned = np.moveaxis(a, (axis1, axis2), (-2, -1))
     *rest, rows, columns = turned.shape
     start = offset if offset >= 0 else -offset * columns
@@ -69,7 +69,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
 
 
 def diag(v: Any, k: int = 0) -> Tracer:
-    """As `numpy.diag`."""
+    """Diagonal of a matrix, or matrix with a vector on its diagonal (`numpy.diag`)."""
     if v.ndim == 2:
         return diagonal(v, k)
     size = v.shape[0] + abs(k)
@@ -78,12 +78,12 @@ def diag(v: Any, k: int = 0) -> Tracer:
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
-    """As `numpy.trace`."""
+    """Sum of a diagonal (`numpy.trace`)."""
     return diagonal(a, offset, axis1, axis2).sum(-1)
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    """As `numpy.convolve`."""
+    """Convolution of two vectors (`numpy.convolve`)."""
     left, right = _array((a, v), a), _array((a, v), v)
     if left.shape[0] < right.shape[0]:
         left, right = right, left
@@ -91,7 +91,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """As `numpy.correlate`."""
+    """Cross-correlation of two vectors (`numpy.correlate`)."""
     left, right = _array((a, v), a), _array((a, v), v)
     if left.shape[0] < right.shape[0]:
         raise refusal("np.correlate by more elements than there are", "exchange them")
@@ -114,7 +114,7 @@ def _slid(a: Any, v: Any, mode: str) -> Any:
 
 
 def kron(a: Any, b: Any) -> Tracer:
-    """As `numpy.kron`, of arrays of as many axes."""
+    """Kronecker product of two arrays of the same rank (`numpy.kron`)."""
     left, right = _array((a, b), a), _array((a, b), b)
     if left.ndim != right.ndim:
         raise refusal("np.kron of arrays of different numbers of axes")
@@ -126,7 +126,7 @@ def kron(a: Any, b: Any) -> Tracer:
 
 
 def cross(a: Any, b: Any, axis: int = -1) -> Any:
-    """As `numpy.cross`, of vectors of three."""
+    """Cross product of vectors of three elements (`numpy.cross`)."""
     given: list[Any] = [_array((a, b), x) for x in (a, b)]
     left, right = (np.moveaxis(x, axis, -1) for x in given)
     if left.shape[-1] != 3 or right.shape[-1] != 3:
@@ -137,7 +137,7 @@ def cross(a: Any, b: Any, axis: int = -1) -> Any:
 
 
 def meshgrid(*xi: Any, indexing: str = "xy") -> list[Tracer]:
-    """As `numpy.meshgrid`: new arrays."""
+    """Coordinate grids of several vectors, as new arrays (`numpy.meshgrid`)."""
     vectors = [_array(xi, x).reshape(-1) for x in xi]
     order = [*range(len(vectors))]
     if indexing == "xy" and len(order) > 1:
@@ -151,20 +151,20 @@ def meshgrid(*xi: Any, indexing: str = "xy") -> list[Tracer]:
 
 
 def dstack(tup: Any) -> Tracer:
-    """As `numpy.dstack`."""
+    """Concatenates arrays along the third axis (`numpy.dstack`)."""
     parts = [_array(tup, x) for x in tup]
     deep = [x[None, :, None] if x.ndim == 1 else x[:, :, None] for x in parts]
     return concatenate(deep, 2)
 
 
 def column_stack(tup: Any) -> Tracer:
-    """As `numpy.column_stack`."""
+    """Concatenates vectors and matrices as columns (`numpy.column_stack`)."""
     parts = [_array(tup, x) for x in tup]
     return concatenate([x[:, None] if x.ndim == 1 else x for x in parts], 1)
 
 
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    """As `numpy.rot90`."""
+    """Rotates an array by quarter turns in the plane of two axes (`numpy.rot90`)."""
     first, second = axes
     for _ in range(k % 4):
         m = np.flip(m, second).swapaxes(first, second)
@@ -172,7 +172,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 
 def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
-    """As `numpy.trapezoid`, of places that are evenly apart."""
+    """Integral by the trapezoidal rule, of evenly spaced points (`numpy.trapezoid`)."""
     if x is not None:
         raise refusal("np.trapezoid of places x is not traced", "give dx")
     last = np.moveaxis(y, axis, -1)
@@ -180,7 +180,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
 
 
 def gradient(f: Any) -> Any:
-    """As `numpy.gradient`, of a vector."""
+    """Gradient of a vector by finite differences (`numpy.gradient`)."""
     if f.ndim != 1 or f.shape[0] < 2:
         raise refusal("np.gradient of other arrays than vectors is not traced")
     parts = [f[1:2] - f[:1], (f[2:] - f[:-2]) * 0.5, f[-1:] - f[-2:-1]]
@@ -188,7 +188,7 @@ def gradient(f: Any) -> Any:
 
 
 def polyval(p: Any, x: Any) -> Any:
-    """As `numpy.polyval`."""
+    """Evaluates a polynomial, highest power first (`numpy.polyval`)."""
     found: Any = 0.0
     for coefficient in p:
         found = found * x + coefficient
@@ -196,7 +196,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 def cov(m: Any, *, ddof: int = 1) -> Any:
-    """As `numpy.cov`, of rows that are variables."""
+    """Covariance of variables, each in a row (`numpy.cov`)."""
     rows = m[None] if m.ndim == 1 else m
     centred = rows - rows.mean(1, keepdims=True)
     found = centred @ centred.T * (1.0 / (rows.shape[1] - ddof))
@@ -204,7 +204,7 @@ def cov(m: Any, *, ddof: int = 1) -> Any:
 
 
 def corrcoef(x: Any) -> Any:
-    """As `numpy.corrcoef`, of rows that are variables."""
+    """Correlation coefficients of variables, each in a row (`numpy.corrcoef`)."""
     centred = x - x.mean(1, keepdims=True)
     unit = centred / np.sqrt(np.square(centred).sum(1, keepdims=True))
     return np.clip(unit @ unit.T, -1.0, 1.0)

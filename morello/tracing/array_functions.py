@@ -38,12 +38,13 @@ from morello.tracing.views import Padding
 
 
 def where(condition: Any, x: Any, y: Any) -> Tracer:
-    """As `numpy.where`: a condition is an array of numbers, of which 0 is false."""
+    """Chooses between x and y by a condition, an array of numbers where 0 means false
+    (`numpy.where`)."""
     return function("where", condition, x, y)
 
 
 def clip(a: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Any:
-    """As `numpy.clip`."""
+    """Limits elements to a range (`numpy.clip`)."""
     low = bounds.pop("min", a_min)
     high = bounds.pop("max", a_max)
     if bounds:
@@ -53,7 +54,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Any:
 
 
 def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tracer:
-    """As `numpy.var`: the mean square of what is less the mean."""
+    """Variance along axes: the mean square deviation from the mean (`numpy.var`)."""
     count = int(np.prod([a.shape[place] for place in axes_of(a, axis)], dtype=object))
     if count <= ddof:
         raise refusal(f"the variance of {count} elements with ddof={ddof}")
@@ -63,12 +64,12 @@ def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) ->
 
 
 def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tracer:
-    """As `numpy.std`: the root of the variance."""
+    """Standard deviation along axes: the root of the variance (`numpy.std`)."""
     return function("sqrt", var(a, axis, ddof=ddof, keepdims=keepdims))
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tracer:
-    """As `numpy.linalg.norm`, of vectors, and the root of all squares."""
+    """Norm of vectors, or the root of the sum of all squares (`numpy.linalg.norm`)."""
     places = axes_of(x, axis)
     if ord in (None, "fro") or (ord == 2 and len(places) == 1):
         return function("sqrt", function("square", x).sum(places, keepdims=keepdims))
@@ -82,14 +83,14 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
 
 
 def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """As `numpy.ptp`: the greatest less the least."""
+    """Range along axes: the maximum minus the minimum (`numpy.ptp`)."""
     return a.max(axis, keepdims) - a.min(axis, keepdims)
 
 
 def average(
     a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False
 ) -> Any:
-    """As `numpy.average`; weights have the shape of a, or of its one axis."""
+    """Weighted mean (`numpy.average`): weights have the shape of a, or of one axis."""
     if weights is None:
         return a.mean(axis, keepdims)
     if np.ndim(weights) == a.ndim:
@@ -102,7 +103,7 @@ def average(
 
 
 def expand_dims(a: Any, axis: Any) -> Tracer:
-    """As `numpy.expand_dims`."""
+    """Inserts axes of size one (`numpy.expand_dims`)."""
     places = [axis] if isinstance(axis, int) else [*axis]
     rank = a.ndim + len(places)
     new = {place % rank for place in places}
@@ -111,7 +112,7 @@ def expand_dims(a: Any, axis: Any) -> Tracer:
 
 
 def squeeze(a: Any, axis: Any = None) -> Tracer:
-    """As `numpy.squeeze`."""
+    """Removes axes of size one (`numpy.squeeze`)."""
     if axis is None:
         places = tuple(i for i, extent in enumerate(a.shape) if extent == 1)
     else:
@@ -123,7 +124,7 @@ def squeeze(a: Any, axis: Any = None) -> Tracer:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
-    """As `numpy.moveaxis`."""
+    """Moves axes to other positions (`numpy.moveaxis`)."""
     one, other = (
         [each] if isinstance(each, int) else [*each] for each in (source, destination)
     )
@@ -135,7 +136,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
-    """As `numpy.array_split`: the first parts are longer by one."""
+    """Splits an array in parts whose sizes differ by at most one, the longer ones first
+    (`numpy.array_split`)."""
     if isinstance(indices_or_sections, int) and indices_or_sections > 0:
         (place,) = axes_of(ary, axis)
         parts = indices_or_sections
@@ -145,7 +147,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Trace
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
-    """As `numpy.split`."""
+    """Splits an array in equal parts, or at indices (`numpy.split`)."""
     (place,) = axes_of(ary, axis)
     size = ary.shape[place]
     if isinstance(indices_or_sections, int):
@@ -161,7 +163,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
 
 
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
-    """As `numpy.diff`."""
+    """Differences of adjacent elements, n times over (`numpy.diff`)."""
     (place,) = axes_of(a, axis)
     before = (slice(None),) * place
     for _ in range(n):
@@ -170,7 +172,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 
 
 def flip(m: Any, axis: Any = None) -> Tracer:
-    """As `numpy.flip`."""
+    """Reverses the order of elements along axes (`numpy.flip`)."""
     places = axes_of(m, axis)
     back = slice(None, None, -1)
     found: Tracer = m[
@@ -184,13 +186,13 @@ def _triangle(m: Any, mask: Any) -> Tracer:
 
 
 def tril(m: Any, k: int = 0) -> Tracer:
-    """As `numpy.tril`."""
+    """Lower triangle of matrices, zeros elsewhere (`numpy.tril`)."""
     rows, columns = m.shape[-2:]
     return _triangle(m, np.tri(rows, columns, k))
 
 
 def triu(m: Any, k: int = 0) -> Tracer:
-    """As `numpy.triu`."""
+    """Upper triangle of matrices, zeros elsewhere (`numpy.triu`)."""
     rows, columns = m.shape[-2:]
     return _triangle(m, 1 - np.tri(rows, columns, k - 1))
 
@@ -198,7 +200,8 @@ def triu(m: Any, k: int = 0) -> Tracer:
 def pad(
     array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
 ) -> Tracer:
-    """As `numpy.pad` by a number: an argument is copied before the call."""
+    """Pads an array with one number (`numpy.pad`); an argument is copied before the
+    call."""
     if mode != "constant" or np.ndim(constant_values):
         raise refusal(
             f"np.pad with mode={mode!r} and several numbers is not traced",
@@ -264,7 +267,8 @@ def _in_memory(array: Tracer) -> tuple[Tracer, Input]:
 
 
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Tracer:
-    """As `numpy.lib.stride_tricks.sliding_window_view`, of an argument."""
+    """Windows that slide over an argument
+    (`numpy.lib.stride_tricks.sliding_window_view`)."""
     x, found = _in_memory(x)
     builder = x._builder
     lengths = [window_shape] if isinstance(window_shape, int) else [*window_shape]

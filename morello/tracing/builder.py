@@ -82,7 +82,7 @@ class Builder:
         return len(self._same) - 1
 
     def root(self, dim: int) -> int:
-        """What a dimension is known as by now."""
+        """Representative of the dimensions that were found equal to this one."""
         while self._same[dim] != dim:
             dim = self._same[dim]
         return dim

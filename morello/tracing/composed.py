@@ -22,12 +22,13 @@ def isinf(x: Any) -> Tracer:
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0) -> Any:
-    """As `numpy.nan_to_num`."""
+    """Replaces NaN by a number and infinities by the largest finite numbers
+    (`numpy.nan_to_num`)."""
     return _where(is_nan(x), nan, np.clip(x, -_LARGEST, _LARGEST))
 
 
 def sinc(x: Any) -> Any:
-    """As `numpy.sinc`."""
+    """Normalized sinc function (`numpy.sinc`)."""
     turned = x * math.pi
     return _where(x, np.sin(turned) / turned, 1.0)
 
@@ -47,7 +48,7 @@ def logical_xor(a: Any, b: Any) -> Any:
 
 
 def heaviside(x: Any, at: Any) -> Any:
-    """As `numpy.heaviside`."""
+    """Heaviside step function, with the value ``at`` at 0 (`numpy.heaviside`)."""
     steps = _where(function("less", x, 0.0), 0.0, _where(x, 1.0, at))
     return _where(is_nan(x), x, steps) if isinstance(x, Tracer) else steps
 
@@ -61,7 +62,7 @@ def _inverse(divisor: Any) -> float | None:
 
 
 def remainder(a: Any, b: Any) -> Any:
-    """As `numpy.remainder`."""
+    """Remainder of division rounded down (`numpy.remainder`)."""
     inverse = _inverse(b)
     if inverse is None:
         return function("remainder", a, b)
@@ -69,7 +70,7 @@ def remainder(a: Any, b: Any) -> Any:
 
 
 def fmod(a: Any, b: Any) -> Any:
-    """As `numpy.fmod`."""
+    """Remainder of division rounded toward zero (`numpy.fmod`)."""
     inverse = _inverse(b)
     if inverse is None:
         return function("fmod", a, b)
@@ -77,7 +78,7 @@ def fmod(a: Any, b: Any) -> Any:
 
 
 def floor_divide(a: Any, b: Any) -> Any:
-    """As `numpy.floor_divide`."""
+    """Quotient rounded down (`numpy.floor_divide`)."""
     inverse = _inverse(b)
     if inverse is None:
         return function("floor_divide", a, b)
@@ -85,7 +86,7 @@ def floor_divide(a: Any, b: Any) -> Any:
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Tracer:
-    """As `numpy.isclose`."""
+    """Whether elements are equal within a tolerance (`numpy.isclose`)."""
     size = abs(b)
     near: Any = function("less_equal", abs(a - b), size * rtol + atol)
     if isinstance(b, Tracer) or np.ndim(b):
@@ -99,7 +100,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Tracer:
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """As `numpy.select`."""
+    """Chooses elements by the first condition that holds (`numpy.select`)."""
     found = default
     for condition, choice in zip(condlist[::-1], choicelist[::-1], strict=True):
         found = _where(condition, choice, found)
@@ -107,7 +108,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 def around(a: Any, decimals: int = 0) -> Any:
-    """As `numpy.round`."""
+    """Rounds elements to a number of decimals (`numpy.round`)."""
     if not decimals:
         return np.rint(a)
     return np.rint(a * 10.0**decimals) / 10.0**decimals

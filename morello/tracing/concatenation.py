@@ -84,7 +84,7 @@ def _padded(part: Tracer, axis: int, end: int, size: int) -> Tracer:
 
 
 def concatenate(arrays: Any, axis: int | None = 0) -> Tracer:
-    """As `numpy.concatenate`."""
+    """Joins arrays along an axis (`numpy.concatenate`)."""
     builder = builder_of(*arrays)
     given = [traced(builder, array) for array in arrays]
     parts = [part for part in given if part is not None]
@@ -106,7 +106,7 @@ def concatenate(arrays: Any, axis: int | None = 0) -> Tracer:
 
 
 def stack(arrays: Any, axis: int = 0) -> Tracer:
-    """As `numpy.stack`."""
+    """Joins arrays along a new axis (`numpy.stack`)."""
     builder = builder_of(*arrays)
     parts = [_expanded(traced(builder, array), axis) for array in arrays]
     return concatenate(parts, axis)
@@ -124,22 +124,22 @@ def _expanded(part: Tracer | None, axis: int) -> Tracer:
 
 
 def hstack(tup: Any) -> Tracer:
-    """As `numpy.hstack`."""
+    """Joins arrays along the second axis, vectors along the first (`numpy.hstack`)."""
     return concatenate(tup, 0 if np.ndim(tup[0]) == 1 else 1)
 
 
 def vstack(tup: Any) -> Tracer:
-    """As `numpy.vstack`."""
+    """Joins arrays along the first axis, vectors as rows (`numpy.vstack`)."""
     return concatenate([part[None] if np.ndim(part) == 1 else part for part in tup], 0)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Tracer:
-    """As `numpy.append`."""
+    """Appends values to an array (`numpy.append`)."""
     return concatenate([arr, values], axis)
 
 
 def roll(a: Any, shift: int, axis: int | None = None) -> Tracer:
-    """As `numpy.roll`, along one axis, or of all elements."""
+    """Rotates elements along one axis, or all as one vector (`numpy.roll`)."""
     if axis is None:
         flat: Tracer = roll(a.reshape(-1), shift, 0).reshape(a.shape)
         return flat
@@ -154,7 +154,8 @@ def roll(a: Any, shift: int, axis: int | None = None) -> Tracer:
 
 
 def take(a: Any, indices: Any, axis: int | None = None) -> Tracer:
-    """As `numpy.take` of places that are known: runs that go up or down evenly."""
+    """Takes elements at constant indices (`numpy.take`), one slice for each run of
+    evenly spaced indices."""
     if isinstance(indices, Tracer):
         raise refusal(
             "np.take at places that are computed is not traced",

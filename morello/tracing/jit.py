@@ -79,14 +79,15 @@ def _ordered(
 
 
 class TracedFunction:
-    """What a function does with arguments of a pattern.
+    """Trace of a function for arguments of one pattern.
 
     Args:
         objects: its arguments that may change.
-        guarded: whether what it reads besides is noted, and stood in for.
+        guarded: whether other values that it reads are recorded, and replaced by
+            stand-ins.
 
     Raises:
-        OpaqueError: it is guarded, and reads what cannot be noted.
+        OpaqueError: it is guarded, and reads a value that cannot be recorded.
     """
 
     def __init__(
@@ -393,7 +394,7 @@ class _Graph:
         self._outputs = traced.outputs
 
     def inputs(self, builder: Builder) -> _Inputs:
-        """What it reads, and the shapes in which it does."""
+        """Inputs of the kernel, each with the shape in which it is read."""
         found = (builder.inputs[value] for value in self._values)
         return [*zip(found, self._shapes, strict=False)]
 
@@ -419,7 +420,7 @@ class _Parts:
         self._outputs = [wanted.index(output) for output in made.outputs]
 
     def inputs(self, builder: Builder) -> _Inputs:
-        """What it reads, and the shapes in which it does."""
+        """Inputs of the kernel, each with the shape in which it is read."""
         found = (builder.inputs[value] for value in self._values)
         return [*zip(found, self._shapes, strict=True)]
 
@@ -434,7 +435,7 @@ class _Parts:
 def _argument(
     found: Input, arrays: Sequence[np.ndarray[Any, Any]], shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
-    """What the kernel reads: the array itself, if it lies as it has to."""
+    """Array that the kernel reads: the input itself where shape and layout fit."""
     array = found.viewed(arrays)
     if array.shape == shape and array.flags.c_contiguous:
         return array

@@ -19,7 +19,7 @@ Letters = str
 
 
 def einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Tracer:
-    """As `numpy.einsum`, of any number of arrays, two at a time."""
+    """Einstein summation of any number of arrays, two at a time (`numpy.einsum`)."""
     if not isinstance(subscripts, str):
         raise refusal("einsum of lists of numbers is not traced", "write letters")
     builder = builder_of(*operands)
@@ -145,7 +145,7 @@ def _array(builder: Builder, given: Any) -> Tracer:
 
 
 def matmul(a: Any, b: Any) -> Tracer:
-    """As `numpy.matmul`: the last two axes, the others broadcast."""
+    """Matrix product of the last two axes; others are broadcast (`numpy.matmul`)."""
     builder = builder_of(a, b)
     left, right = _array(builder, a), _array(builder, b)
     if not left.ndim or not right.ndim:
@@ -166,7 +166,7 @@ def matmul(a: Any, b: Any) -> Tracer:
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
-    """As `numpy.tensordot`."""
+    """Tensor product summed over pairs of axes (`numpy.tensordot`)."""
     builder = builder_of(a, b)
     left, right = _array(builder, a), _array(builder, b)
     if isinstance(axes, int):
@@ -189,7 +189,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
 
 
 def dot(a: Any, b: Any) -> Tracer:
-    """As `numpy.dot`: the last axis of a, the last but one of b."""
+    """Dot product over the last axis of a and the last but one of b (`numpy.dot`)."""
     builder = builder_of(a, b)
     left, right = traced(builder, a), traced(builder, b)
     if left is None or right is None or not left.ndim or not right.ndim:
@@ -200,14 +200,15 @@ def dot(a: Any, b: Any) -> Tracer:
 
 
 def inner(a: Any, b: Any) -> Tracer:
-    """As `numpy.inner`: the last axes."""
+    """Inner product over the last axes (`numpy.inner`)."""
     builder = builder_of(a, b)
     left, right = _array(builder, a), _array(builder, b)
     return tensordot(left, right, ([left.ndim - 1], [right.ndim - 1]))
 
 
 def outer(a: Any, b: Any, flat: bool = True) -> Tracer:
-    """As `numpy.outer`, or `numpy.multiply.outer` where axes stay."""
+    """Outer product: a matrix (`numpy.outer`), or, unless ``flat``, an array with all
+    axes of both (`numpy.multiply.outer`)."""
     builder = builder_of(a, b)
     left, right = _array(builder, a), _array(builder, b)
     if flat:

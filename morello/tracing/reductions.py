@@ -24,17 +24,17 @@ def _tested(found: Tracer) -> Tracer:
 
 
 def any_of(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
-    """As `numpy.any`."""
+    """Whether any element along axes is not 0 (`numpy.any`)."""
     return _tested(not_equal(a, 0.0).max(axis, keepdims))
 
 
 def all_of(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
-    """As `numpy.all`."""
+    """Whether all elements along axes are not 0 (`numpy.all`)."""
     return _tested(not_equal(a, 0.0).min(axis, keepdims))
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
-    """As `numpy.count_nonzero`."""
+    """Counts the elements along axes that are not 0 (`numpy.count_nonzero`)."""
     return _counted(not_equal(a, 0.0).sum(axis, keepdims))
 
 
@@ -87,7 +87,7 @@ def _running(name: str, neutral: float) -> Callable[..., Tracer]:
 
 
 def prod(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
-    """As `numpy.prod`: products of halves."""
+    """Product along axes (`numpy.prod`): multiplies halves until one is left."""
     places = axes_of(a, axis)
     found = a
     for place in places:
@@ -115,7 +115,7 @@ def _without_nan(a: Any, instead: float) -> Tracer:
 
 
 def nansum(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
-    """As `numpy.nansum`."""
+    """Sum along axes that ignores NaN (`numpy.nansum`)."""
     return _without_nan(a, 0.0).sum(axis, keepdims)
 
 
@@ -125,12 +125,12 @@ def _present(a: Any, axis: Any, keepdims: bool) -> Tracer:
 
 
 def nanmean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """As `numpy.nanmean`."""
+    """Mean along axes that ignores NaN (`numpy.nanmean`)."""
     return nansum(a, axis, keepdims=keepdims) / _present(a, axis, keepdims)
 
 
 def nanvar(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
-    """As `numpy.nanvar`."""
+    """Variance along axes that ignores NaN (`numpy.nanvar`)."""
     centred = function("where", is_nan(a), 0.0, a - nanmean(a, axis, keepdims=True))
     total = np.square(centred).sum(axis, keepdims=keepdims)
     return total / (_present(a, axis, keepdims) - ddof)
@@ -139,7 +139,7 @@ def nanvar(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False)
 def nanstd(
     a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False
 ) -> Tracer:
-    """As `numpy.nanstd`."""
+    """Standard deviation along axes that ignores NaN (`numpy.nanstd`)."""
     return function("sqrt", nanvar(a, axis, ddof=ddof, keepdims=keepdims))
 
 

@@ -1,4 +1,4 @@
-"""What is not traced: an error at the line of the function, with a way on."""
+"""Errors for code that is not traced: raised at the user's line, with a remedy."""
 
 import contextlib
 import difflib
@@ -81,10 +81,10 @@ def not_traced(name: str, known: Iterable[str]) -> MorelloError:
 def called(
     function: Callable[..., Any], name: str, args: Any, kwargs: dict[str, Any]
 ) -> Any:
-    """What a function gives.
+    """Calls a function after checking that it takes the arguments.
 
     Raises:
-        MorelloError: it has not these options.
+        MorelloError: it does not take these options.
     """
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)

@@ -19,7 +19,7 @@ ONE = -1
 
 @dataclasses.dataclass(frozen=True)
 class Cut:
-    """What a dimension becomes: ``count`` of its elements."""
+    """Slice of ``count`` elements of a dimension, and its replacement."""
 
     dims: tuple[int, ...]
     """The new dimension; none where one element is left; several, outermost first."""
@@ -33,7 +33,7 @@ class Cut:
 
     @property
     def slice(self) -> Slice:
-        """Its elements as Python writes them."""
+        """Start, stop and step of the elements, as in a Python slice."""
         if (self.start, self.step, self.count) == (0, 1, self.size):
             return WHOLE
         end = self.start + self.step * self.count
@@ -59,7 +59,7 @@ class OutOfReachError(MorelloError):
 
 
 def fresh(builder: Builder, value: int) -> tuple[int, dict[int, int]]:
-    """The same value along new dimensions alone, and what became of each old one."""
+    """Copies a value along new dimensions only, and maps old dimensions to new ones."""
     dims = {d: builder.dimension(builder.sizes[d]) for d in every_dim(builder, [value])}
     cuts = {d: whole((new,), builder.sizes[d]) for d, new in dims.items()}
     return _Renewal(builder, inside=True).visit(value, cuts), dims
@@ -151,7 +151,7 @@ def _input(builder: Builder, found: Input, cuts: Cuts) -> Input:
 def _axis(
     builder: Builder, axis: IndexMap, cuts: Cuts
 ) -> tuple[tuple[IndexMap, ...], Slice]:
-    """What an axis becomes, and the elements of it that are left."""
+    """Axes that replace an axis, and the slice of it that is left."""
     if axis.dim is None:
         return _window(builder, axis, cuts)
     cut = cuts.get(builder.root(axis.dim))

@@ -45,8 +45,8 @@ def _reshaped_argument(array: Tracer, shape: tuple[int, ...]) -> Tracer | None:
 
 
 class Reshaped(Deferred):
-    """What is computed, in another shape: as a result it costs nothing. What reads it
-    has it computed anew, with axes taken in two; in other shapes it is stored."""
+    """Computed array in another shape, free of cost as a result. For a reader it is
+    computed again with axes split in two; for other shapes it is stored first."""
 
     def __init__(self, base: Tracer, shape: tuple[int, ...]) -> None:
         self.base = base

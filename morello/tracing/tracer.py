@@ -233,8 +233,7 @@ class Tracer(NDArrayOperatorsMixin):
         return self._seen(tuple(dims))
 
     def _seen(self, dims: Dims) -> "Tracer":
-        """The same value with its axes in another order, or with axes of one
-        element."""
+        """View of the value with axes in another order, or with axes of size one."""
         self._own = False
         return Tracer(self._builder, self._value, dims, kind=self.kind)
 
@@ -285,7 +284,7 @@ class Tracer(NDArrayOperatorsMixin):
         return stored(self.copied())
 
     def copied(self) -> "Tracer":
-        """The same elements as a value that is computed."""
+        """Copy of the elements, as a computed value."""
         dims = tuple(self._builder.root(d) if d != ONE else ONE for d in self._dims)
         return node(self._builder, dims, MAP, Call("copy", (Reference(self._value),)))
 
@@ -316,19 +315,19 @@ class Tracer(NDArrayOperatorsMixin):
         return [*new] or [ONE]
 
     def sum(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
-        """As `numpy.sum`."""
+        """Sum along axes (`numpy.sum`)."""
         return reduced(self, "sum", axis, keepdims, other)
 
     def max(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
-        """As `numpy.max`."""
+        """Maximum along axes (`numpy.max`)."""
         return reduced(self, "max", axis, keepdims, other)
 
     def min(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
-        """As `numpy.min`."""
+        """Minimum along axes (`numpy.min`)."""
         return reduced(self, "min", axis, keepdims, other)
 
     def mean(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
-        """As `numpy.mean`."""
+        """Mean along axes (`numpy.mean`)."""
         total = reduced(self, "sum", axis, keepdims, other, "mean")
         share = 1.0
         for place in axes_of(self, axis):
@@ -351,7 +350,7 @@ class Tracer(NDArrayOperatorsMixin):
         return made
 
     def copy(self, order: str = "C") -> "Tracer":
-        """The same values, by themselves."""
+        """Independent copy of the array (`numpy.copy`)."""
         return Tracer(self._builder, self._value, self._dims, True, self.kind)
 
     def flatten(self, order: str = "C") -> "Tracer":
@@ -381,7 +380,7 @@ def is_list(index: Any) -> bool:
 
 
 class Deferred(Tracer):
-    """What is made when something reads it: as a result it may cost nothing."""
+    """Array computed when something reads it; as a result it may cost nothing."""
 
     _made: cached_property[Tracer]
     """What it is then, of each subclass."""

@@ -1,4 +1,4 @@
-"""What is done to an array before a kernel reads it: no numbers change."""
+"""Transformations of an array before a kernel reads it: no numbers change."""
 
 import dataclasses
 from typing import Any

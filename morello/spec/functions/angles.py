@@ -73,8 +73,8 @@ class _Exact:
 
 
 def _modulo_4(e: Elements, x: Any) -> Any:
-    """What is left of a number without multiples of 4: at most 4 from -2^24 to 2^25; of
-    a larger one, at most 2^25, which is a multiple itself."""
+    """Remainder of a number less a nearby multiple of 4: at most 4 from -2^24 to 2^25.
+    A larger number is a multiple of 4 itself; its remainder is at most 2^25."""
     magic = e.constant(_F32, 4 * MAGIC)
     return e.subtract(x, e.subtract(e.add(x, magic), magic))
 

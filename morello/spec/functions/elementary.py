@@ -52,7 +52,7 @@ class Reduced:
 
 
 def without_exponent(e: Elements, x: Any) -> Reduced:
-    """Of numbers between -176 and 89: below, the rest means nothing."""
+    """Range reduction for exp(x), -176 ≤ x ≤ 89; below, ``rest`` means nothing."""
 
     def number(value: float) -> Any:
         return e.constant(_F32, value)

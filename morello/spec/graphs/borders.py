@@ -1,9 +1,9 @@
-"""Where windows reach beyond an image: its border and what is inside of it.
+"""Borders of padded windows: the output rows whose windows reach beyond the image.
 
-In the first and the last rows of the output some taps of the filter are beyond the
-image, where all is 0 and adds nothing. Of the rows with the same taps inside the image,
-the part of the filter that these are, and what it reads of the image, the graph is the
-same without padding.
+In the first and the last rows of the output some taps of the filter are outside the
+image, where every element is 0 and adds nothing. Rows with the same taps inside the
+image are computed by the graph without padding, from those taps and the part of the
+image that they read.
 """
 
 import dataclasses

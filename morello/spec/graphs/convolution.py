@@ -117,7 +117,7 @@ def products_inside(graph: Graph) -> tuple[Embedding, ...]:
 
 
 def _squeezed_inside(graph: Graph, value: int) -> Embedding | None:
-    """What `squeezed` says of one contraction, in the numbers of the graph."""
+    """Embedding that `squeezed` finds for one contraction, in the graph's numbering."""
     alone = part_of(graph, (value,), [Output(value, graph.modes.get(value, False))])
     part = composed(alone, canonical(alone.graph))
     inner = squeezed(part.graph)

@@ -1,4 +1,4 @@
-"""Where a graph can be cut in two: producers, then consumers of what they made."""
+"""Fission of a graph in two: producers, then consumers of their results."""
 
 import dataclasses
 import itertools

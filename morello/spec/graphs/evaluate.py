@@ -249,7 +249,7 @@ def bounded(
 
 
 def _scale(old: Bounded, new: Bounded, factor: int) -> Bounded:
-    """What a sum is multiplied by when the maximum that it is relative to grows."""
+    """Factor that rescales a sum when the maximum that it is relative to grows."""
     old, new = (Bounded(_guarded(m.number), m.error) for m in (old, new))
     less = _binary("sub", old, new)
     times = Bounded(np.asarray(float(factor)), np.zeros(()))
@@ -295,7 +295,8 @@ def _bounded(
 
 
 def _growth(terms: int) -> float:
-    """What sums of so many terms lose, in any order, of the sum of their sizes."""
+    """Bound on the rounding error of a sum of so many terms, in any order, relative to
+    the sum of their magnitudes."""
     return terms * UNIT_ROUNDOFF / (1 - min(terms * UNIT_ROUNDOFF, 0.5))
 
 

@@ -1,4 +1,4 @@
-"""What a node of a graph computes of an element: a tree of scalar functions."""
+"""Expressions of graph nodes: trees of scalar functions that compute one element."""
 
 import dataclasses
 import math
@@ -73,7 +73,7 @@ def references(expression: Expression) -> Iterator[int]:
 def substituted(
     expression: Expression, leaf: Callable[[int], Expression]
 ) -> Expression:
-    """The same with something else in the place of each value."""
+    """Replaces each value in an expression by the expression that ``leaf`` returns."""
     if isinstance(expression, Reference):
         return leaf(expression.value)
     if isinstance(expression, Call):
@@ -83,14 +83,14 @@ def substituted(
 
 
 def renumbered(expression: Expression, numbers: dict[int, int]) -> Expression:
-    """The same with other numbers for its values."""
+    """Renumbers the values in an expression."""
     return substituted(expression, lambda value: Reference(numbers[value]))
 
 
 def computed(
     expression: Expression, elements: Elements, read: Callable[[int], Any]
 ) -> Any:
-    """Its value in f32, as arrays, code or counts (`Elements`)."""
+    """Evaluates an expression in f32, as arrays, code or counts (`Elements`)."""
     if isinstance(expression, Reference):
         return read(expression.value)
     if isinstance(expression, Constant):

@@ -98,7 +98,7 @@ class Graph(HashedOnce):
         return self.nodes[value - len(self.inputs)]
 
     def axes(self, value: int) -> tuple[IndexMap, ...]:
-        """What indexes the dimensions of a value."""
+        """Index maps of a value, one for each of its axes."""
         return self._axes[value]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Which dimensions of a graph loops may go along: the one rule, and rescaling.
+"""Dimensions of a graph that loops may tile: the one rule, and rescaling.
 
 Tiles along a dimension are Specs of the same graph if
 

@@ -79,7 +79,8 @@ class Taps:
 
 @lru_cache(maxsize=65536)
 def taps(graph: Graph) -> Taps | None:
-    """What can be merged, whether the image has padding or not; None for nothing.
+    """Taps and channels of a convolution that can be merged in one dimension, whether
+    the image has padding or not; None where there are none.
 
     The channels are the last dimension that both factors sum by itself, the taps those
     of the last window that move one by one.

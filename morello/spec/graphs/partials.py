@@ -80,8 +80,8 @@ def merging(
 
 
 def _factor(axes: tuple[int, ...], share: int, every: int, factor: int) -> Node:
-    """What sums of a share are multiplied by, from its maximum and that of all. Where
-    these are -inf it is 1 and not NaN."""
+    """Node of the factor that rescales the sums of a share from its maximum to the
+    maximum of all shares. Where both are -inf the factor is 1, not NaN."""
     grown: Expression = Call("sub", (guarded(share), guarded(every)))
     if factor != 1:
         grown = Call("mul", (Constant(float(factor)), grown))

@@ -8,7 +8,7 @@ from morello.spec.graphs.graph import Graph
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """What is computed where: in each element, or after a reduction."""
+    """Values that one pass computes: for each element, or after a reduction."""
 
     reduced: frozenset[int]
     """The dimensions of all reductions; none, or the same of each."""

@@ -71,7 +71,7 @@ def _rest(graph: Graph, value: int) -> Part:
 
 
 def _with_guard(expression: Expression, value: int) -> Expression:
-    """The same with the value guarded wherever it is not."""
+    """Replaces each unguarded use of the value in an expression by a guarded one."""
     if expression == guarded(value):
         return expression
     if expression == Reference(value):

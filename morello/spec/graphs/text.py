@@ -67,8 +67,8 @@ class Names:
 
 
 def size_order(names: Names) -> tuple[int, ...]:
-    """Which of some sizes each dimension has: those called d0, d1, … by their number,
-    as they are printed, others in the order of their first use."""
+    """Index of each dimension's size in a list of sizes: dimensions called d0, d1, … by
+    their number, as they are printed, others in the order of their first use."""
     count = len(names.dims)
     if {*names.dims} == {f"d{i}" for i in range(count)}:
         return tuple(int(name[1:]) for name in names.dims)
@@ -507,14 +507,14 @@ class _Printer:
 
 
 def value_name(graph: Graph, value: int) -> str:
-    """What the text calls a value: x0, … for inputs, v0, … for nodes."""
+    """Name of a value in the text form: x0, … for inputs, v0, … for nodes."""
     if graph.is_node(value):
         return f"v{value - len(graph.inputs)}"
     return f"x{value}"
 
 
 def axis_text(axis: IndexMap) -> str:
-    """What the text calls an axis."""
+    """Text form of an axis."""
     terms = (f"d{dim}" if step == 1 else f"{step}*d{dim}" for dim, step in axis.terms)
     text = "+".join(terms) + (f"//{axis.divisor}" if axis.is_divided else "")
     return f"pad({text},{axis.before},{axis.after})" if axis.is_padded else text
