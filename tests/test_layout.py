@@ -136,6 +136,7 @@ EVERYWHERE = (
     "small_stacks",
     "subinterpreters",
     "suggestions",
+    "user_warnings",
     "whole_files",
 )
 """What any package may import."""

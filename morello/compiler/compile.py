@@ -2,7 +2,6 @@
 
 import dataclasses
 import time
-import warnings
 from numbers import Real
 from typing import Any, Literal
 
@@ -28,6 +27,7 @@ from morello.search.storage.overlay import Overlay, PathLike, open_database
 from morello.small_stacks import on_large_stack
 from morello.spec import Encoding, OpenSpec, Spec
 from morello.subinterpreters import in_any_interpreter
+from morello.user_warnings import warn
 
 
 @on_large_stack
@@ -240,11 +240,9 @@ def tuning_time(
 def available_threads(threads: int) -> int:
     """``threads``, or 1 with a warning where there is no OpenMP runtime."""
     if threads > 1 and not load_openmp():
-        warnings.warn(
+        warn(
             "no OpenMP runtime was found, so the kernel has one thread; install the "
-            "package intel-openmp",
-            RuntimeWarning,
-            stacklevel=4,
+            "package intel-openmp"
         )
         return 1
     return threads

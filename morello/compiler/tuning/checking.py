@@ -8,7 +8,6 @@ only if it is likely to be checked in time.
 import dataclasses
 import math
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from morello.errors import CompileError, MorelloError, ScheduleError
 from morello.runtime.engine import compile_llvm
 from morello.search import Solution, Statistics
 from morello.spec import Array
+from morello.user_warnings import warn
 
 LEAST = 2
 """Candidates for which there is more time than for all others, of different code if
@@ -251,7 +251,7 @@ def _refuse(candidate: Candidate, why: str, *, is_first: bool) -> None:
     remedy = "please report it with the schedule of the candidate"
     if is_first:
         raise MorelloError(what, remedy)
-    warnings.warn(f"{what}; {remedy}", RuntimeWarning, stacklevel=4)
+    warn(f"{what}; {remedy}")
 
 
 def _stages(candidate: Candidate) -> Stages:
