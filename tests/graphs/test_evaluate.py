@@ -16,8 +16,12 @@ NUMBERS = np.linspace(-12, 12, 4001, dtype=np.float32)
 def test_the_bound_of_a_function_holds(name: str) -> None:
     other = NUMBERS[::-1] + np.float32(0.3001)
     given = [NUMBERS, other, np.round(NUMBERS)][: FUNCTIONS[name][0]]
-    if name in ("log", "log1p", "log2", "pow", "sqrt", "rsqrt"):
+    if name in ("log", "log10", "log1p", "log2", "pow", "sqrt", "rsqrt"):
         given[0] = np.abs(NUMBERS) + np.float32(0.01)
+    elif name in ("acos", "asin", "atanh"):
+        given[0] = NUMBERS / np.float32(12.01)
+    elif name == "acosh":
+        given[0] = np.abs(NUMBERS) + np.float32(1.01)
     arguments = ",".join(f"x{i}[m]" for i in range(len(given)))
     sign = {"add": "+", "sub": "-", "mul": "*", "div": "/"}.get(name)
     body = f"x0[m]{sign}x1[m]" if sign else f"{name}({arguments})"

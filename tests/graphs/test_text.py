@@ -215,8 +215,8 @@ def _refused(text: str) -> str:
             "is 3.4028235e+38",
         ),
         (
-            "y[m]=tan(x[m])",
-            "'y[m]=tan(x[m])' of a graph: there is no function 'tan'; use one of "
+            "y[m]=tanhh(x[m])",
+            "'y[m]=tanhh(x[m])' of a graph: there is no function 'tanhh'; use one of "
             f"{', '.join(FUNCTIONS)}; did you mean 'tanh'?",
         ),
         (
