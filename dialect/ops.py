@@ -7,7 +7,7 @@ from morello.dialect.definition import Operand
 from morello.dialect.operand_groups import operand_groups
 from morello.dialect.options import option_constraints
 from morello.dialect.spec_op import SpecOp
-from morello.mlir import ir
+from morello.mlir import ir, walk
 from morello.spec import Kind
 from morello.spec.kinds import KINDS
 
@@ -50,5 +50,5 @@ def spec_ops(root: ir.Operation) -> list[ir.Operation]:
             found.append(op)
         return ir.WalkResult.ADVANCE
 
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(root, visit, ir.WalkOrder.PRE_ORDER)
     return found

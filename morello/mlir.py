@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from morello.errors import MorelloError
+from morello.interrupts import defer_sigint
 
 _CANDIDATES = ("mlir", "torch_mlir")
 
@@ -30,6 +31,18 @@ def _backend() -> str:
 
 
 BACKEND = _backend()
+
+
+def walk(operation: Any, visit: Any, *order: Any) -> None:
+    """``operation.walk(visit, *order)``, which Ctrl-C does not end half-way.
+
+    The bindings turn what a callback raises into a `RuntimeError`.
+
+    Raises:
+        KeyboardInterrupt: after the walk, if SIGINT arrived meanwhile.
+    """
+    with defer_sigint():
+        operation.walk(visit, *order)
 
 
 def dialect(name: str) -> Any:

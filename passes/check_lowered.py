@@ -8,7 +8,7 @@ are refused with the op, its place and the remedy.
 import dataclasses
 from typing import ClassVar
 
-from morello.mlir import ir
+from morello.mlir import ir, walk
 from morello.passes.base import Pass, PassFailure
 
 _HEAP = {"malloc", "free", "aligned_alloc"}
@@ -85,6 +85,6 @@ class CheckLowered(Pass):
                 return ir.WalkResult.INTERRUPT
             return ir.WalkResult.ADVANCE
 
-        module.walk(visit, ir.WalkOrder.PRE_ORDER)
+        walk(module, visit, ir.WalkOrder.PRE_ORDER)
         if failures:
             raise failures[0]

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, walk
 from morello.passes.base import Pass, PassFailure
 
 _MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
@@ -126,7 +126,7 @@ def _check_allocas(function: ir.Operation) -> None:
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
 
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(function, visit, ir.WalkOrder.PRE_ORDER)
     if failures:
         raise failures[0]
 

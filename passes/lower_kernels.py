@@ -11,7 +11,7 @@ from morello.dialect.range_check import RangeCheckOp, read_range_check
 from morello.errors import SpecError
 from morello.kernels import KERNELS, Kernel
 from morello.machine.isa import AVX2
-from morello.mlir import ir
+from morello.mlir import ir, walk
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.emission import emit_kernel, emit_range_check
 from morello.passes.parts.float_control import guard_float_control
@@ -121,7 +121,7 @@ class LowerKernels(Pass):
                 kernels.append(op)
             return ir.WalkResult.ADVANCE
 
-        module.walk(visit, ir.WalkOrder.PRE_ORDER)
+        walk(module, visit, ir.WalkOrder.PRE_ORDER)
         leaves = [_check(op) for op in kernels]
         guard_float_control(leaf.op for leaf in leaves if leaf.computes_with_floats)
         for leaf in leaves:

@@ -17,7 +17,7 @@ After::
 import dataclasses
 from typing import ClassVar
 
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, walk
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.thread_affinity import spread_threads
 
@@ -53,7 +53,7 @@ class Parallelize(Pass):
                 loops.append(op)
             return ir.WalkResult.ADVANCE
 
-        module.walk(visit, ir.WalkOrder.PRE_ORDER)
+        walk(module, visit, ir.WalkOrder.PRE_ORDER)
         for loop in loops:
             _check(loop)
         teams = []

@@ -8,7 +8,7 @@ before everything has been checked.
 import dataclasses
 from typing import ClassVar
 
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, walk
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.buffers import Buffers, callee_of, iterations
 from morello.passes.parts.placement import Lifetime, place
@@ -149,7 +149,7 @@ def _called(function: ir.Operation) -> list[ir.Operation]:
             calls.append(op)
         return ir.WalkResult.ADVANCE
 
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(function, visit, ir.WalkOrder.PRE_ORDER)
     return calls
 
 

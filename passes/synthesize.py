@@ -13,7 +13,7 @@ from morello.dialect.ops import SPEC_OPS
 from morello.dialect.target import TARGET_ATTRIBUTE, target_of
 from morello.errors import MorelloError
 from morello.machine import find_target, print_target
-from morello.mlir import ir
+from morello.mlir import ir, walk
 from morello.passes.apply_schedule import ENTRY, named_sequences
 from morello.passes.base import Pass, PassFailure, option
 from morello.passes.fill_schedule import fill_schedule
@@ -104,7 +104,7 @@ def _spec_ops(module: ir.Operation) -> list[ir.Operation]:
             ops.append(op)
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(module, visit, ir.WalkOrder.PRE_ORDER)
     if schedules:
         raise PassFailure(
             schedules[0].location,

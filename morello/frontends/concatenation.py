@@ -3,7 +3,7 @@
 StableHLO's own conversion makes one generic of them, with a condition for each element.
 """
 
-from morello.mlir import ir
+from morello.mlir import ir, walk
 
 
 def keep_concatenation(module: ir.Operation) -> None:
@@ -15,7 +15,7 @@ def keep_concatenation(module: ir.Operation) -> None:
             found.append(op.operation)
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit)
+    walk(module, visit)
     for op in found:
         dim = int(ir.IntegerAttr(op.attributes["dimension"]).value)
         number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)

@@ -7,7 +7,7 @@ StableHLO's own conversion spreads a dilated filter with zeros between its taps,
 import importlib
 from typing import Any
 
-from morello.mlir import BACKEND, dialect, ir
+from morello.mlir import BACKEND, dialect, ir, walk
 
 
 def keep_dilation(module: ir.Operation) -> None:
@@ -22,7 +22,7 @@ def keep_dilation(module: ir.Operation) -> None:
             found.append(op.operation)
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit)
+    walk(module, visit)
     for op in found:
         with op.location, ir.InsertionPoint(op):
             result = _Convolution(op).build()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from morello.frontends.refusals import ModelError, Refusal, key_of, place_of
 from morello.frontends.unrolling import LOOPS, why_not
-from morello.mlir import ir
+from morello.mlir import ir, walk
 
 _LINALG = ("arith", "builtin", "cf", "complex", "func", "linalg", "math", "tensor")
 """The dialects of what comes out; an op of another one has no counterpart in them."""
@@ -40,6 +40,6 @@ def check_linalg(
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(module, visit, ir.WalkOrder.PRE_ORDER)
     if found:
         raise ModelError(tuple(found))

@@ -8,7 +8,7 @@ values of ``erfc`` would lose their digits.
 
 from typing import Any
 
-from morello.mlir import ir
+from morello.mlir import ir, walk
 from morello.spec.functions import ROWS
 
 _MATH = {
@@ -29,7 +29,7 @@ def keep_functions(module: ir.Operation) -> None:
             found.append(op.operation)
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(module, visit, ir.WalkOrder.PRE_ORDER)
     for op in found:
         scaled = _gelu_argument(op) if op.name == "chlo.erfc" else None
         if scaled is None:

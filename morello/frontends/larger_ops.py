@@ -7,7 +7,7 @@ bits of bf16 is a cast and a cast back.
 import importlib
 from typing import Any
 
-from morello.mlir import BACKEND, ir
+from morello.mlir import BACKEND, ir, walk
 from morello.spec.dtypes import NARROW_FLOATS
 
 _DECOMPOSE = """
@@ -33,7 +33,7 @@ def made_smaller(module: ir.Operation) -> None:
         found.setdefault(op.name, []).append(op)
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit)
+    walk(module, visit)
     for op in found.get(_PRECISION, ()):
         _cast_and_back(op)
     if "linalg.softmax" in found:

@@ -25,7 +25,7 @@ from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
 from morello.frontends.signature import Declared, Signature
 from morello.frontends.unrolling import unroll
-from morello.mlir import BACKEND, PassManager, ir
+from morello.mlir import BACKEND, PassManager, ir, walk
 from morello.small_stacks import on_large_stack
 
 _TO_LINALG = (
@@ -281,4 +281,4 @@ def _mend_gelu(module: ir.Operation) -> None:
                 op.attributes["value"] = root
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit)
+    walk(module, visit)

@@ -28,7 +28,7 @@ from morello.frontends.signature import Signature, make_signless, signatures
 from morello.frontends.stablehlo import repeated, scattered_of_torch, with_loops
 from morello.frontends.types import dynamic
 from morello.frontends.unrolling import WRITTEN_OUT, unroll, why_not
-from morello.mlir import BACKEND, PassManager, ir
+from morello.mlir import BACKEND, PassManager, ir, walk
 
 Text = str | bytes
 
@@ -129,7 +129,7 @@ def _names_by_place(module: ir.Operation) -> dict[str, str]:
         found.setdefault(key_of(op.location), op.name)
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(module, visit, ir.WalkOrder.PRE_ORDER)
     return found
 
 
@@ -191,7 +191,7 @@ def _has_loop(module: ir.Operation) -> bool:
         found = op.name in WRITTEN_OUT
         return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
 
-    module.walk(visit)
+    walk(module, visit)
     return found
 
 
@@ -290,7 +290,7 @@ def _dialects_of(operation: ir.Operation) -> set[str]:
         found.add(op.name.partition(".")[0])
         return ir.WalkResult.ADVANCE
 
-    operation.walk(visit)
+    walk(operation, visit)
     return found
 
 
@@ -304,7 +304,7 @@ def _drop_asserts(operation: ir.Operation) -> None:
             found.append(op)
         return ir.WalkResult.ADVANCE
 
-    operation.walk(visit)
+    walk(operation, visit)
     for op in found:
         op.erase()
 
@@ -359,7 +359,7 @@ def _refuse_foreign(module: ir.Operation, source: str, fallback: bool) -> None:
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(module, visit, ir.WalkOrder.PRE_ORDER)
     if found:
         raise ModelError(tuple(found))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from morello.frontends.tensors import PlainDtype
-from morello.mlir import ir
+from morello.mlir import ir, walk
 from morello.spec.dtypes import Dtype
 
 _INTERNAL = re.compile(r"(constant|number|prepared|table|zeros|out)[\d.]*")
@@ -164,7 +164,7 @@ def make_signless(module: ir.Operation) -> None:
             casts.append(op)
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit)
+    walk(module, visit)
     for cast in casts:
         pairs = list(zip(cast.operands, cast.results, strict=False))
         if len(pairs) == len(cast.results) and all(a.type == b.type for a, b in pairs):

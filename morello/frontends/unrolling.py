@@ -9,7 +9,7 @@ import contextlib
 import operator
 from collections.abc import Callable, Iterator
 
-from morello.mlir import ir
+from morello.mlir import ir, walk
 
 MOST_TRIPS = 32
 """Of a loop that is unrolled."""
@@ -107,7 +107,7 @@ def _next(module: ir.Operation, kept: set[ir.Operation]) -> ir.Operation | None:
         found.append(op)
         return ir.WalkResult.INTERRUPT
 
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(module, visit, ir.WalkOrder.PRE_ORDER)
     return found[0] if found else None
 
 
@@ -119,7 +119,7 @@ def _is_long(loop: ir.Operation, trips: int) -> bool:
         count += 1
         return ir.WalkResult.ADVANCE
 
-    loop.walk(visit)
+    walk(loop, visit)
     return trips > MOST_TRIPS or trips * count > MOST_OPS
 
 
@@ -308,6 +308,6 @@ def _copied(body: ir.Block, now: dict[ir.Value, ir.Value]) -> list[ir.Value]:
     operations = [op.operation for op in body.operations]
     for op in operations[:-1]:
         copy = op.clone()
-        copy.operation.walk(visit)
+        walk(copy.operation, visit)
         now |= dict(zip(op.results, copy.operation.results, strict=True))
     return [now.get(value, value) for value in operations[-1].operands]

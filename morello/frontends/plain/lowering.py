@@ -10,7 +10,7 @@ import itertools
 from morello.errors import CompileError
 from morello.frontends.plain.nan_places import find_nan
 from morello.frontends.refusals import OpError
-from morello.mlir import PassManager, dialect, ir
+from morello.mlir import PassManager, dialect, ir, walk
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.runtime.runtime_calls import check_calls
 from morello.runtime.translate import lower_to_llvm_text
@@ -106,7 +106,7 @@ def _all(operation: ir.Operation, *names: str) -> list[ir.Operation]:
             found.append(op)
         return ir.WalkResult.ADVANCE
 
-    operation.walk(see)
+    walk(operation, see)
     return found
 
 

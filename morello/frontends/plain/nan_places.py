@@ -4,7 +4,7 @@ torch-mlir compares each element with the extreme so far, as ordered numbers, so
 the value is NaN and the place is another element's.
 """
 
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, walk
 
 _ORDERED = {"arith.maximumf": (2, 3), "arith.minimumf": (4, 5)}
 """The comparisons, strict or not, whose truth moves the place of an extreme."""
@@ -30,7 +30,7 @@ def find_nan(operation: ir.Operation) -> None:
                     found.append((inner.operation, is_strict))
         return ir.WalkResult.ADVANCE
 
-    operation.walk(see)
+    walk(operation, see)
     for comparison, is_strict in found:
         _hold_for_nan(comparison, is_strict)
 

@@ -12,7 +12,7 @@ from morello.frontends.plain.lowering import PLAIN, lowered
 from morello.frontends.refusals import OpError
 from morello.frontends.tensors import PlainCode, PlainDtype
 from morello.frontends.types import float_dtype, refuse_dynamic
-from morello.mlir import dialect, ir
+from morello.mlir import dialect, ir, walk
 from morello.spec.dtypes import Dtype
 
 _DIALECTS = frozenset(
@@ -116,7 +116,7 @@ class _Outline:
                 outside.append(inner.name)
             return ir.WalkResult.ADVANCE
 
-        op.walk(see)
+        walk(op, see)
         if outside:
             raise self.error
 
@@ -163,7 +163,7 @@ def captured(op: ir.Operation) -> list[ir.Value]:
             found.update(dict.fromkeys(inner.operands))
         return ir.WalkResult.ADVANCE
 
-    op.walk(see, ir.WalkOrder.PRE_ORDER)
+    walk(op, see, ir.WalkOrder.PRE_ORDER)
     return [value for value in found if value not in inside]
 
 
@@ -176,4 +176,4 @@ def renamed(op: ir.Operation, new: dict[ir.Value, ir.Value]) -> None:
                 inner.operands[place] = new[value]
         return ir.WalkResult.ADVANCE
 
-    op.walk(see, ir.WalkOrder.PRE_ORDER)
+    walk(op, see, ir.WalkOrder.PRE_ORDER)

@@ -1,6 +1,6 @@
 """Ops of a module by their names: `all_ops`."""
 
-from morello.mlir import ir
+from morello.mlir import ir, walk
 
 
 def all_ops(module: ir.Operation, *names: str) -> list[ir.Operation]:
@@ -12,7 +12,7 @@ def all_ops(module: ir.Operation, *names: str) -> list[ir.Operation]:
             found.append(op.operation)
         return ir.WalkResult.ADVANCE
 
-    module.walk(visit)
+    walk(module, visit)
     return found
 
 
