@@ -14,6 +14,7 @@ import llvmlite.binding as lb
 import numpy as np
 
 from morello.forks import defer_forks
+from morello.interrupts import interruptible
 from morello.search.compiled.kept_objects import KeptObject
 from morello.search.compiled.parameters import FUNCTIONS, USUAL, Parameter
 from morello.search.compiled.words import address
@@ -31,19 +32,28 @@ class Compiled:
         self._loading = threading.RLock()
 
     def __getattr__(self, name: str) -> Callable[..., int]:
+        code = KeptObject(name).read()
+        if code is None:  # an import that Ctrl-C ends would leave half of numba
+            code = interruptible(lambda: self._code(name))
+        with defer_forks(), self._loading:  # LLVM has locks, too
+            engine = self._load(code)
+        parameters = FUNCTIONS[name][1]
+        function = _function(engine.get_function_address(name), parameters)
+        self.__dict__[name] = function
+        return function
+
+    def _code(self, name: str) -> bytes:
+        """The machine code of a function, made and kept if nobody has meanwhile."""
         module, parameters = FUNCTIONS[name]
         kept = KeptObject(name)
-        with defer_forks(), self._loading:  # LLVM and numba have locks, too
+        with defer_forks(), self._loading:  # numba has locks, too
             code = kept.read()
             if code is None:
                 from morello.search.compiled.entries import object_code
 
                 code = object_code(module, name, parameters)
                 kept.write(code)
-            engine = self._load(code)
-        function = _function(engine.get_function_address(name), parameters)
-        self.__dict__[name] = function
-        return function
+        return code
 
     def prepare(self, names: tuple[str, ...] = USUAL) -> None:
         """Make what every search calls: some ten seconds after installation."""
