@@ -1,4 +1,4 @@
-"""What becomes of a Spec, or of the Specs of a model, on the way to machine code."""
+"""Stages of a Spec, or of the Specs of a model, on the way to machine code."""
 
 import dataclasses
 import re

@@ -30,7 +30,7 @@ class Declared:
     """Empty where it has none."""
     is_unsigned: bool = False
     narrow: np.dtype[Any] | None = None
-    """Of elements that are less than a byte, each of which is in one."""
+    """The dtype of elements narrower than a byte, each of which lies in a byte."""
 
     def element(self, element: Dtype | PlainDtype) -> Dtype | PlainDtype:
         """Elements of memory with the declared sign and width."""

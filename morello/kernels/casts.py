@@ -43,4 +43,4 @@ _ROUND: Ops = {"vector_op": 1, "shuffle": 1}
 """The instructions that round a vector of f32, one of two operations."""
 
 _ROUND_TO_HALF: Ops = {"vector_op": 7, "shuffle": 2}
-"""The same to the upper half: four operations, three that put in a NaN, and a cut."""
+"""Rounding to the upper half: four operations, three that put in a NaN, and a cut."""

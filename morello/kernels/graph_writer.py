@@ -39,8 +39,8 @@ Columns = list[tuple[Any, int]]
 
 
 _MOST_CALLS = 128
-"""Of functions that are written out in a loop, but for two vectors, whose chains a core
-computes at a time: more are code that LLVM takes seconds for."""
+"""Calls of functions that the body of a loop has at most, unless two vectors have more:
+a core overlaps the chains of two. LLVM takes seconds for longer bodies."""
 
 
 def _most_written(graph: Graph) -> int:

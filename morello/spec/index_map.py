@@ -32,9 +32,9 @@ class IndexMap(HashedOnce):
     before: int = 0
     """Places before the first element that the index reaches: those count as 0."""
     after: int = 0
-    """The same after the last; negative for elements that the index does not reach."""
+    """Places after the last element; negative for elements that are not reached."""
     divisor: int = 1
-    """What the sum is divided by, at least 1; above it the sum is one dimension."""
+    """The divisor of the sum, at least 1; above 1 the sum is one dimension."""
 
     __hash__ = HashedOnce.__hash__
 

@@ -251,7 +251,7 @@ class Arguments:
 
 
 Results = list[str] | None
-"""What the outputs of a node are; None for arguments that a rule does not know."""
+"""The outputs of a node; None for arguments that a rule does not know."""
 
 Rules = Mapping[str, Callable[[Expansion, Arguments], Results]]
-"""What becomes of an op, by its name."""
+"""The rule of each op, by its name."""

@@ -138,7 +138,7 @@ class Box(HashedOnce):
 
     sizes: tuple[Axis, ...]
     limits: tuple[Axis, ...]
-    """What is left of each memory: of registers first, then of caches."""
+    """The values that are left of each memory: registers first, then caches."""
     caches: int
     """How many of the limits, the last, are those of caches."""
 
