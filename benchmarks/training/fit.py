@@ -190,33 +190,23 @@ def _ensemble() -> Any:
 
 
 def _trees(*models: tuple[Any, npt.NDArray[np.int64]]) -> Trees:
-    """The trees of trained models, numbered through: the sum of the means of each.
+    """The trees of trained models: the sum of the means of each.
+
+    scikit-learn numbers the nodes of a tree that is grown in depth in preorder.
 
     Args:
         models: each with the columns that its features are.
     """
-    parts: dict[str, list[Any]] = {name: [] for name in ("f", "t", "l", "r", "v")}
-    roots, start = [], 0
+    features, thresholds, values = [], [], []
     every = [(one, model, columns) for model, columns in models for one in model]
     for one, model, columns in every:
         tree, share = one.tree_, 1 / len(model)
-        count = tree.node_count
-        here = np.arange(start, start + count)
         is_leaf = tree.children_left < 0
-        parts["f"].append(np.where(is_leaf, 0, columns[tree.feature]))
-        parts["t"].append(np.where(is_leaf, 0.0, tree.threshold))
-        parts["l"].append(np.where(is_leaf, here, tree.children_left + start))
-        parts["r"].append(np.where(is_leaf, here, tree.children_right + start))
-        parts["v"].append(np.where(is_leaf, share * tree.value[:, 0, 0], 0.0))
-        roots.append(start)
-        start += count
-    arrays = {name: np.concatenate(found) for name, found in parts.items()}
+        features.append(np.where(is_leaf, -1, columns[tree.feature]))
+        thresholds.append(np.where(is_leaf, 0.0, tree.threshold))
+        values.append(np.where(is_leaf, share * tree.value[:, 0, 0], 0.0))
     return Trees(
-        0.0,
-        np.array(roots),
-        arrays["f"].astype(np.int64),
-        arrays["t"],
-        arrays["l"].astype(np.int64),
-        arrays["r"].astype(np.int64),
-        arrays["v"],
-    )
+        np.concatenate(features).astype(np.int64),
+        np.concatenate(thresholds),
+        np.concatenate(values),
+    ).pruned()

@@ -6,10 +6,11 @@ predicts how much longer or shorter a program takes than the cost model says.
 
 import dataclasses
 import functools
-import gzip
+import io
 import json
+import lzma
 import os
-import zlib
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from morello.learned.features import features_of, matrix
 from morello.learned.network import Networks
 from morello.learned.nodes import nodes_of
 from morello.learned.priced import Priced
-from morello.learned.trees import Trees, Vector
+from morello.learned.trees import Arrays, Trees, Vector, part_of
 from morello.machine import Target
 from morello.search import Impl
 from morello.whole_files import write_whole
@@ -31,19 +32,22 @@ FOLDER = Path(__file__).parent / "shipped"
 VARIABLE = "MORELLO_LEARNED"
 """Names the file of a model that is used instead of the shipped ones."""
 
-_SUFFIX = ".json.gz"
+_SUFFIX = ".npz.xz"
 
-_GZIP = b"\x1f\x8b"
-"""First bytes of a compressed file."""
-
-_BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error)
+_BROKEN = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
 """Errors that reading a file raises which is no model."""
 
-_FORMAT = 2
-_READ = (1, _FORMAT)
-"""The first has no networks."""
+_FORMAT = 3
 
-_DIGITS = 4
+_PRESET = 9 | lzma.PRESET_EXTREME
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,21 +87,25 @@ class LearnedModel:
         return np.asarray(costs * np.exp(logarithms), np.float64)
 
     def save(self, path: Path) -> None:
-        """Write it as JSON, compressed where the name ends in ``.gz``."""
-        data = {
+        """Write it: arrays of NumPy, compressed by xz."""
+        header = {
             "format": _FORMAT,
             "target": self.target,
             "about": self.about,
-            "names": list(self.names),
-            "trees": _shortened(self.trees.data()),
+            "names": self.names,
             "decides_fusion": self.decides_fusion,
+            "node_names": self.networks.names if self.networks else (),
+        }
+        arrays: dict[str, Any] = {
+            f"trees.{name}": one for name, one in self.trees.arrays().items()
         }
         if self.networks is not None:
-            data["networks"] = _shortened(self.networks.data())
+            arrays |= {f"networks.{n}": a for n, a in self.networks.arrays().items()}
+        stream = io.BytesIO()
+        np.savez(stream, header=np.array(json.dumps(header)), **arrays)
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = (json.dumps(data, separators=(",", ":")) + "\n").encode()
         write_whole(
-            path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text
+            path, lzma.compress(stream.getvalue(), preset=9 | lzma.PRESET_EXTREME)
         )
 
     @classmethod
@@ -108,23 +116,9 @@ class LearnedModel:
             MorelloError: the file cannot be read, or is no model.
         """
         try:
-            text = path.read_bytes()
-            data = json.loads(gzip.decompress(text) if text[:2] == _GZIP else text)
-            if data["format"] not in _READ:
-                raise ValueError("another version of Morello wrote it")
-            names = tuple(map(str, data["names"]))
-            trees = Trees.of(data["trees"])
-            if trees.feature.size and trees.feature.max() >= len(names):
-                raise ValueError("a tree looks at a feature without a name")
-            networks = Networks.of(data["networks"]) if "networks" in data else None
-            return cls(
-                str(data["target"]),
-                str(data["about"]),
-                names,
-                trees,
-                networks,
-                bool(data.get("decides_fusion", False)),
-            )
+            with np.load(io.BytesIO(lzma.decompress(path.read_bytes()))) as file:
+                arrays = dict(file)
+            return _model(json.loads(str(arrays["header"])), arrays)
         except _BROKEN as error:
             raise MorelloError(
                 f"{path} is no learned model: {error}",
@@ -132,13 +126,22 @@ class LearnedModel:
             ) from error
 
 
-def _shortened(data: Any) -> Any:
-    """Round the numbers of JSON data to the digits that matter."""
-    if isinstance(data, float):
-        return float(f"{data:.{_DIGITS}g}")
-    if isinstance(data, dict):
-        return {name: _shortened(one) for name, one in data.items()}
-    return [_shortened(one) for one in data] if isinstance(data, list) else data
+def _model(header: dict[str, Any], arrays: Arrays) -> LearnedModel:
+    if header["format"] != _FORMAT:
+        raise ValueError("another version of Morello wrote it")
+    names, node_names = tuple(header["names"]), tuple(header["node_names"])
+    trees = Trees.of(part_of(arrays, "trees."))
+    if trees.feature.size and trees.feature.max() >= len(names):
+        raise ValueError("a tree looks at a feature without a name")
+    layers = part_of(arrays, "networks.")
+    return LearnedModel(
+        str(header["target"]),
+        str(header["about"]),
+        names,
+        trees,
+        Networks.of(node_names, layers) if node_names or layers else None,
+        bool(header["decides_fusion"]),
+    )
 
 
 def find_model(target: Target) -> LearnedModel | None:

@@ -5,13 +5,14 @@ cost model says. A program takes the sum of its nodes.
 """
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from morello.learned.ledger import Vector
 from morello.learned.nodes import Nodes
+from morello.learned.trees import Arrays, part_of
 
 MOST = 3.0
 """The logarithm of a factor, at most."""
@@ -63,39 +64,41 @@ class Networks:
             logarithms += np.log(total + LITTLE) / len(self.members)
         return logarithms
 
-    def data(self) -> dict[str, Any]:
-        """The networks as `of` reads them."""
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The weights and biases as `of` reads them, in few bytes."""
         return {
-            "names": list(self.names),
-            "members": [
-                {
-                    "weights": [one.tolist() for one in member.weights],
-                    "biases": [one.tolist() for one in member.biases],
-                }
-                for member in self.members
-            ],
+            f"{member}.{layer}.{name}": one.astype(np.float16)
+            for member, network in enumerate(self.members)
+            for layer, pair in enumerate(
+                zip(network.weights, network.biases, strict=True)
+            )
+            for name, one in zip(("weight", "bias"), pair, strict=True)
         }
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> "Networks":
-        """Networks from their data.
+    def of(cls, names: tuple[str, ...], arrays: Arrays) -> "Networks":
+        """Networks from the names of their features and their arrays.
 
         Raises:
             ValueError: layers do not fit together.
-            KeyError: something is missing.
         """
-        names = tuple(map(str, data["names"]))
-        members = tuple(_network(one, len(names)) for one in data["members"])
+        members: list[Network] = []
+        while parts := part_of(arrays, f"{len(members)}."):
+            members.append(_network(parts, len(names)))
         if not members:
             raise ValueError("there is no network")
-        return cls(names, members)
+        return cls(names, tuple(members))
 
 
-def _network(data: Mapping[str, Any], inputs: int) -> Network:
-    weights = tuple(np.asarray(one, np.float64) for one in data["weights"])
-    biases = tuple(np.asarray(one, np.float64) for one in data["biases"])
-    if len(weights) != len(biases) or not weights:
-        raise ValueError("a network has not as many weights as biases")
+def _network(arrays: Arrays, inputs: int) -> Network:
+    layers = range((len(arrays) + 1) // 2)
+    try:
+        weights, biases = (
+            tuple(np.asarray(arrays[f"{layer}.{name}"], float) for layer in layers)
+            for name in ("weight", "bias")
+        )
+    except KeyError as error:
+        raise ValueError("a network has not as many weights as biases") from error
     for layer, bias in zip(weights, biases, strict=True):
         if layer.ndim != 2 or layer.shape != (inputs, len(bias)):
             raise ValueError("a layer of a network does not fit the one before it")

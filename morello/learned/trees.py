@@ -8,80 +8,138 @@ import numpy as np
 import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+STEP = 1 / 1024
+"""Values of leaves are stored as multiples of it: a thousandth of a program's time."""
+
+NEAR = 2 / 1024
+"""Leaves of a subtree that differ by no more are one leaf in `Trees.pruned`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Trees:
-    """Trees whose nodes are numbered through. A leaf is its own child.
+    """Trees whose nodes are numbered in preorder: a left child follows its parent.
 
     Args:
-        base: what is added to the sum of the leaves.
-        roots: the root of each tree.
-        feature: which column an inner node looks at; 0 for a leaf.
-        threshold: up to which value it goes to the left.
-        left: the child there.
-        right: the child elsewhere.
-        value: what a leaf adds; 0 for an inner node.
+        feature: the column that an inner node compares; -1 for a leaf.
+        threshold: the greatest value that goes to the left; 0 for a leaf.
+        value: the number that a leaf adds; 0 for an inner node.
     """
 
-    base: float
-    roots: Places
-    feature: Places
+    feature: Indices
     threshold: Vector
-    left: Places
-    right: Places
     value: Vector
+    right: Indices = dataclasses.field(init=False, repr=False)
+    """The right child of each inner node."""
+    roots: Indices = dataclasses.field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Find the right children and the roots.
+
+        Raises:
+            ValueError: the nodes are not those of whole trees.
+        """
+        right, roots = _structure((self.feature < 0).tolist())
+        object.__setattr__(self, "right", np.array(right, np.int64))
+        object.__setattr__(self, "roots", np.array(roots, np.int64))
 
     @property
     def depth(self) -> int:
         """The most steps from a root to a leaf."""
         level, steps = self.roots, 0
-        while True:
-            below = np.union1d(self.left[level], self.right[level])
-            below = np.setdiff1d(below, level)
-            if not below.size:
-                return steps
-            level, steps = below, steps + 1
+        while (inner := level[self.feature[level] >= 0]).size:
+            level, steps = np.append(inner + 1, self.right[inner]), steps + 1
+        return steps
 
     def predict(self, rows: Vector) -> Vector:
         """The value of each row of features."""
-        place = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
-        which = np.arange(len(rows))[:, None]
+        node = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
+        row = np.arange(len(rows))[:, None]
         for _ in range(self.depth):
-            is_left = rows[which, self.feature[place]] <= self.threshold[place]
-            place = np.where(is_left, self.left[place], self.right[place])
-        return np.asarray(self.base + self.value[place].sum(axis=1), np.float64)
+            column = self.feature[node]
+            is_left = rows[row, np.maximum(column, 0)] <= self.threshold[node]
+            child = np.where(is_left, node + 1, self.right[node])
+            node = np.where(column < 0, node, child)
+        return np.asarray(self.value[node].sum(axis=1), np.float64)
 
-    def data(self) -> dict[str, Any]:
-        """The trees as `of` reads them."""
-        numbers = dataclasses.asdict(self)
+    def pruned(self) -> "Trees":
+        """Trees in which a subtree is one leaf where its leaves differ by at most
+        `NEAR`; the leaf has their mean."""
+        is_leaf, right = (self.feature < 0).tolist(), self.right.tolist()
+        low, high, total = (self.value.tolist() for _ in range(3))
+        leaves = [1] * len(is_leaf)
+        for node in reversed(range(len(is_leaf))):
+            if not is_leaf[node]:
+                children = node + 1, right[node]
+                low[node] = min(low[child] for child in children)
+                high[node] = max(high[child] for child in children)
+                total[node] = sum(total[child] for child in children)
+                leaves[node] = sum(leaves[child] for child in children)
+        pruned = np.array(high) - np.array(low) <= NEAR
+        kept, rest = [], self.roots.tolist()[::-1]
+        while rest:
+            kept.append(node := rest.pop())
+            rest += [] if pruned[node] else [right[node], node + 1]
+        nodes, is_leaf = np.array(kept, np.int64), pruned[kept]
+        mean = np.array(total) / np.array(leaves)
+        return Trees(
+            np.where(is_leaf, -1, self.feature[nodes]),
+            np.where(is_leaf, 0.0, self.threshold[nodes]),
+            np.where(is_leaf, mean[nodes], 0.0),
+        )
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The trees as `of` reads them, in few bytes; leaves are rounded to `STEP`."""
+        is_leaf = self.feature < 0
         return {
-            name: value if name == "base" else value.tolist()
-            for name, value in numbers.items()
+            "is_leaf": is_leaf,
+            "feature": self.feature[~is_leaf].astype(np.uint16),
+            "threshold": self.threshold[~is_leaf].astype(np.float16),
+            "value": np.rint(self.value[is_leaf] / STEP).astype(np.int16),
         }
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> "Trees":
-        """Trees from their data.
+    def of(cls, arrays: Arrays) -> "Trees":
+        """Trees from their arrays.
 
         Raises:
             ValueError: they do not fit together.
-            KeyError: something is missing.
+            KeyError: one is missing.
         """
-        kinds = {"threshold": np.float64, "value": np.float64}
-        arrays: dict[str, Any] = {
-            field.name: np.asarray(data[field.name], kinds.get(field.name, np.int64))
-            for field in dataclasses.fields(cls)
-            if field.name != "base"
-        }
-        count = len(arrays["feature"])
-        nodes = (name for name in arrays if name != "roots")
-        if any(arrays[name].shape != (count,) for name in nodes):
-            raise ValueError("the nodes of the trees have parts that are not as many")
-        for name in ("roots", "left", "right"):
-            if arrays[name].size and arrays[name].min() < 0:
-                raise ValueError(f"{name} has a negative node")
-            if arrays[name].size and arrays[name].max() >= count:
-                raise ValueError(f"{name} has a node that is not there")
-        return cls(float(data["base"]), **arrays)
+        is_leaf = np.asarray(arrays["is_leaf"], np.bool_)
+        inner = len(is_leaf) - int(is_leaf.sum())
+        counts = {"feature": inner, "threshold": inner, "value": len(is_leaf) - inner}
+        for name, count in counts.items():
+            if arrays[name].shape != (count,):
+                raise ValueError(f"'{name}' has not one number for each of its nodes")
+        feature = np.full(len(is_leaf), -1, np.int64)
+        threshold, value = np.zeros(len(is_leaf)), np.zeros(len(is_leaf))
+        feature[~is_leaf] = arrays["feature"]
+        threshold[~is_leaf] = arrays["threshold"]
+        value[is_leaf] = arrays["value"] * STEP
+        return cls(feature, threshold, value)
+
+
+def part_of(arrays: Arrays, prefix: str) -> dict[str, npt.NDArray[Any]]:
+    """The arrays whose names have a prefix, by what follows it."""
+    return {
+        name.removeprefix(prefix): one
+        for name, one in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def _structure(is_leaf: list[bool]) -> tuple[list[int], list[int]]:
+    """The right children of inner nodes in preorder, and the roots of their trees."""
+    right = [0] * len(is_leaf)
+    subtrees: list[int] = []  # roots of what follows a node, the nearest one last
+    for node in reversed(range(len(is_leaf))):
+        if not is_leaf[node]:
+            if len(subtrees) < 2:
+                raise ValueError("a tree has an inner node without two children")
+            subtrees.pop()
+            right[node] = subtrees.pop()
+        subtrees.append(node)
+    return right, subtrees[::-1]

@@ -11,12 +11,8 @@ from morello.learned.trees import Trees
 def stump(low: float, high: float, threshold: float = 0.5) -> Trees:
     """One tree with one question."""
     return Trees(
-        0.0,
-        np.array([0]),
-        np.array([0, 0, 0]),
+        np.array([0, -1, -1]),
         np.array([threshold, 0.0, 0.0]),
-        np.array([1, 1, 2]),
-        np.array([2, 1, 2]),
         np.array([0.0, low, high]),
     )
 

@@ -1,9 +1,12 @@
 """What is read of programs, trees as numbers, and which model is found."""
 
 import dataclasses
+import io
 import json
+import lzma
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +21,7 @@ from morello.errors import CompileError, MorelloError
 from morello.learned.features import features_of, is_fused, matrix
 from morello.learned.model import LearnedModel, find_model, shipped_models
 from morello.learned.priced import Priced
-from morello.learned.trees import Trees
+from morello.learned.trees import NEAR, Trees
 from morello.machine import AVX2, find_target
 from morello.search import Solver
 from morello.search.storage.overlay import open_database
@@ -88,22 +91,57 @@ def test_the_best_of_each_way_is_found() -> None:
     assert both_ways(Sampler(product, AVX2, random.Random(0))) == []
 
 
-def test_trees_add_their_leaves_and_are_read_again() -> None:
-    one, other = stump(1.0, 2.0), stump(10.0, 20.0, threshold=3.0)
-    both = Trees(
-        0.5,
-        np.array([0, 3]),
-        np.array([0, 0, 0, 1, 0, 0]),
-        np.append(one.threshold, other.threshold),
-        np.append(one.left, other.left + 3),
-        np.append(one.right, other.right + 3),
-        np.append(one.value, other.value),
+def _forest(*trees: Trees) -> Trees:
+    """The sum of trees."""
+    return Trees(
+        *(np.concatenate(parts) for parts in zip(*map(_nodes, trees), strict=True))
     )
+
+
+def _nodes(trees: Trees) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return trees.feature, trees.threshold, trees.value
+
+
+def test_trees_add_their_leaves_and_are_read_again() -> None:
+    other = stump(10.0, 20.0, threshold=3.0)
+    other = Trees(np.where(other.feature < 0, -1, 1), other.threshold, other.value)
+    both = _forest(stump(1.0, 2.0), other)
     rows = np.array([[0.5, 3.0], [0.6, 3.0], [0.5, 3.1], [9.0, 9.0]])
-    assert both.depth == 1
-    assert both.predict(rows).tolist() == [11.5, 12.5, 21.5, 22.5]
-    again = Trees.of(json.loads(json.dumps(both.data())))
+    assert (both.depth, both.roots.tolist()) == (1, [0, 3])
+    assert both.predict(rows).tolist() == [11.0, 12.0, 21.0, 22.0]
+    again = Trees.of(both.arrays())
     assert again.predict(rows).tolist() == both.predict(rows).tolist()
+
+
+def test_a_tree_goes_left_up_to_its_threshold_at_every_depth() -> None:
+    # x <= 1 ? (x <= 0 ? 1 : 2) : (x <= 2 ? (x <= 1.5 ? 3 : 4) : 5)
+    feature = np.array([0, 0, -1, -1, 0, 0, -1, -1, -1])
+    threshold = np.array([1.0, 0, 0, 0, 2, 1.5, 0, 0, 0])
+    value = np.array([0.0, 0, 1, 2, 0, 0, 3, 4, 5])
+    tree = Trees(feature, threshold, value)
+    rows = np.array([[-1.0], [0], [0.5], [1], [1.25], [1.5], [1.75], [2], [3]])
+    assert tree.depth == 3
+    assert tree.predict(rows).tolist() == [1, 1, 2, 2, 3, 3, 4, 4, 5]
+    assert tree.right.tolist() == [4, 3, 0, 0, 8, 7, 0, 0, 0]
+    assert _nodes(tree.pruned())[0].tolist() == feature.tolist()
+
+
+def test_leaves_that_differ_little_are_one_with_their_mean() -> None:
+    feature = np.array([0, 0, -1, -1, -1])
+    value = np.array([0.0, 0.0, 1.0, 1.0 + NEAR / 2, 1.0 + NEAR])
+    whole = Trees(feature, np.array([2.0, 1.0, 0, 0, 0]), value)
+    assert whole.pruned().value.tolist() == [1.0 + NEAR / 2]
+    apart = Trees(feature, whole.threshold, value + NEAR * (np.arange(5) == 4))
+    pruned = _forest(apart, stump(0.0, 1.0)).pruned()
+    assert pruned.feature.tolist() == [0, -1, -1, 0, -1, -1]
+    assert pruned.threshold.tolist() == [2.0, 0, 0, 0.5, 0, 0]
+    expected = [0.0, 1.0 + NEAR / 4, 1.0 + 2 * NEAR, 0.0, 0.0, 1.0]
+    assert pruned.value.tolist() == expected
+
+
+def _stored(path: Path) -> dict[str, Any]:
+    with np.load(io.BytesIO(lzma.decompress(path.read_bytes()))) as file:
+        return dict(file)
 
 
 @pytest.mark.parametrize(
@@ -111,43 +149,47 @@ def test_trees_add_their_leaves_and_are_read_again() -> None:
     [
         ({"format": 9}, "another version of Morello wrote it"),
         ({"names": []}, "a feature without a name"),
-        ({"trees": {}}, "'roots'"),
+        ({"node_names": ["a"]}, "there is no network"),
     ],
 )
 def test_what_is_no_model_is_refused(
     change: dict[str, object], message: str, tmp_path: Path
 ) -> None:
-    path = model_file(tmp_path / "model.json", "avx2", "nodes")
-    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    path = model_file(tmp_path / "model.npz.xz", "avx2", "nodes")
+    arrays = _stored(path)
+    header = {**json.loads(str(arrays["header"])), **change}
+    stream = io.BytesIO()
+    np.savez(stream, **{**arrays, "header": np.array(json.dumps(header))})
+    path.write_bytes(lzma.compress(stream.getvalue()))
     with pytest.raises(MorelloError, match=f"is no learned model: .*{message}"):
         LearnedModel.load(path)
 
 
-def test_a_compressed_model_is_read_and_one_cut_short_is_refused(
-    tmp_path: Path,
-) -> None:
-    plain = model_file(tmp_path / "model.json", "avx2", "nodes")
-    path = model_file(tmp_path / "model.json.gz", "avx2", "nodes")
+def test_a_file_that_is_cut_short_is_refused(tmp_path: Path) -> None:
+    path = model_file(tmp_path / "model.npz.xz", "avx2", "nodes")
     whole = path.read_bytes()
-    assert LearnedModel.load(path).trees.data() == LearnedModel.load(plain).trees.data()
-    for broken in (whole[:-9], whole[:20], whole[:2], b""):
+    truncated = lzma.compress(lzma.decompress(whole)[:-50])
+    for broken in (whole[:-9], whole[:20], b"{}", b"", lzma.compress(b""), truncated):
         path.write_bytes(broken)
         with pytest.raises(MorelloError, match="is no learned model: "):
             LearnedModel.load(path)
 
 
 @pytest.mark.parametrize(
-    ("name", "nodes", "message"),
-    [("left", [1, 1, 7], "not there"), ("right", [-1, 1, 2], "a negative node")],
+    ("change", "message"),
+    [
+        ({"is_leaf": np.array([False, False, True])}, "not one number for each"),
+        ({"value": np.array([1], np.int16)}, "not one number for each"),
+        ({"feature": np.array([0, 0])}, "not one number for each"),
+        ({"threshold": np.array([])}, "not one number for each"),
+        ({"is_leaf": np.array([True, True, False])}, "without two children"),
+    ],
 )
 def test_trees_that_do_not_fit_together_are_refused(
-    name: str, nodes: list[int], message: str
+    change: dict[str, np.ndarray], message: str
 ) -> None:
-    data = stump(0.0, 1.0).data()
     with pytest.raises(ValueError, match=message):
-        Trees.of({**data, name: nodes})
-    with pytest.raises(ValueError, match="not as many"):
-        Trees.of({**data, "value": [1.0]})
+        Trees.of({**stump(0.0, 1.0).arrays(), **change})
 
 
 def test_a_given_model_chooses_and_orders(
@@ -155,7 +197,7 @@ def test_a_given_model_chooses_and_orders(
 ) -> None:
     found = morello.candidates(TEXT, 8, target=AVX2, db=db)
     feature = f"has {next(f for f in found[0].features if '@' not in f)}"
-    path = model_file(tmp_path / "model.json", "avx2", feature)
+    path = model_file(tmp_path / "model.npz.xz", "avx2", feature)
     monkeypatch.setenv("MORELLO_LEARNED", str(path))
     impls = [one.impl for one in found]
     slow = [feature in one for one in features_of(Priced(impls, AVX2))]
@@ -197,7 +239,7 @@ def test_fusion_is_left_to_the_cost_model_unless_a_model_decides_it(
 ) -> None:
     text = "compose:8x16x16:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t)"
     feature = "temporary@VRF"
-    path = model_file(tmp_path / "model.json", "avx2", feature)
+    path = model_file(tmp_path / "model.npz.xz", "avx2", feature)
     monkeypatch.setenv("MORELLO_LEARNED", str(path))
     db = tmp_path / "searched.sqlite"
     impls = [one.impl for one in morello.candidates(text, 12, target=AVX2, db=db)]
@@ -215,7 +257,7 @@ def test_fusion_is_left_to_the_cost_model_unless_a_model_decides_it(
 def test_where_there_is_no_model_nothing_is_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = model_file(tmp_path / "model.json", "another", "nodes")
+    path = model_file(tmp_path / "model.npz.xz", "another", "nodes")
     monkeypatch.setenv("MORELLO_LEARNED", str(path))
     assert find_model(AVX2) is None
     with pytest.raises(CompileError, match="no learned model for avx2; there are"):
