@@ -25,7 +25,7 @@ from morello.actions.base import Action, Child, Expansion
 from morello.actions.move import Move
 from morello.cost.of_target import cost_model
 from morello.kernels import KERNELS
-from morello.kernels.range_check import range_check_counts
+from morello.kernels.code.range_check import range_check_counts
 from morello.machine import Target
 from morello.spec import Memory, SpecKey
 from morello.spec.frame import Condition, Frame

@@ -9,17 +9,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from morello.cost.counts import OpCounts, Phase, times
-from morello.kernels.elements import CountedElements, EmittedElements
-from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.predicates import in_l1, is_interleaved, within_pack
-from morello.kernels.running import Running
-from morello.kernels.template import Kernel
-from morello.kernels.vectors import (
+from morello.kernels.code.elements import CountedElements, EmittedElements
+from morello.kernels.code.running import Running
+from morello.kernels.code.vectors import (
     overlapping,
     overlapping_count,
     tail_of,
     vectors_of,
 )
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.predicates import in_l1, is_interleaved, within_pack
+from morello.kernels.template import Kernel
 from morello.machine.isa import Op
 from morello.spec import Dtype, Fill, Kind, Layout, Spec, SpecKey
 from morello.spec.frame import Condition, Frame

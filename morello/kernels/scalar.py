@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import OpCounts
-from morello.kernels.elements import CountedElements, EmittedElements
+from morello.kernels.code.elements import CountedElements, EmittedElements
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.predicates import in_l1
 from morello.kernels.template import Kernel

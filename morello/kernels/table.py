@@ -7,29 +7,29 @@ which kernels a CPU uses, its target says (`morello.machine`).
 import dataclasses
 from collections.abc import Iterable
 
-from morello.kernels.gemm import GemmRegisters, GemmTile
-from morello.kernels.gemm_dot_bf16 import GemmDotBf16
-from morello.kernels.gemm_outer import GemmOuter
-from morello.kernels.gemm_strips import GemmStrips
-from morello.kernels.gemm_sweep import GemmPanels, GemmRows
-from morello.kernels.gemv_axpy import GemvAxpy
-from morello.kernels.gemv_axpy_bf16 import (
+from morello.kernels.code.prefetch import NextRows, OwnRows
+from morello.kernels.gemm.dot_bf16 import GemmDotBf16
+from morello.kernels.gemm.outer import GemmOuter
+from morello.kernels.gemm.strips import GemmStrips
+from morello.kernels.gemm.sweep import GemmPanels, GemmRows
+from morello.kernels.gemm.tiles import GemmRegisters, GemmTile
+from morello.kernels.gemv.axpy import GemvAxpy
+from morello.kernels.gemv.axpy_bf16 import (
     GemvAxpyBf16,
     GemvAxpyBf16Panels,
     GemvAxpyBf16Streams,
 )
-from morello.kernels.gemv_axpy_bytes import GemvAxpyBytes
-from morello.kernels.gemv_dot import GemvDot
-from morello.kernels.graph_rows import GraphRows
-from morello.kernels.graph_scalar import GraphScalar
-from morello.kernels.int_dot import IntDot
-from morello.kernels.int_dot_float import IntDotFloat
-from morello.kernels.interleave import Deinterleave, Interleave
-from morello.kernels.prefetch import NextRows, OwnRows
+from morello.kernels.gemv.axpy_bytes import GemvAxpyBytes
+from morello.kernels.gemv.dot import GemvDot
+from morello.kernels.graph.rows import GraphRows
+from morello.kernels.graph.scalar import GraphScalar
+from morello.kernels.int_dot.floats import IntDotFloat
+from morello.kernels.int_dot.registers import IntDot
+from morello.kernels.moves.interleave import Deinterleave, Interleave
+from morello.kernels.moves.transpose import Transpose, TransposePrefetch
 from morello.kernels.reduce import ReduceColumns, ReduceRows
 from morello.kernels.scalar import Scalar
 from morello.kernels.template import Kernel
-from morello.kernels.transpose import Transpose, TransposePrefetch
 from morello.kernels.vector import VectorMap
 from morello.machine.isa import AVX2, AVX2_VNNI, AVX512, AVX512_VNNI_BF16, Isa, Op
 from morello.spec import (

@@ -13,8 +13,17 @@ from typing import Any
 import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, add, times
-from morello.kernels.casts import cast_lanes
-from morello.kernels.elements import CountedElements, EmittedElements
+from morello.kernels.code.casts import cast_lanes
+from morello.kernels.code.elements import CountedElements, EmittedElements
+from morello.kernels.code.side_by_side import Side, SideBySide, of_vector
+from morello.kernels.code.vectors import (
+    overlapping,
+    overlapping_count,
+    parts,
+    piece_count,
+    tail_of,
+    vectors_of,
+)
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.predicates import (
     in_registers,
@@ -23,16 +32,7 @@ from morello.kernels.predicates import (
     within_block,
     within_pack,
 )
-from morello.kernels.side_by_side import Side, SideBySide, of_vector
 from morello.kernels.template import Kernel
-from morello.kernels.vectors import (
-    overlapping,
-    overlapping_count,
-    parts,
-    piece_count,
-    tail_of,
-    vectors_of,
-)
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Form, Kind, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints

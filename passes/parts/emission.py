@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from morello.dialect.memrefs import whole_type
+from morello.kernels.code.range_check import write_range_check
+from morello.kernels.code.vectors import pieces
 from morello.kernels.emitter import Body, Buffer, Emitter, Index, Pack, Value
-from morello.kernels.range_check import write_range_check
 from morello.kernels.template import Kernel
-from morello.kernels.vectors import pieces
 from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
 from morello.passes.parts.vector_ops import (

@@ -5,7 +5,7 @@ import pytest
 from morello.actions import Move, SpecializeRange
 from morello.cost.of_target import cost_model
 from morello.errors import ScheduleError
-from morello.kernels.range_check import range_check_counts
+from morello.kernels.code.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.spec import L2, MEM, VRF, Layout, Spec, parse_spec, print_spec
 from morello.spec.frame import Frame

@@ -29,7 +29,7 @@ from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.range_check import read_range_check
 from morello.dialect.transform import roles_of
 from morello.kernels import KERNELS
-from morello.kernels.range_check import range_check_counts
+from morello.kernels.code.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import VRF, Encoding, Spec, parse_spec

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from morello.kernels.unroll import UNROLL, UNROLL_INT
+from morello.kernels.code.unroll import UNROLL, UNROLL_INT
 from morello.machine import AVX2
 from morello.spec import Matmul, Max, Move, Spec, parse_spec
 from tests.kernels.harness import Case, compiled, legal, spec

@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from morello.kernels.casts import cast_lanes
+from morello.kernels.code.casts import cast_lanes
 from morello.machine.isa import AVX2 as ISA
 from morello.spec import Dtype, Move, Spec
 from tests.guarded import check_in_child

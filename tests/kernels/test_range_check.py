@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from morello.kernels.range_check import range_check_counts
+from morello.kernels.code.range_check import range_check_counts
 from morello.machine import AVX2
 from morello.mlir import dialect, ir
 from morello.passes.parts.emission import emit_range_check

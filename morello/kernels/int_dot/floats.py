@@ -17,10 +17,10 @@ from typing import ClassVar
 import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, times
+from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.predicates import PAIR, free_vectors, in_l1, paired, size_is_one
 from morello.kernels.template import Kernel, wanted_forms
-from morello.kernels.vectors import parts, vectors_of
 from morello.machine.isa import Op
 from morello.spec import (
     Dtype,

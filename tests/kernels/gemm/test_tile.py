@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from morello.kernels import KERNELS
-from morello.kernels.unroll import UNROLL
+from morello.kernels.code.unroll import UNROLL
 from morello.machine.targets.avx2 import AVX2
 from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame

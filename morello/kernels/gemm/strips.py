@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add
+from morello.kernels.code.unroll import UNROLL, trip
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.gemm import ColumnsCopy, tile_phases, write_tile
+from morello.kernels.gemm.tiles import ColumnsCopy, tile_phases, write_tile
 from morello.kernels.predicates import free_vectors, in_l2, size_is_one
 from morello.kernels.template import Kernel
-from morello.kernels.unroll import UNROLL, trip
 from morello.spec import (
     L1,
     L2,

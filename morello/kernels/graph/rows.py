@@ -14,10 +14,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, Phase, add, times
-from morello.kernels.casts import cast_ops
-from morello.kernels.elements import CountedElements
+from morello.kernels.code.casts import cast_ops
+from morello.kernels.code.elements import CountedElements
+from morello.kernels.code.running import Running
+from morello.kernels.code.vectors import piece_count, tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.graph_writer import (
+from morello.kernels.graph.writer import (
     MOST_STEP,
     GraphWriter,
     factors_of,
@@ -32,9 +34,7 @@ from morello.kernels.predicates import (
     product,
     within_block,
 )
-from morello.kernels.running import Running
 from morello.kernels.template import Kernel
-from morello.kernels.vectors import piece_count, tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import (
     Compose,

@@ -8,7 +8,8 @@ from itertools import product as every
 import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, add, times
-from morello.kernels.casts import cast_ops
+from morello.kernels.code.casts import cast_ops
+from morello.kernels.code.vectors import overlapping, overlapping_count, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.predicates import (
     GROUPS,
@@ -21,7 +22,6 @@ from morello.kernels.predicates import (
     within_pack,
 )
 from morello.kernels.template import Kernel
-from morello.kernels.vectors import overlapping, overlapping_count, vectors_of
 from morello.spec import Dtype, Move, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div

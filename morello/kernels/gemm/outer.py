@@ -8,11 +8,11 @@ import dataclasses
 from collections.abc import Sequence
 
 from morello.cost.counts import Access, Lines, Op, OpCounts, Phase
+from morello.kernels.code.prefetch import Prefetcher, long_rows, own_rows, run_parts
+from morello.kernels.code.vectors import parts, tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.predicates import free_vectors, in_l1, is_interleaved, size_is_one
-from morello.kernels.prefetch import Prefetcher, long_rows, own_rows, run_parts
 from morello.kernels.template import Kernel
-from morello.kernels.vectors import parts, tail_of, vectors_of
 from morello.spec import Dtype, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import LINE_BYTES

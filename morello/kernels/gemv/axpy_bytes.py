@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
+from morello.kernels.code.prefetch import NextRows, OwnRows, halves_of_rows
+from morello.kernels.code.vectors import end_count
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.gemv_block import BYTES
-from morello.kernels.gemv_columns import Columns, prefetched_from, room_to_prefetch
+from morello.kernels.gemv.block import BYTES
+from morello.kernels.gemv.columns import Columns, prefetched_from, room_to_prefetch
 from morello.kernels.predicates import (
     free_vectors,
     in_l1,
@@ -23,9 +25,7 @@ from morello.kernels.predicates import (
     size_is_one,
     within_pack,
 )
-from morello.kernels.prefetch import NextRows, OwnRows, halves_of_rows
 from morello.kernels.template import Kernel
-from morello.kernels.vectors import end_count
 from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints

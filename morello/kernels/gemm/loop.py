@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from morello.cost.counts import Op, Ops, Phase, add, times
-from morello.kernels.casts import cast_ops
+from morello.kernels.code.casts import cast_ops
+from morello.kernels.code.unroll import run_steps, trip
+from morello.kernels.code.vectors import parts, tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.predicates import is_interleaved, size_is_one, within_pack
-from morello.kernels.unroll import run_steps, trip
-from morello.kernels.vectors import parts, tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints

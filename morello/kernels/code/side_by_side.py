@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from morello.kernels.elements import EmittedElements
+from morello.kernels.code.elements import EmittedElements
 
 
 class Side(tuple[Any, ...]):

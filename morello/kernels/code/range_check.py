@@ -8,10 +8,10 @@ import functools
 from collections.abc import Sequence
 
 from morello.cost.counts import OpCounts, Phase
+from morello.kernels.code.vectors import overlapping, overlapping_count
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.predicates import product
 from morello.kernels.reduce import reduce_lanes
-from morello.kernels.vectors import overlapping, overlapping_count
 from morello.machine.isa import Isa
 from morello.spec import Dtype, TensorSpec
 from morello.spec.frame import Ints

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import OpCounts
-from morello.kernels.elements import CountedElements, EmittedElements
+from morello.kernels.code.elements import CountedElements, EmittedElements
+from morello.kernels.code.running import Running
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.predicates import in_l1
-from morello.kernels.running import Running
 from morello.kernels.template import Kernel
 from morello.spec import Compose, Dtype, Spec, SpecKey
 from morello.spec.frame import Condition, Frame

@@ -1,7 +1,7 @@
 """GEMV in its dot form: both operands are read along k, a vector at a time.
 
 For few rows of one operand against many of the other. As many of the longer side run
-side by side as there are registers for their sums. `gemv_block.py` has the code of
+side by side as there are registers for their sums. `block.py` has the code of
 such a block.
 """
 
@@ -11,9 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase, add, times
-from morello.kernels.casts import cast_ops
+from morello.kernels.code.casts import cast_ops
+from morello.kernels.code.horizontal_sum import horizontal_sums_ops
+from morello.kernels.code.prefetch import OwnRows, Prefetch, halves_of_rows
+from morello.kernels.code.vectors import end_count, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.gemv_block import (
+from morello.kernels.gemv.block import (
     BYTES,
     CHAINS,
     NEXT,
@@ -24,12 +27,9 @@ from morello.kernels.gemv_block import (
     step_of,
     unit_of,
 )
-from morello.kernels.horizontal_sum import horizontal_sums_ops
+from morello.kernels.gemv.streams import run_streams
 from morello.kernels.predicates import free_vectors, size_is_one
-from morello.kernels.prefetch import OwnRows, Prefetch, halves_of_rows
-from morello.kernels.streams import run_streams
 from morello.kernels.template import Kernel
-from morello.kernels.vectors import end_count, vectors_of
 from morello.machine.isa import Isa
 from morello.machine.isa import Op as Instruction
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey

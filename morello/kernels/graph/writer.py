@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from morello.kernels.elements import EmittedElements
+from morello.kernels.code.elements import EmittedElements
+from morello.kernels.code.running import Running
+from morello.kernels.code.side_by_side import Side, SideBySide, of_vector
+from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.reduce import reduce_lanes
-from morello.kernels.running import Running
-from morello.kernels.side_by_side import Side, SideBySide, of_vector
-from morello.kernels.vectors import parts
 from morello.spec import Dtype, Spec
 from morello.spec.graphs.expression import Call, Expression, call_count, computed
 from morello.spec.graphs.graph import Graph

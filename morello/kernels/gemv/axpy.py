@@ -11,8 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase
+from morello.kernels.code.prefetch import NextRows, OwnRows, Prefetch, halves_of_rows
+from morello.kernels.code.vectors import tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.gemv_columns import Columns, prefetched_from, room_to_prefetch
+from morello.kernels.gemv.columns import Columns, prefetched_from, room_to_prefetch
 from morello.kernels.predicates import (
     free_vectors,
     in_l1,
@@ -20,9 +22,7 @@ from morello.kernels.predicates import (
     size_is_one,
     within_pack,
 )
-from morello.kernels.prefetch import NextRows, OwnRows, Prefetch, halves_of_rows
 from morello.kernels.template import Kernel
-from morello.kernels.vectors import tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import L1, Dtype, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints

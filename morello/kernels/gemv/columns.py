@@ -10,12 +10,12 @@ need not be neighbours.
 import dataclasses
 from collections.abc import Sequence
 
-from morello.kernels.deinterleave import interleave
+from morello.kernels.code.deinterleave import interleave
+from morello.kernels.code.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
+from morello.kernels.code.unroll import run_steps, trip
+from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
-from morello.kernels.streams import run_streams
-from morello.kernels.unroll import run_steps, trip
-from morello.kernels.vectors import parts
+from morello.kernels.gemv.streams import run_streams
 from morello.spec import L2, Dtype, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import LINE_BYTES

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Phase
+from morello.kernels.code.unroll import UNROLL
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.gemm import part, tile_phases, write_tile
-from morello.kernels.gemm_loop import loop_conditions
+from morello.kernels.gemm.loop import loop_conditions
+from morello.kernels.gemm.tiles import part, tile_phases, write_tile
 from morello.kernels.predicates import (
     free_vectors,
     in_l1,
@@ -22,7 +23,6 @@ from morello.kernels.predicates import (
     size_is_one,
 )
 from morello.kernels.template import Kernel
-from morello.kernels.unroll import UNROLL
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints

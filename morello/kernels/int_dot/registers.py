@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add
 from morello.cost.counts import Op as CostOp
+from morello.kernels.code.unroll import run_steps, trip
+from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.predicates import (
     GROUPS,
@@ -23,8 +25,6 @@ from morello.kernels.predicates import (
     within_pack,
 )
 from morello.kernels.template import Kernel, wanted_forms
-from morello.kernels.unroll import run_steps, trip
-from morello.kernels.vectors import parts, vectors_of
 from morello.machine.isa import Op
 from morello.spec import (
     Dtype,

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import OpCounts, Phase, add, times
+from morello.kernels.code.horizontal_sum import horizontal_sums, horizontal_sums_ops
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
-from morello.kernels.horizontal_sum import horizontal_sums, horizontal_sums_ops
 from morello.kernels.predicates import free_vectors, in_l1, size_is_one
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey

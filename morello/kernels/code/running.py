@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from morello.cost.counts import Ops
-from morello.kernels.elements import CountedElements
+from morello.kernels.code.elements import CountedElements
 from morello.kernels.emitter import Emitter, Value
 from morello.machine.isa import Isa, Op
 from morello.spec import Dtype

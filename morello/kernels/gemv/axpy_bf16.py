@@ -10,13 +10,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, times
+from morello.kernels.code.prefetch import NextRows, OwnRows, halves_of_rows
+from morello.kernels.code.vectors import vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
-from morello.kernels.gemv_columns import (
+from morello.kernels.gemv.columns import (
     Columns,
     WidenedColumns,
     prefetched_from,
     room_to_prefetch,
 )
+from morello.kernels.gemv.streams import run_streams
 from morello.kernels.predicates import (
     free_vectors,
     in_l1,
@@ -24,10 +27,7 @@ from morello.kernels.predicates import (
     size_is_one,
     within_pack,
 )
-from morello.kernels.prefetch import NextRows, OwnRows, halves_of_rows
-from morello.kernels.streams import run_streams
 from morello.kernels.template import Kernel
-from morello.kernels.vectors import vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Form, Layout, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints

@@ -6,7 +6,7 @@ from typing import Any
 
 from morello.cost.counts import Op as Counted
 from morello.cost.counts import Ops, add
-from morello.kernels.casts import cast_ops
+from morello.kernels.code.casts import cast_ops
 from morello.kernels.emitter import Emitter, Value
 from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, Kind

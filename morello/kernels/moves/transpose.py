@@ -1,7 +1,7 @@
 """Transposes within registers: moves between different innermost dimensions.
 
 Rows are runs of src, columns are runs of dst: rows go in by 8, 4, 2 and 1, and each
-such group becomes, for every column, one store (`transpose_shuffles.py`).
+such group becomes, for every column, one store (`shuffles.py`).
 """
 
 import dataclasses
@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
-from morello.kernels.casts import cast_ops
+from morello.kernels.code.casts import cast_ops
+from morello.kernels.code.vectors import piece_count, pieces
 from morello.kernels.emitter import Buffer, Emitter, Index, Value
+from morello.kernels.moves.shuffles import SIDE, columns_of, shuffle_count
 from morello.kernels.predicates import (
     grouped,
     in_l1,
@@ -21,8 +23,6 @@ from morello.kernels.predicates import (
     within_pack,
 )
 from morello.kernels.template import Kernel
-from morello.kernels.transpose_shuffles import SIDE, columns_of, shuffle_count
-from morello.kernels.vectors import piece_count, pieces
 from morello.spec import Dtype, Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.layout import LINE_BYTES

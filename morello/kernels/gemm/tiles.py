@@ -1,8 +1,8 @@
 """Register-tile GEMM: all sums of a tile of out are in registers for all of k.
 
-For each k the loop (`gemm_loop.py`) loads a row of rhs, broadcasts one element of lhs
+For each k the loop (`loop.py`) loads a row of rhs, broadcasts one element of lhs
 after another, and multiplies and adds. `GemmRegisters` has out in registers already;
-`GemmTile` has it in memory. `gemm_sweep.py` goes over all columns of a large rhs so.
+`GemmTile` has it in memory. `sweep.py` goes over all columns of a large rhs so.
 """
 
 import dataclasses
@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, Phase
+from morello.kernels.code.vectors import end_count, tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.gemm_loop import (
+from morello.kernels.gemm.loop import (
     GemmLoop,
     lies_well,
     loop_conditions,
@@ -28,7 +29,6 @@ from morello.kernels.predicates import (
     within_pack,
 )
 from morello.kernels.template import Kernel, wanted_forms
-from morello.kernels.vectors import end_count, tail_of, vectors_of
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from morello.kernels.deinterleave import deinterleave
+from morello.kernels.code.deinterleave import deinterleave
+from morello.kernels.code.horizontal_sum import horizontal_sums
+from morello.kernels.code.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
+from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.horizontal_sum import horizontal_sums
-from morello.kernels.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
-from morello.kernels.vectors import parts
 from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, Layout, Spec
 from morello.spec.layout import LINE_BYTES

@@ -1,0 +1,1 @@
+"""Code that templates share: element functions, casts, loops, shuffles, prefetch."""

@@ -1,0 +1,1 @@
+"""GEMV: products of few rows or columns, bound by reading the large operand once."""

@@ -1,0 +1,1 @@
+"""Graphs of maps and reductions in one pass: `rows.py` says where, `writer.py` how."""

@@ -1,0 +1,1 @@
+"""GEMM by instructions that add the products of several elements to each lane."""

@@ -1,0 +1,1 @@
+"""Moves that reorder elements: transposes, and interleaves of rows."""

@@ -1,0 +1,1 @@
+"""GEMM kernels: products of matrices of floats."""
