@@ -442,15 +442,23 @@ def by_name(kernels: Iterable[Kernel]) -> dict[str, Kernel]:
 
 def rows_of_dots(isa: Isa) -> tuple[Kernel, ...]:
     """The kernels where one instruction adds several products to a sum."""
-    exact = IntDot(
-        "int_dot4_exact",
-        isa,
-        "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of u8 and s8 into "
-        "s32.",
-        dtypes=(Dtype.U8, Dtype.S8, Dtype.S32),
-        group=4,
-        instructions=(Op.DOT4,),
-        columns=(2,),
+    exact = tuple(
+        IntDot(
+            name,
+            isa,
+            "out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of "
+            f"{lhs} and {rhs} into s32.",
+            dtypes=(lhs, rhs, Dtype.S32),
+            group=4,
+            instructions=(Op.DOT4,),
+            columns=(2,),
+        )
+        for name, lhs, rhs in (
+            ("int_dot4_exact", Dtype.U8, Dtype.S8),
+            ("int_dot4_signed", Dtype.S8, Dtype.S8),
+            ("int_dot4_unsigned", Dtype.U8, Dtype.U8),
+            ("int_dot4_signed_lhs", Dtype.S8, Dtype.U8),
+        )
     )
     flushing = IntDot(
         "dot2_bf16",
@@ -464,7 +472,7 @@ def rows_of_dots(isa: Isa) -> tuple[Kernel, ...]:
         flushing=True,
         far=True,
     )
-    dots = tuple(k for k in (exact, flushing) if isa.has(k.instructions[0]))
+    dots = tuple(k for k in (*exact, flushing) if isa.has(k.instructions[0]))
     return (*dots, *rows_of_quads(isa))
 
 

@@ -17,8 +17,10 @@ from tests.kernels.harness import (
     check,
     check_random,
     compiled,
+    isa_of,
     legal,
     legal_cases,
+    skip_where_it_cannot_run,
     spec,
 )
 
@@ -227,6 +229,52 @@ def test_what_bytes_by_float_need_is_said() -> None:
         found = [c.text for c in conditions if not c.holds]
         assert len(found) == len(said)
         assert found[0].startswith(said[0])
+
+
+BY_SIGNS = {
+    ("u8", "s8"): "int_dot4_exact_512",
+    ("s8", "s8"): "int_dot4_signed_512",
+    ("u8", "u8"): "int_dot4_unsigned_512",
+    ("s8", "u8"): "int_dot4_signed_lhs_512",
+}
+
+
+def quads_512(sizes: tuple[int, ...], signs: tuple[str, str]) -> Spec:
+    forms = f"{signs[0]}@L1[0,1,2]", f"{signs[1]}@L1[0,2,1,2p32,1p4]"
+    return spec(MATMUL, sizes, *forms, "s32@VRF[0,1,2]v16")
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("signs", BY_SIGNS, ids=",".join)
+def test_quads_of_any_signs_at_every_edge_size(signs: tuple[str, str]) -> None:
+    sizes = [(1, 3, k, n) for k in (*EDGE, 11, 12) for n in (9, 16, 32) if k >= 4]
+    sizes += [(1, m, 7, n) for m in EDGE for n in (1, 15, 17, 32)]
+    cases = legal_cases(BY_SIGNS[signs], tuple(quads_512(s, signs) for s in sizes))
+    assert {c.spec.sizes[2] for c in cases} == {k for k in (*EDGE, 11, 12) if k >= 4}
+    check_random(cases)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("signs", BY_SIGNS, ids=",".join)
+def test_extreme_bytes_of_any_signs_wrap_as_sums_do(signs: tuple[str, str]) -> None:
+    sizes = [(1, 2, k, 17) for k in (4, 6, 255, 4096)]
+    cases = [Case(BY_SIGNS[signs], quads_512(s, signs)) for s in sizes]
+    skip_where_it_cannot_run(isa_of(cases))
+    engine = compiled(cases)
+    bits = np.array([0, 1, 127, 128, 255], np.uint8)
+
+    def everything() -> int:
+        for i, case in enumerate(cases):
+            _, m, k, n = case.spec.sizes
+            lhs_dtype, rhs_dtype, _ = (t.dtype.numpy for t in case.tensors)
+            for a, b, start in itertools.product(bits, bits, (2**31 - 1, -(2**31))):
+                lhs = np.full((1, m, k), a).view(lhs_dtype)
+                rhs = np.full((1, k, n), b).view(rhs_dtype)
+                out = np.full((1, m, n), start, np.int32)
+                check(case, engine.address(f"f{i}"), [lhs, rhs, out])
+        return len(cases)
+
+    assert check_in_child(everything) == len(cases)
 
 
 NEEDS = [

@@ -48,7 +48,11 @@ _ADDING: dict[Op, CostOp] = {Op.DOT4: "dot", Op.DOT2_BF16: "dot_bf16"}
 class IntDot(Kernel):
     """out[0,m,n] in registers += lhs[0,m,k] · rhs[0,k,n] in L1, of small numbers.
 
-    Sums wrap as the Spec has it. The last of a number of k that is no multiple of the
+    Sums wrap as the Spec has it. `Op.DOT4` takes one factor without a sign and one with
+    a sign. Of factors that are alike, the highest bits of lhs are flipped, which
+    changes its numbers by 128; 128 times the sums of the columns of rhs make up for it.
+
+    The last of a number of k that is no multiple of the
     group is filled with zeros; of floats there is none, since what follows in rhs may
     be no number.
     """
@@ -99,7 +103,7 @@ class IntDot(Kernel):
         """Everything that lives in the loop has a register; panels are not crossed."""
         _, m, k, n = frame.sizes
         vectors = vectors_of(n, self.isa.lanes(self.dtypes[2]))
-        working = vectors + self._working
+        working = vectors + self._working + (vectors if self._flips else 0)
         return (
             size_is_one(frame, 0),
             *within_pack(frame, 0, 1),
@@ -111,13 +115,14 @@ class IntDot(Kernel):
             *self._whole_groups(k),
             Condition(
                 m * vectors + working <= self.isa.registers,
-                f"needs registers for its sums, a row of rhs and {self._working} more, "
-                f"in all {self.isa.registers}: tile m or n smaller",
+                f"needs registers for its sums, {self._rows_of_rhs} and "
+                f"{self._working} more, in all {self.isa.registers}: tile m or n "
+                "smaller",
             ),
             Condition(
                 free_vectors(frame) >= working,
-                f"needs free registers for a row of rhs and {self._working} more "
-                "besides out: take fewer for out",
+                f"needs free registers for {self._rows_of_rhs} and {self._working} "
+                "more besides out: take fewer for out",
             ),
         )
 
@@ -148,6 +153,8 @@ class IntDot(Kernel):
         if self._adds:
             cost = _ADDING[self.instructions[0]]
             own, chain = {cost: products}, {cost: 1}
+        if self._flips:
+            own = {cost: products + vectors, "vector_op": m}
         row = Lines(
             1,
             ceil_div(vectors * self.isa.vector_bytes, LINE_BYTES),
@@ -171,10 +178,18 @@ class IntDot(Kernel):
             return self._step(emitter, operands, runs, at, carried, count)
 
         sums: Sequence[Value] = [emitter.load_register(out, at) for at in places]
+        if self._flips:
+            zero = emitter.constant(self.dtypes[2], 0, self._lanes)
+            sums = [*sums, *(zero for _ in runs)]
         whole = k // group
         sums = run_steps(emitter, whole, sums, step, trip(self.dtypes[2], m, len(runs)))
         if k % group:
             sums = step(whole, sums, k % group)
+        if self._flips:
+            sums = [
+                emitter.subtract(total, sums[len(places) + j])
+                for total, (_, _, j) in zip(sums, places, strict=False)
+            ]
         for total, place in zip(sums, places, strict=True):
             emitter.store_register(total, out, place)
 
@@ -195,6 +210,8 @@ class IntDot(Kernel):
             emitter.load_groups(rhs, (0, k, start), 2, self.group, width, length)
             for start, length in runs
         ]
+        if self._adds:
+            return self._added(emitter, lhs, row, k, carried, count)
         sums: list[Value] = []
         rows = len(carried) // len(runs)
         for first in range(0, rows, self._rows_together(len(runs))):
@@ -202,15 +219,6 @@ class IntDot(Kernel):
                 emitter.load_group(lhs, (0, i, k), self.group, count, width)
                 for i in range(first, min(first + self._rows_together(len(runs)), rows))
             ]
-            if self._adds:
-                (op,) = self.instructions
-                chains = carried[len(sums) : len(sums) + len(factors) * len(row)]
-                pairs = [(factor, column) for factor in factors for column in row]
-                sums += [
-                    emitter.dot_add(op, chain, *pair)
-                    for chain, pair in zip(chains, pairs, strict=True)
-                ]
-                continue
             # Products of a row before their sums, which share the multipliers' ports.
             products: Sequence[Value] = [
                 self._product(emitter, factor, column)
@@ -224,6 +232,35 @@ class IntDot(Kernel):
                 emitter.add(chain, product)
                 for product, chain in zip(products, chains, strict=True)
             ]
+        return sums
+
+    def _added(
+        self,
+        emitter: Emitter,
+        lhs: Buffer,
+        row: Sequence[Value],
+        k: Pack,
+        carried: Sequence[Value],
+        count: int,
+    ) -> list[Value]:
+        """`_step` of an instruction that adds its products to sums."""
+        (op,) = self.instructions
+        lhs_dtype, rhs_dtype, _ = self.dtypes
+        width = self.group * self._lanes
+        highest_bit = lhs_dtype.lowest if lhs_dtype.is_signed else 128
+        flip = emitter.constant(lhs_dtype, highest_bit, width) if self._flips else None
+        sums: list[Value] = []
+        for i in range(len(carried) // len(row)):
+            is_correction = flip is not None and (i + 1) * len(row) == len(carried)
+            if is_correction:
+                factor = flip
+            else:
+                factor = emitter.load_group(lhs, (0, i, k), self.group, count, width)
+                factor = factor if flip is None else emitter.subtract(factor, flip)
+            chains = carried[len(sums) :]
+            for chain, column in zip(chains, row, strict=False):
+                pair = (factor, column) if rhs_dtype.is_signed else (column, factor)
+                sums.append(emitter.dot_add(op, chain, *pair))
         return sums
 
     def _product(self, emitter: Emitter, lhs: Value, rhs: Value) -> Value:
@@ -248,10 +285,24 @@ class IntDot(Kernel):
         return self.instructions[0] in _ADDING
 
     @property
+    def _flips(self) -> bool:
+        """Whether lhs gets a sign, or loses it, for an instruction that wants that."""
+        lhs, rhs, _ = self.dtypes
+        return self.instructions[0] is Op.DOT4 and lhs.is_signed == rhs.is_signed
+
+    @property
+    def _rows_of_rhs(self) -> str:
+        """The registers of a vector each, by what they hold, for messages."""
+        sums = " and the sums of its columns" if self._flips else ""
+        return f"a row of rhs{sums}"
+
+    @property
     def _working(self) -> int:
-        """Registers besides sums and a row of rhs: a group of lhs, a product, and the
-        ones that products are multiplied by."""
-        return 1 if self._adds else 1 + len(self.instructions)
+        """Registers besides sums and a row of rhs: a group of lhs, a product, the ones
+        that products are multiplied by, and the bits that are flipped."""
+        if self._adds:
+            return 2 if self._flips else 1
+        return 1 + len(self.instructions)
 
     @property
     def _lanes(self) -> int:

@@ -21,6 +21,9 @@ AVX2_VNNI = dataclasses.replace(
     kernels=(
         *(kernel for kernel in AVX2.kernels if kernel not in _LEFT_OUT),
         "int_dot4_exact_vnni",
+        "int_dot4_signed_vnni",
+        "int_dot4_unsigned_vnni",
+        "int_dot4_signed_lhs_vnni",
         "gemv_dot4_vnni",
         "gemv_axpy4_vnni",
     ),

@@ -24,6 +24,9 @@ AVX512_VNNI_BF16 = dataclasses.replace(
     kernels=(
         *(kernel for kernel in AVX512.kernels if kernel not in _LEFT_OUT),
         "int_dot4_exact_512",
+        "int_dot4_signed_512",
+        "int_dot4_unsigned_512",
+        "int_dot4_signed_lhs_512",
         "dot2_bf16_512",
         "gemv_dot4_512",
         "gemv_dot4_prefetch_512",
