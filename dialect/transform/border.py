@@ -6,7 +6,7 @@ After: a ``morello.compose`` op without padding for each strip, on views of the 
 ``after2``).
 """
 
-from morello.actions.border import ROLES, Border, Bordered, parts_of
+from morello.actions.loops.border import ROLES, Border, Bordered, parts_of
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.subview import Start, tile_of

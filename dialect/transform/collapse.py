@@ -5,7 +5,7 @@ the op on ``memref.collapse_shape`` of the operands that have the dimensions (ha
 ``body``).
 """
 
-from morello.actions.collapse import Collapse, Collapsed
+from morello.actions.dims.collapse import Collapse, Collapsed
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graph_parts import joined

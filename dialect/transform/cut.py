@@ -6,7 +6,7 @@ registers a ``memref.alloca`` of vectors; the op of the producers (handle
 of matrices becomes a ``morello.matmul``.
 """
 
-from morello.actions.cut import Cut, Cutting
+from morello.actions.graphs.cut import Cut, Cutting
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graph_parts import apply_cutting

@@ -6,8 +6,8 @@ an operand of which is the memref of the output; the op of the consumers (handle
 are rows beside it have a ``memref.alloc`` each.
 """
 
-from morello.actions.cut import Cutting
-from morello.actions.cut_in_place import CutInPlace
+from morello.actions.graphs.cut import Cutting
+from morello.actions.graphs.cut_in_place import CutInPlace
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graph_parts import apply_cutting
 

@@ -4,7 +4,7 @@ Before: a ``morello.compose`` op. After: the op on views of the operands that la
 dimension (handle ``body``).
 """
 
-from morello.actions.drop import Drop, Dropped
+from morello.actions.dims.drop import Drop, Dropped
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graph_parts import without_axes

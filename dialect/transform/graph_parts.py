@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from morello.actions.cut import Cutting, operand_of
-from morello.actions.graph_parts import PartKey
+from morello.actions.graphs.cut import Cutting, operand_of
+from morello.actions.graphs.parts import PartKey
 from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import DYNAMIC, moved, scaled, whole_type
 from morello.dialect.transform.action_op import Left, Site

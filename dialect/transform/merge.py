@@ -6,7 +6,7 @@ in memory. After: the op on views (handle ``body``): of the weights by a
 ``memref.reinterpret_cast``.
 """
 
-from morello.actions.merge import Merge, Merged, merged_key
+from morello.actions.dims.merge import Merge, Merged, merged_key
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graph_parts import joined, overlapping

@@ -8,7 +8,7 @@ buffer (``body``); a ``morello.move`` back if the Spec writes it (``epilogue``).
 """
 
 from morello.actions import Move
-from morello.actions.move import copies
+from morello.actions.copies.move import copies
 from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import whole_type
 from morello.dialect.transform.action_op import ActionOp, Left, Site

@@ -5,7 +5,7 @@ the input a ``morello.fill`` of it (handle ``fill``); a ``morello.move`` of the 
 where it is among the zeros (``copy``); and the op on the buffer (``body``).
 """
 
-from morello.actions.pad import Pad, Padded
+from morello.actions.copies.pad import Pad, Padded
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graph_parts import buffer_of, part_at

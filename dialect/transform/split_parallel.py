@@ -10,7 +10,7 @@ smaller, ``remainder``); and the Spec op that makes results of them (handle ``me
 import math
 
 from morello.actions import Hole
-from morello.actions.split_parallel import Flat, Sharing, SplitParallel
+from morello.actions.loops.split_parallel import Flat, Sharing, SplitParallel
 from morello.actions.to_accum import INITS
 from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import DYNAMIC, element_type

@@ -5,27 +5,27 @@ that is in it is tried by the search and has an op in the ``morello_transform`` 
 """
 
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
-from morello.actions.border import Border
 from morello.actions.candidates import ACTIONS, candidates
-from morello.actions.collapse import Collapse
-from morello.actions.cut import Cut
-from morello.actions.cut_in_place import CutInPlace
-from morello.actions.drop import Drop
-from morello.actions.grid_parallel import GridParallel
-from morello.actions.merge import Merge
-from morello.actions.move import Move
-from morello.actions.online import Online
-from morello.actions.pad import Pad
-from morello.actions.peel import Peel
+from morello.actions.copies.move import Move
+from morello.actions.copies.pad import Pad
+from morello.actions.copies.unfold import Unfold
+from morello.actions.dims.collapse import Collapse
+from morello.actions.dims.drop import Drop
+from morello.actions.dims.merge import Merge
+from morello.actions.dims.squeeze import Squeeze
+from morello.actions.graphs.cut import Cut
+from morello.actions.graphs.cut_in_place import CutInPlace
+from morello.actions.graphs.online import Online
+from morello.actions.loops.border import Border
+from morello.actions.loops.grid_parallel import GridParallel
+from morello.actions.loops.peel import Peel
+from morello.actions.loops.split import Split
+from morello.actions.loops.split_parallel import SplitParallel
+from morello.actions.loops.tile import Tile
+from morello.actions.loops.tile_parallel import TileParallel
 from morello.actions.select import Select
 from morello.actions.specialize_range import SpecializeRange
-from morello.actions.split import Split
-from morello.actions.split_parallel import SplitParallel
-from morello.actions.squeeze import Squeeze
-from morello.actions.tile import Tile
-from morello.actions.tile_parallel import TileParallel
 from morello.actions.to_accum import ToAccum
-from morello.actions.unfold import Unfold
 
 __all__ = [
     "ACTIONS",

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.move import Move
+from morello.actions.copies.move import Move
 from morello.cost.of_target import cost_model
 from morello.kernels import KERNELS
 from morello.kernels.code.range_check import range_check_counts

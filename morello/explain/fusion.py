@@ -9,9 +9,9 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator
 
-from morello.actions.cut import Cut
-from morello.actions.cut_in_place import CutInPlace
-from morello.actions.graph_parts import part_key
+from morello.actions.graphs.cut import Cut
+from morello.actions.graphs.cut_in_place import CutInPlace
+from morello.actions.graphs.parts import part_key
 from morello.errors import SearchError
 from morello.explain.fold import fold
 from morello.explain.model import Explanation, Node

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from html import escape
 
 from morello.actions import Action, Move, Select
-from morello.actions.move import copies
+from morello.actions.copies.move import copies
 from morello.explain.fold import Folded, fold
 from morello.explain.fusion import Unfused, fusion_text
 from morello.explain.memory import counted_memories

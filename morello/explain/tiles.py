@@ -7,7 +7,7 @@ move adds a stage. A copy's own Spec (`move`) has the tile before and after it.
 import dataclasses
 
 from morello.actions import Move
-from morello.actions.move import copies, held
+from morello.actions.copies.move import copies, held
 from morello.machine import Target
 from morello.search import Branch, Impl
 from morello.spec import Layout, Memory, Spec, TensorSpec

@@ -2,7 +2,7 @@
 
 import pytest
 
-from morello.actions.pad import Pad
+from morello.actions.copies.pad import Pad
 from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.spec import L2, Layout, Spec, parse_spec

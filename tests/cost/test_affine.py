@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from morello.actions import Move
-from morello.actions.loops import tile_key
+from morello.actions.loops.base import tile_key
 from morello.cost.affine import CROSSING, STREAMS
 from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.cost.of_target import cost_model

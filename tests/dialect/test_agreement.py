@@ -21,8 +21,8 @@ from morello.actions import (
     Tile,
     ToAccum,
 )
-from morello.actions.cut import Cutting, operand_of
-from morello.actions.move import copies
+from morello.actions.copies.move import copies
+from morello.actions.graphs.cut import Cutting, operand_of
 from morello.cost.of_target import cost_model
 from morello.dialect import load
 from morello.dialect.build import kernel_of, spec_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from morello.actions import Border
-from morello.actions.border import ROLES
+from morello.actions.loops.border import ROLES
 from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.search import Solver

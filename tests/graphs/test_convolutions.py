@@ -5,8 +5,8 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import morello
-from morello.actions.merge import Merged, merged_key
-from morello.actions.unfold import Unfolded, unfolded_key
+from morello.actions.copies.unfold import Unfolded, unfolded_key
+from morello.actions.dims.merge import Merged, merged_key
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import goal_axes

@@ -19,8 +19,8 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
-from morello.actions.cut import Cutting, form_of_row, is_row, named, rounds
-from morello.actions.graph_parts import given_forms, part_key
+from morello.actions.graphs.cut import Cutting, form_of_row, is_row, named, rounds
+from morello.actions.graphs.parts import given_forms, part_key
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Dtype, SpecKey, TensorSpec

@@ -20,8 +20,8 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion, near_form
-from morello.actions.graph_parts import PartKey, given_forms, part_key
-from morello.actions.move import may_enter_registers
+from morello.actions.copies.move import may_enter_registers
+from morello.actions.graphs.parts import PartKey, given_forms, part_key
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import L1, Dtype, Layout, Memory, SpecKey, TensorSpec

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.graph_parts import followed
+from morello.actions.graphs.parts import followed
 from morello.machine import Target
 from morello.spec import Layout, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame

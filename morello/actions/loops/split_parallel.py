@@ -27,8 +27,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.graph_parts import PartKey, followed, part_key
-from morello.actions.loops import expand_loop
+from morello.actions.graphs.parts import PartKey, followed, part_key
+from morello.actions.loops.base import expand_loop
 from morello.actions.to_accum import INITS
 from morello.cost.of_target import cost_model
 from morello.machine import Target

@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.move import Move
+from morello.actions.copies.move import Move
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Memory, SpecKey

@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.loops import expand_loop
-from morello.actions.tile import tiled_dims
-from morello.actions.tile_parallel import parallel_refusal
+from morello.actions.loops.base import expand_loop
+from morello.actions.loops.tile import tiled_dims
+from morello.actions.loops.tile_parallel import parallel_refusal
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import SpecKey

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
-from morello.actions.loops import expand_loop, tile_key
-from morello.actions.tile import tiled_dims
+from morello.actions.loops.base import expand_loop, tile_key
+from morello.actions.loops.tile import tiled_dims
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import SpecKey

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.move import Move
+from morello.actions.copies.move import Move
 from morello.machine import Target
 from morello.spec import Memory, SpecKey
 from morello.spec.embedding import ONE, Embedding

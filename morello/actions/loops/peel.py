@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.loops import expand_loop, loop_relevant, tile_key
+from morello.actions.loops.base import expand_loop, loop_relevant, tile_key
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame

@@ -22,9 +22,9 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion, near_form
-from morello.actions.cut import Cut
-from morello.actions.graph_parts import PartKey, given_forms, part_key
-from morello.actions.move import Move
+from morello.actions.copies.move import Move
+from morello.actions.graphs.cut import Cut
+from morello.actions.graphs.parts import PartKey, given_forms, part_key
 from morello.machine import Target
 from morello.spec import Dtype, Layout, Memory, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind

@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
-from morello.actions.graph_parts import followed
+from morello.actions.graphs.parts import followed
 from morello.machine import Target
 from morello.spec import Kind, Layout, SpecKey, TensorSpec, argument_tensor
 from morello.spec.frame import Condition, Frame

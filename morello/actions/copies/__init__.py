@@ -1,0 +1,1 @@
+"""Rewrites that copy an operand to another memory, layout or dtype: read `move.py`."""

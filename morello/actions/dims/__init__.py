@@ -1,0 +1,1 @@
+"""Rewrites of dimensions that leave all elements where they are in memory."""
