@@ -173,7 +173,6 @@ def _rotary(to: Expansion, own: Arguments) -> Results:
 
 _OF_ANY_DTYPE = frozenset(
     {
-        "BitShift",
         "Compress",
         "CumProd",
         "CumSum",
@@ -188,6 +187,7 @@ _OF_ANY_DTYPE = frozenset(
         "ReduceLogSum",
         "Slice",
         "Split",
+        *bits.RULES,
         *quantized.RULES,
         *unsigned.RULES,
     }

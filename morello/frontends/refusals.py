@@ -37,9 +37,10 @@ class ModelError(MorelloError):
 
     def __init__(self, refusals: tuple[Refusal, ...]) -> None:
         self.refusals = refusals
-        count = len(refusals)
-        what = "1 op has" if count == 1 else f"{count} ops have"
-        listed = "".join(f"\n  {refusal}" for refusal in refusals)
+        # One op of the source may have become several.
+        lines = dict.fromkeys(map(str, refusals))
+        what = "1 op has" if len(lines) == 1 else f"{len(lines)} ops have"
+        listed = "".join(f"\n  {line}" for line in lines)
         super().__init__(f"{what} no Spec:{listed}")
 
 

@@ -313,6 +313,40 @@ def test_bits_are_shifted_by_any_number(
     np.testing.assert_array_equal(read.evaluate(x, amounts), right)
 
 
+@pytest.mark.parametrize(
+    ("source", "wanted", "values"),
+    [
+        (np.uint32, np.int32, {0: 0, 2**31: -(2**31), 2**32 - 1: -1}),
+        (np.int8, np.uint8, {-128: 128, -1: 255, 127: 127}),
+        (np.uint64, np.int64, {0: 0, 2**63: -(2**63), 2**64 - 1: -1}),
+        (np.bool_, np.uint8, {True: 1, False: 0}),
+    ],
+)
+def test_bits_are_read_with_another_sign(
+    source: Any, wanted: Any, values: dict[int, int]
+) -> None:
+    dest = helper.np_dtype_to_tensor_dtype(np.dtype(wanted))
+    layer = node("BitCast", ["x"], ["y"], to=dest)
+    proto = model([layer], {"x": (len(values),)}, {"y": (len(values),)})
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(source))
+    proto.graph.input[0].type.tensor_type.elem_type = kind
+    proto.graph.output[0].type.tensor_type.elem_type = dest
+    proto.opset_import[0].version = 28
+    read = morello.from_onnx(proto.SerializeToString())
+    result = read.evaluate(np.array(list(values), source))
+    np.testing.assert_array_equal(result, np.array(list(values.values()), wanted))
+    assert result.dtype == wanted
+
+
+def test_bits_of_floats_are_refused_by_name() -> None:
+    layer = node("BitCast", ["x"], ["y"], name="bits", to=6)
+    proto = model([layer], {"x": (2,)}, {"y": (2,)})
+    proto.graph.output[0].type.tensor_type.elem_type = 6
+    proto.opset_import[0].version = 28
+    with pytest.raises(CompileError, match=r"bits \(onnx.BitCast"):
+        morello.from_onnx(proto.SerializeToString())
+
+
 @pytest.mark.parametrize("axis", [0, -1])
 def test_sums_so_far_of_integers_along_an_axis_of_the_call(axis: int) -> None:
     layer = node("CumSum", ["x", "a"], ["y"], exclusive=1)

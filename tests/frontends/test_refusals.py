@@ -4,7 +4,7 @@ import pytest
 
 import morello
 from morello.errors import MorelloError
-from morello.frontends.refusals import ModelError
+from morello.frontends.refusals import ModelError, Refusal
 
 DYNAMIC = """module {
 func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
@@ -155,3 +155,14 @@ def test_constants_that_no_array_has_are_refused_by_their_place(
             fallback=fallback,
         )
     assert said in str(raised.value)
+
+
+def test_an_op_that_became_several_is_refused_once() -> None:
+    refusals = [Refusal("a.b", place, "no rule", "none") for place in ("x", "y", "x")]
+    error = ModelError(tuple(refusals))
+    assert str(error).splitlines() == [
+        "2 ops have no Spec:",
+        "  x: a.b: no rule; none",
+        "  y: a.b: no rule; none",
+    ]
+    assert len(error.refusals) == 3

@@ -1,7 +1,7 @@
-"""`BitShift` of signed integers by any number, by a rule of `onnx_expansion`.
+"""The bits of integers, by rules of `onnx_expansion`: `BitShift` and `BitCast`.
 
-The standard fills with the sign where a number is negative or above the width; a
-processor does not.
+The standard shifts by any number: it fills with the sign where the number is negative
+or above the width, and a processor does not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+    from morello.frontends.onnx_ops.expansion import (
+        Arguments,
+        Expansion,
+        Results,
+        Rules,
+    )
 
 
 def shifted(to: Expansion, own: Arguments) -> Results:
@@ -37,4 +42,15 @@ def shifted(to: Expansion, own: Arguments) -> Results:
     return [to.op("Where", is_within, y, number(0)) if is_left else y]
 
 
-RULES = {"BitShift": shifted}
+def reinterpreted(to: Expansion, own: Arguments) -> Results:
+    """Integers and truth values of another sign: a cast that wraps keeps their bits."""
+    x, dest = own.input(0), own.get("to", 0)
+    source, other = to.dtype(x), to.dtype_of(dest)
+    if source is None or other is None or source.itemsize != other.itemsize:
+        return None
+    if source.kind not in "iub" or other.kind not in "iu":
+        return None
+    return [to.op("Cast", x, to=dest)]
+
+
+RULES: Rules = {"BitShift": shifted, "BitCast": reinterpreted}
