@@ -75,7 +75,7 @@ def _warm_up() -> None:
     from morello.tools.morello import main
 
     importlib.import_module("filecheck.main")
-    for module in ("morello_opt", "opt_session", "opt_worker"):
+    for module in ("morello_opt", "opt.session", "opt.worker"):
         importlib.import_module(f"morello.tools.{module}")
     os.environ["MORELLO_DB"] = "none"
     main(["emit", "matmul:4x4x8:f32", "--stage", "asm", "-o", os.devnull])

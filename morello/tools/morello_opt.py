@@ -1,6 +1,6 @@
 """``morello-opt``: run passes over MLIR text, as mlir-opt does.
 
-Read `main` first. The work is done in a child process (`opt_worker.py`), so that a
+Read `main` first. The work is done in a child process (`opt/worker.py`), so that a
 crash in native code becomes a message; this process prints what the child reports.
 Exit codes: 0 done, 1 the input is refused or a pass has failed, 2 wrong usage.
 """
@@ -18,7 +18,7 @@ from morello.tools.input_output import (
     read_mlir,
     write_output,
 )
-from morello.tools.opt_flags import Flags, parse_flags
+from morello.tools.opt.flags import Flags, parse_flags
 
 DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -53,7 +53,7 @@ def _run(flags: Flags) -> int:
     if information is not None:
         write_output(flags.output, information)
         return DONE
-    from morello.tools.opt_session import Session
+    from morello.tools.opt.session import Session
 
     check_output(flags.output)
     session = Session(flags, input_name(flags.input), read_mlir(flags.input))
@@ -71,13 +71,13 @@ def _information(flags: Flags) -> str | None:
         return f"morello-opt {__version__}\n"
     if flags.list_passes:
         from morello.passes.registry import PASSES
-        from morello.tools.listing import list_passes
-        from morello.tools.plugins import load_plugins
+        from morello.tools.opt.listing import list_passes
+        from morello.tools.opt.plugins import load_plugins
 
         load_plugins(flags.load_pass_plugin)
         return list_passes(PASSES)
     if flags.show_dialects:
-        from morello.tools.dialect_names import dialects
+        from morello.tools.opt.dialect_names import dialects
 
         return "Available Dialects: " + ",".join(dialects()) + "\n"
     return None

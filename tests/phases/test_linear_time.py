@@ -20,10 +20,10 @@ from morello.spec import parse_spec
 from morello.spec.graphs.text import parse_graph
 from morello.tools.array_files import read_operand
 from morello.tools.braces import expand_braces
-from morello.tools.expectations import verify
 from morello.tools.flags import target_names
-from morello.tools.mlir_reproducer import held_pipeline
-from morello.tools.split_input import near_misses, split_input
+from morello.tools.opt.expectations import verify
+from morello.tools.opt.mlir_reproducer import held_pipeline
+from morello.tools.opt.split_input import near_misses, split_input
 from tests.phases.linear import check_linear
 from tests.phases.programs import constant, layers
 

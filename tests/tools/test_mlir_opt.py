@@ -14,8 +14,8 @@ import pytest
 
 from morello.mlir import BACKEND
 from morello.tools.morello_opt import main
-from morello.tools.opt_flags import flag_names
-from morello.tools.opt_refused import refused_flags
+from morello.tools.opt.flags import flag_names
+from morello.tools.opt.refused import refused_flags
 
 FILES = {
     "empty.mlir": " \n",

@@ -16,8 +16,8 @@ from morello.compiler.tuning.timing import LEAST_SAMPLES, SAMPLE_SECONDS, pinned
 from morello.machine import AVX2
 from morello.machine.isa import AVX2_VNNI
 from morello.spec import Max, parse_spec
-from morello.tools.bench import Measurement, operand_bytes, peak_dtype
 from morello.tools.morello import main
+from morello.tools.subcommands.bench import Measurement, operand_bytes, peak_dtype
 
 ASKED = {
     "spec": str,

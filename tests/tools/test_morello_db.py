@@ -20,8 +20,8 @@ from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.transfer import opened
 from morello.spec import parse_spec
-from morello.tools.db import _beyond, info
 from morello.tools.morello import main
+from morello.tools.subcommands.db import _beyond, info
 from morello.tools.table import size_text
 from tests.compiler.test_partial_schedule import SPEC
 from tests.compiler.test_pinning import TILED

@@ -22,8 +22,8 @@ from morello.spec import parse_spec
 from morello.tools.braces import expand_braces
 from morello.tools.input_output import UsageError
 from morello.tools.morello import main
-from morello.tools.precompute import _progress, _summary
-from morello.tools.workers import Done, Job, solve, solve_all
+from morello.tools.subcommands.precompute import _progress, _summary
+from morello.tools.subcommands.workers import Done, Job, solve, solve_all
 from tests.database.small import TEXTS
 
 Capture = pytest.CaptureFixture[str]

@@ -11,7 +11,7 @@ import pytest
 
 CONTAINED = """
 import os, sys, time
-from morello.tools.containment import run_contained
+from morello.tools.opt.containment import run_contained
 def work(send):
     send(os.getpid())
     time.sleep(600)
@@ -20,7 +20,7 @@ run_contained(work, lambda number: print(number, flush=True))
 
 WORKER = """
 import contextlib, os, sys, time
-import morello.tools.workers as workers
+import morello.tools.subcommands.workers as workers
 worker = workers._start(workers.Job("fill:4", "avx2", 1, "none"))
 print(worker.process.pid, flush=True)
 worker.pipe.poll(600)

@@ -25,14 +25,15 @@ from morello.search.storage.schema import SearchRow
 from morello.search.storage.transfer import copy_rows, opened
 from morello.suggestions import did_you_mean
 from morello.tools.commands import DbOptions
-from morello.tools.db_measured import (
+from morello.tools.input_output import UsageError, write_output
+from morello.tools.subcommands.db_measured import (
     copy_measured,
     measured_data,
     measured_fault,
     measured_text,
     old_measured,
 )
-from morello.tools.db_pins import (
+from morello.tools.subcommands.db_pins import (
     digests,
     main_pin,
     main_unpin,
@@ -40,7 +41,6 @@ from morello.tools.db_pins import (
     pin_fault,
     pins_digest,
 )
-from morello.tools.input_output import UsageError, write_output
 from morello.tools.table import size_text, table, time_text
 
 

@@ -31,9 +31,9 @@ from morello.tools.input_output import UsageError, write_output
 from morello.tools.measured_text import measured_summary
 from morello.tools.progress import progress
 from morello.tools.request import tool_target
+from morello.tools.subcommands.workers import Job
+from morello.tools.subcommands.workers import solve_all as solve_jobs
 from morello.tools.table import cost_text, time_text
-from morello.tools.workers import Job
-from morello.tools.workers import solve_all as solve_jobs
 
 
 def main(options: PrecomputeOptions) -> int:

@@ -22,9 +22,9 @@ from morello.runtime.peak import measure_peak, peak_dtypes
 from morello.search import Solution
 from morello.spec import Array, Dtype, Spec, print_spec
 from morello.tools.commands import BenchOptions
-from morello.tools.explain import count_and_note
 from morello.tools.input_output import UsageError, write_output
 from morello.tools.progress import progress, search_text
+from morello.tools.subcommands.explain import count_and_note
 from morello.tools.subject_choice import subject_of
 from morello.tools.subjects import SpecSubject, Subject, Verdict
 from morello.tools.table import (

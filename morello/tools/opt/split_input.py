@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from morello.tools.diagnostics import Diagnostic, Place
+from morello.tools.opt.diagnostics import Diagnostic, Place
 
 MARKER = "// -----"
 """The marker that mlir-opt uses."""

@@ -12,7 +12,7 @@ from typing import TextIO
 from morello.mlir import ir
 from morello.passes.pipelines.inner_dumps import InnerDump
 from morello.passes.pipelines.steps import Step
-from morello.tools.opt_flags import Flags
+from morello.tools.opt.flags import Flags
 
 Print = Callable[[ir.Operation], str]
 """Prints an op as the flags of the command line say."""

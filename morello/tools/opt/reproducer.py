@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from morello._version import __version__
-from morello.tools.opt_flags import Flags
+from morello.tools.opt.flags import Flags
 from morello.whole_files import write_new, write_whole
 
 

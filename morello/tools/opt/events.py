@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from morello.tools.diagnostics import Diagnostic
+from morello.tools.opt.diagnostics import Diagnostic
 
 CHECKING = "checking the pipeline"
 PARSING = "parsing the input"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from morello.tools.diagnostics import OP_NOTE, Diagnostic, Place
+from morello.tools.opt.diagnostics import OP_NOTE, Diagnostic, Place
 
 _START = re.compile(
     r"expected-(error|warning|remark|note)(-re)?[ \t]*(@[^\s{]*)?[ \t]*\{\{"

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 from morello.passes.pipelines.pass_flag import PassFlag
 from morello.tools.input_output import UsageError, printable
-from morello.tools.opt_refused import check_flag
-from morello.tools.split_input import MARKER
+from morello.tools.opt.refused import check_flag
+from morello.tools.opt.split_input import MARKER
 
 _EXAMPLES = """\
 examples:
@@ -136,7 +136,7 @@ class _Parser(argparse.ArgumentParser):
 
     def print_help(self, file: Any = None) -> None:
         """Print it as mlir-opt does: the dialects come with it."""
-        from morello.tools.dialect_names import dialects
+        from morello.tools.opt.dialect_names import dialects
 
         super().print_help(file)
         self._print_message(f"\nAvailable Dialects: {', '.join(dialects())}\n", file)

@@ -1,6 +1,6 @@
 """Work of ``morello-opt`` in its child process: parse, run, print.
 
-This and `dialect_names.py` alone import MLIR. It reports by `opt_events.py`.
+This and `dialect_names.py` alone import MLIR. It reports by `events.py`.
 """
 
 import contextlib
@@ -29,19 +29,17 @@ from morello.passes.pipelines.steps import Watcher, pretty, resolve
 from morello.passes.pipelines.steps import run as run_steps
 from morello.passes.pipelines.text import PipelineTextError
 from morello.passes.registry import PASSES
-from morello.tools.containment import Send
-from morello.tools.diagnostics import (
+from morello.tools.input_output import write_output
+from morello.tools.opt.containment import Send
+from morello.tools.opt.diagnostics import (
     OP_NOTE,
     PARSED_AS,
     Diagnostic,
     Place,
     from_mlir,
 )
-from morello.tools.dialect_names import dialects
-from morello.tools.input_output import write_output
-from morello.tools.ir_dumps import ActionLog, Dumps
-from morello.tools.mlir_reproducer import HELD_AS, held_pipeline, with_pipeline
-from morello.tools.opt_events import (
+from morello.tools.opt.dialect_names import dialects
+from morello.tools.opt.events import (
     CHECKING,
     PARSING,
     PRINTING,
@@ -51,9 +49,11 @@ from morello.tools.opt_events import (
     Finished,
     Said,
 )
-from morello.tools.opt_flags import Flags, flag_names
-from morello.tools.plugins import load_plugins
-from morello.tools.split_input import Chunk
+from morello.tools.opt.flags import Flags, flag_names
+from morello.tools.opt.ir_dumps import ActionLog, Dumps
+from morello.tools.opt.mlir_reproducer import HELD_AS, held_pipeline, with_pipeline
+from morello.tools.opt.plugins import load_plugins
+from morello.tools.opt.split_input import Chunk
 
 _SHOWN = {
     "errors": ("error",),

@@ -3,13 +3,13 @@
 import sys
 from collections.abc import Sequence
 
-from morello.tools import opt_events as events
-from morello.tools.containment import Ending, Send, run_contained
-from morello.tools.diagnostics import Diagnostic, Place, render
-from morello.tools.expectations import verify
-from morello.tools.opt_flags import Flags
-from morello.tools.reproducer import write_reproducer
-from morello.tools.split_input import Chunk, near_misses, split_input
+from morello.tools.opt import events
+from morello.tools.opt.containment import Ending, Send, run_contained
+from morello.tools.opt.diagnostics import Diagnostic, Place, render
+from morello.tools.opt.expectations import verify
+from morello.tools.opt.flags import Flags
+from morello.tools.opt.reproducer import write_reproducer
+from morello.tools.opt.split_input import Chunk, near_misses, split_input
 
 
 class Session:
@@ -64,7 +64,7 @@ class Session:
 
         def job(send: Send) -> None:
             # MLIR is imported in the child alone.
-            from morello.tools.opt_worker import work
+            from morello.tools.opt.worker import work
 
             work(self.flags, self.name, left, False, send)
 
@@ -140,7 +140,7 @@ class Session:
         stages = [self.stage]
 
         def job(send: Send) -> None:
-            from morello.tools.opt_worker import work
+            from morello.tools.opt.worker import work
 
             work(self.flags, self.name, [(index, chunk)], True, send)
 

@@ -1,0 +1,1 @@
+"""Work of the subcommands of ``morello``: `commands.py` says which there are."""
