@@ -4,7 +4,10 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from benchmarks.commits.specs import SUITES as SPECS
+from benchmarks.commits.specs import compare
 from benchmarks.harness.case import CaseError
 from benchmarks.harness.ours import command
 from benchmarks.harness.process import Command
@@ -22,9 +25,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     options = _parser().parse_args(words)
     try:
-        wanted = cases(options.what or ["f32-squares", "f32-skinny"])
+        words_of_specs = [word for word in options.what if _is_any_spec(word)]
+        words_of_cases = [word for word in options.what if not _is_any_spec(word)]
+        wanted = cases(words_of_cases or ["f32-squares", "f32-skinny"])
         with contextlib.ExitStack() as stack:
             found: dict[str, Command] = {}
+            roots: dict[str, tuple[Path, str]] = {}
             for role, revision in (("old", options.old), ("new", options.new)):
                 root, commit = ROOT, ""
                 if revision != FILES:
@@ -34,6 +40,12 @@ def main(argv: Sequence[str] | None = None) -> int:
                 # Each reads its own: formats, and costs of one version, may differ.
                 db = options.db if options.db == "none" else f"{options.db}.{role}"
                 found[name] = command(options.threads, root, db, options.native)
+                roots[name] = root, db
+            if words_of_specs:
+                specs = [s for word in words_of_specs for s in SPECS.get(word, (word,))]
+                status = compare(roots, list(dict.fromkeys(specs)), options)
+                if not words_of_cases:
+                    return status
             if options.search:
                 return search(found, wanted)
             come_from = origin("benchmarks.commits", words, " and ".join(found))
@@ -45,11 +57,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
+def _is_any_spec(word: str) -> bool:
+    """Whether a word names Specs that are called from Python, not products."""
+    return word in SPECS or (":" in word and not word.startswith("matmul:"))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.commits",
         description="Time two commits of Morello in turns.",
-        epilog=f"Suites: {', '.join(SUITES)}.",
+        epilog=f"Suites: {', '.join((*SUITES, *SPECS))}. Products are called as "
+        "machine code; graphs, models and Specs that are no products from Python.",
     )
     parser.add_argument("old", help="a commit, or . for the files of the checkout")
     parser.add_argument("new", help="the same")

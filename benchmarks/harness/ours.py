@@ -69,17 +69,16 @@ class Ours(Backend):
         said = f"target {name}" if wide else f"target {name}, no zmm"
         return About(f"Morello {morello.__version__}", said, not wide)
 
-    def ready(self, case: Case, data: Data) -> NativeReady:
-        """Compile a kernel.
+    def kernel(self, spec: str) -> Any:
+        """Compile a Spec.
 
         Raises:
             UnsupportedError: Morello refuses the Spec, and why.
         """
         errors = importlib.import_module("morello.errors")
-        start = time.perf_counter()
         try:
-            kernel = self._morello.compile(
-                case.spec,
+            return self._morello.compile(
+                spec,
                 threads=self.threads,
                 db=self._db,
                 target=self._target,
@@ -87,6 +86,15 @@ class Ours(Backend):
             )
         except errors.MorelloError as error:
             raise UnsupportedError(str(error).split("\n")[0]) from error
+
+    def ready(self, case: Case, data: Data) -> NativeReady:
+        """Compile a kernel.
+
+        Raises:
+            UnsupportedError: Morello refuses the Spec, and why.
+        """
+        start = time.perf_counter()
+        kernel = self.kernel(case.spec)
         spent = time.perf_counter() - start
         if "%zmm" in kernel.asm and not self._native:
             raise UnsupportedError("its code has vectors of 512 bits, beyond AVX2")

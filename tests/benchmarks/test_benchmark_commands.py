@@ -4,9 +4,11 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.commits.__main__ import main as commits
+from benchmarks.commits.specs import differ
 from benchmarks.harness import machine_roofs
 from benchmarks.harness.backend import MissingError
 from benchmarks.harness.provenance import ROOT, commit_of
@@ -108,6 +110,24 @@ def test_search_first_and_two_commits(tmp_path: Path, capsys: Capture) -> None:
     assert (tmp_path / "db.new").exists()
     assert [e["status"] for e in data["rows"][0]["entries"]] == ["ok", "ok"]
     assert f"## {new} against the best peer" in capsys.readouterr().out
+
+
+def test_any_spec_by_two_versions_of_the_files(capsys: Capture) -> None:
+    specs = ["softmax:2x8:f32", "softmax:2x8:f31"]
+    assert commits([".", ".", *specs, *QUICK]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
+    assert cells[0] == "`softmax:2x8:f32`"
+    assert all(float(cell) > 0 for cell in cells[1:5])
+    assert "unsupported: unknown dtype 'f31'" in lines[3]
+    assert lines[-1].startswith("old over new: best ")
+
+
+def test_results_that_differ_are_a_fault() -> None:
+    ones = np.ones((2, 3))
+    assert not differ(ones, np.full(6, 1.0005))
+    assert differ(ones, np.full(6, 1.01))
+    assert differ(ones, np.ones(5))
 
 
 @pytest.mark.parametrize(

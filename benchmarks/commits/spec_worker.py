@@ -1,0 +1,110 @@
+"""The process of a commit that times any Spec, called from Python.
+
+Requests and answers are lines of JSON, as in `benchmarks.harness`:
+
+- ``open``: import Morello; answers `About`, or ``missing``.
+- ``load``: compile a Spec and write the output of a call to a file; answers the seconds
+  of the search, or ``unsupported``.
+- ``count``: how many calls take so many seconds.
+- ``sample``: seconds of one of so many calls.
+"""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness.backend import MissingError, UnsupportedError
+from benchmarks.harness.ours import Ours
+from benchmarks.harness.worker import answers_pipe, serve
+
+Answer = dict[str, Any]
+
+_FIRST = "softmax:2x8:f32"
+"""Searched before any other Spec: a new checkout compiles its search first."""
+
+
+class Specs:
+    """Answers requests.
+
+    Args:
+        ours: Morello of the commit.
+    """
+
+    def __init__(self, ours: Ours) -> None:
+        self._ours = ours
+        self._call: Callable[[], Any] = _nothing
+
+    def do(self, request: Answer) -> Answer:
+        """Answer one request."""
+        try:
+            return self._do(request)
+        except MissingError as error:
+            return {"missing": str(error)}
+        except UnsupportedError as error:
+            return {"unsupported": str(error)}
+
+    def _do(self, request: Answer) -> Answer:
+        match request["do"]:
+            case "open":
+                about = self._ours.open()
+                self._ours.kernel(_FIRST)
+                return dataclasses.asdict(about)
+            case "load":
+                return self._load(request["spec"], request["output"])
+            case "count":
+                return {"calls": self._count(float(request["seconds"]))}
+            case "sample":
+                return {"s": self._seconds(int(request["calls"]))}
+            case other:
+                raise ValueError(f"no request is called {other!r}")
+
+    def _load(self, text: str, file: str) -> Answer:
+        self._call = _nothing  # frees what the last Spec took
+        kernel = self._ours.kernel(text)
+        spec = kernel.spec
+        arrays = [
+            spec.to_physical(i, array)
+            for i, array in enumerate(spec.random(np.random.default_rng(0)))
+        ]
+        kinds = zip(spec.kind.operands, spec.tensors, strict=True)
+        for i, (operand, tensor) in enumerate(kinds):
+            if i >= len(arrays):
+                arrays.append(np.zeros(spec.physical_shape(i), tensor.dtype.numpy))
+            elif operand.is_written:
+                arrays[i] = arrays[i].copy()
+        self._call = kernel.bind(*arrays)
+        self._call()
+        np.save(file, np.asarray(arrays[-1], np.float64))
+        return {"search": kernel.times.search}
+
+    def _count(self, seconds: float) -> int:
+        count = 1
+        while self._seconds(count) * count < seconds:
+            count *= 2
+        return count
+
+    def _seconds(self, calls: int) -> float:
+        call = self._call
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        return (time.perf_counter() - start) / calls
+
+
+def _nothing() -> None:
+    raise ValueError("no Spec is loaded")
+
+
+def main(argv: list[str]) -> int:
+    """Serve on standard input and output: threads, checkout, database, native."""
+    threads, root, db, native = argv
+    serve(Specs(Ours(int(threads), root, db, native)), sys.stdin, answers_pipe())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
