@@ -72,6 +72,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("layer", "given", "made", "value"),
     CASES,

@@ -162,6 +162,7 @@ def test_remainders_are_exact() -> None:
     np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize(
     "options",

@@ -46,6 +46,7 @@ for number in USED: loaded[number].omp_get_max_threads()
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("names", "used", "found"),
     [

@@ -57,6 +57,7 @@ FUNCTIONS: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("function", "shapes"), FUNCTIONS)
 def test_it_computes_what_numpy_does(
     function: Callable[..., Any], shapes: list[tuple[int, ...]]
