@@ -151,12 +151,13 @@ def test_what_is_not_computed_exactly_is_refused() -> None:
         computed(node("Det", ["x"], ["y"]), x)
 
 
-def test_remainders_are_exact() -> None:
-    x = np.float32([7.5, -7.5, 1e30, -0.0, 5, np.inf, -1, 3])
-    y = np.float32([2, 2, 0.7, 3, 0, 2, 1, -np.inf])
-    found = computed(node("Mod", ["x", "y"], ["z"], fmod=1), x, y)
+@pytest.mark.parametrize(("fmod", "define"), [(1, np.fmod), (0, np.remainder)])
+def test_remainders_are_exact(fmod: int, define: Any) -> None:
+    x = np.float32([7.5, -7.5, 1e30, -0.0, 5, np.inf, -1, 3, 6, -6, -3, 0, np.nan])
+    y = np.float32([2, 2, 0.7, 3, 0, 2, 1, -np.inf, -4, -4, np.inf, -2, 1])
+    found = computed(node("Mod", ["x", "y"], ["z"], fmod=fmod), x, y)
     with np.errstate(invalid="ignore"):
-        wanted = np.fmod(x, y)
+        wanted = define(x, y)
     np.testing.assert_array_equal(found, wanted)
     zeros = wanted == 0
     np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))

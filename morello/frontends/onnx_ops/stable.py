@@ -221,14 +221,24 @@ def _minor(to: Expansion, entries: list[list[str]]) -> str:
 
 
 def remainder(to: Expansion, own: Arguments) -> Results:
-    """The remainder of floats, with the sign of the dividend: by that of their absolute
-    values, for which torch-mlir computes no quotient."""
-    own.get("fmod", 0)
+    """The exact remainder of floats, with the sign of the dividend, or, without
+    ``fmod``, of the divisor.
+
+    It comes from that of the absolute values, for which torch-mlir computes no
+    quotient.
+    """
     x, y = own.input(0), own.input(1)
     rest = to.op("Mod", to.op("Abs", x), to.op("Abs", y))
     zero = to.number(0.0)
     signed = to.op("Where", to.op("Less", x, zero), to.op("Neg", rest), rest)
-    return [to.op("Where", to.op("Equal", x, zero), to.op("Sub", x, rest), signed)]
+    rest = to.op("Where", to.op("Equal", x, zero), to.op("Sub", x, rest), signed)
+    if own.get("fmod", 0):
+        return [rest]
+    is_negative = to.op("Less", y, zero)
+    differs = to.op("Xor", to.op("Less", rest, zero), is_negative)
+    moved = to.op("Where", differs, to.op("Add", rest, y), rest)
+    of_none = to.op("Where", is_negative, to.number(-0.0), zero)
+    return [to.op("Where", to.op("Equal", rest, zero), of_none, moved)]
 
 
 RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
