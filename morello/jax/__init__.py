@@ -2,9 +2,9 @@
 `compile` one of a function of JAX.
 
 `call.py` is the entry point: it checks shapes while a program is traced, and registers
-the kernel with XLA. `handler_code.py` writes what XLA calls, as LLVM IR, in the binary
-interface of XLA's foreign functions; so neither a C++ compiler nor JAX's headers are
-needed. `function.py` traces functions, and gives them their derivatives.
+the kernel with XLA. `handler.py` has the function that XLA calls, in the binary
+interface of XLA's foreign functions; neither a compiler nor JAX's headers are needed.
+`function.py` traces functions, and gives them their derivatives.
 
 Invariant: what was registered is never freed, since XLA keeps no count of who calls it.
 """

@@ -1,6 +1,5 @@
 """`call`: a kernel as a function of JAX arrays."""
 
-import ctypes
 import dataclasses
 import hashlib
 import threading
@@ -11,13 +10,9 @@ import jax
 
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
-from morello.jax.handler_code import handler_module, wanted
-from morello.machine.architectures import HOST
+from morello.jax.handler import handler, wanted
 from morello.runtime.call_table import CallTable
-from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.parameter import Parameter
-
-_HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +20,6 @@ class _Registered:
     """Objects that XLA's registry points to; kept until the process ends."""
 
     kernel: Kernel
-    table: CallTable
-    engine: Engine
     handler: Any
 
 
@@ -116,24 +109,17 @@ def _register(kernel: Kernel) -> str:
     name = target_name(kernel)
     with _lock:
         if name not in _registered:
-            has_workspace = kernel.workspace_bytes > 0
-            text = handler_module(
-                kernel.text, kernel.parameters, has_workspace, kernel.threads > 1
-            )
-            engine = compile_llvm(text, cpu=HOST.base_cpu, opt=1)
             table = CallTable(
                 kernel.address,
                 kernel.parameters,
                 kernel.workspace_bytes,
                 kernel.threads,
             )
-            attach = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.address("attach"))
-            attach(table.address)
-            handler = _HANDLER(engine.address("handler"))
+            function = handler(table, kernel.text)
             jax.ffi.register_ffi_target(
-                name, jax.ffi.pycapsule(handler), platform="cpu"
+                name, jax.ffi.pycapsule(function), platform="cpu"
             )
-            _registered[name] = _Registered(kernel, table, engine, handler)
+            _registered[name] = _Registered(kernel, function)
     return name
 
 

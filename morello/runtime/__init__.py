@@ -6,8 +6,8 @@ the text and loads the object, after `object_file.py` and `morello.machine.host`
 said that this process and this CPU can run it; `function.py` calls it, after
 `arguments.py` has checked the arrays against each `Parameter` (`parameter.py`;
 `diagnose.py` words the refusals). Calls that fit go another way, on which machine code
-checks the arrays (`machine_call.py`, `call_code.py`, `shared_code.py`, `call_table.py`,
-`array_layout.py`). `peak.py` measures the peak of the machine.
+checks the arrays (`machine_call.py`, `call_table.py`, `array_layout.py`, `glue.py` and
+the C in ``c``). `peak.py` measures the peak of the machine.
 
 Invariants: nothing here ends the process on a user's mistake; nothing is copied; who
 holds a `NativeFunction` holds its code; the same module gives the same object.

@@ -65,6 +65,30 @@ def element_type_of_dlpack(code: int, bits: int) -> ElementType | None:
     return _BY_DLPACK.get((code, bits))
 
 
+_LETTERS = "iufb"
+"""NumPy's letters of the kinds of elements that the buffer protocol has."""
+
+
+def dlpack_word(dtype: np.dtype[Any]) -> int:
+    """The ``DLDataType`` of a dtype as one number; -1 where there is none."""
+    element = element_type_of(dtype)
+    if element is None:
+        return -1
+    return element.dlpack | 8 * dtype.itemsize << 8 | 1 << 16
+
+
+def buffer_format(dtype: np.dtype[Any]) -> int:
+    """The letter that the buffer protocol has for a dtype; -1 where there is none."""
+    return ord(dtype.char) if dtype.isbuiltin == 1 and dtype.kind in _LETTERS else -1
+
+
+def typestr_word(dtype: np.dtype[Any]) -> int:
+    """The ``typestr`` of a dtype as one number; -1 where there is none of 3 letters."""
+    if buffer_format(dtype) < 0 or len(dtype.str) != 3:
+        return -1
+    return int.from_bytes(dtype.str.encode() + b"\0", "little")
+
+
 def names() -> str:
     """The NumPy names of all rows, for sentences."""
     return ", ".join(row.numpy.name for row in ELEMENT_TYPES)

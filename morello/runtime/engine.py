@@ -361,6 +361,24 @@ def _require(cpu: str, features: str) -> None:
         )
 
 
+def compile_optimised(text: str, opt: int) -> Engine:
+    """Compile and load LLVM IR of our own that is optimised already, or too short.
+
+    Args:
+        text: a module, which may call the functions of this process.
+        opt: the level of code generation, 0 to 3.
+
+    Raises:
+        CompileError: a module that is not valid, or calls an unknown function.
+    """
+    machine = _target_machine(HOST.base_cpu, "", opt, _Reach.FAR)
+    with _parse(_tuned(text), machine) as module:
+        functions = tuple(f.name for f in module.functions if not f.is_declaration)
+        data = machine.emit_object(module)
+    calls = undefined_symbols(data)
+    return load(Compiled(text, data, functions, HOST.base_cpu, "", calls=calls))
+
+
 def load(compiled: Compiled) -> Engine:
     """Put an object into this process.
 

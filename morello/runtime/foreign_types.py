@@ -12,99 +12,28 @@ goes the way of `foreign_arrays.py`.
 """
 
 import ctypes
-import enum
 import sys
 from typing import Any
 
 import numpy as np
 
 from morello.python_api import python_function
-from morello.runtime.element_types import element_type_of
+from morello.runtime.glue import TYPES, Type, code, process
 
-MOST = 16
-"""Types that the table has room for."""
-
-DEVICE, DTYPE, SHAPE, STRIDES, OFFSET = 8, 20, 24, 32, 40
-"""Offsets of the fields of a ``DLTensor``; its data is first, its rank before DTYPE."""
-
-RANK = 16
-
-TENSOR_BYTES = 48
-
-BUFFER_BYTES = 80
-"""Bytes of Python's ``Py_buffer``, whose fields follow."""
-
-BUFFER_OWNER, BUFFER_RANK, BUFFER_FORMAT = 8, 36, 40
-BUFFER_SHAPE, BUFFER_STRIDES = 48, 56
-
-BUFFER_FLAGS = 0x1C
-"""``PyBUF_RECORDS_RO``: shape, strides and format, of memory that is only read."""
-
-CPU = 1
-"""The device of a ``DLTensor`` in the memory of the CPU."""
-
-MOST_AXES = 4
-"""Maximum rank of an ``__array_interface__`` that machine code reads: a ``Py_buffer``
-has room for its sizes and strides behind its owner."""
-
-_KINDS = "iufb"
-"""Letters of NumPy for elements that the buffer protocol has."""
 _MAJOR = 1
-"""The version of the structures that is read here."""
+"""The version of the capsule's structure that is read here."""
 
 _FROM_OBJECT = 40
-"""Offset of the function that describes an array in the capsule's structure."""
+"""Offset of the function that describes an array in that structure."""
 
-
-class Field(enum.IntEnum):
-    """The words of a type in the table."""
-
-    TYPE = 0
-    DESCRIBE = 1
-    """Address of the function of the library; 0 for the buffer protocol, or for
-    ``__array_interface__`` where there are names."""
-    MAY_WRITE = 2
-    """1 if its arrays may be written, else 0."""
-    GRADIENT = 3
-    """The name of the attribute that says whether a gradient is wanted, or 0."""
-    IS_NEGATED = 4
-    """The name of the method that says whether elements are to be negated."""
-    IS_RECORDING = 5
-    """The function that says whether gradients are recorded."""
-    FALSE = 6
-    """Address of False."""
-    NAMES = 7
-    """The names that ``__array_interface__`` is read by (`Name`), or 0."""
-
-
-class Name(enum.IntEnum):
-    """The places of the tuple of names."""
-
-    WHOLE = 0
-    DATA = 1
-    TYPESTR = 2
-    SHAPE = 3
-    STRIDES = 4
-    MASK = 5
-    NONE = 6
-    """Of None, no name."""
-
-
-WIDTH = len(Field)
-
-_table: Any = (ctypes.c_int64 * (1 + MOST * WIDTH))()
-"""The number of types, then their words."""
-
-address = ctypes.addressof(_table)
-"""Address of the table; it does not move."""
-
-_names = (
+_INTERFACE = (
     *map(
         sys.intern,
         ("__array_interface__", "data", "typestr", "shape", "strides", "mask"),
     ),
     None,
 )
+"""The names that ``c/foreign.c`` reads an ``__array_interface__`` by, in its order."""
 
 _kept: dict[type, tuple[Any, ...]] = {}
 """The types that were seen, with what the table has addresses of."""
@@ -112,26 +41,6 @@ _kept: dict[type, tuple[Any, ...]] = {}
 _pointer_of = python_function(
     "PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
 )
-
-
-def dtype_word(dtype: np.dtype[Any]) -> int:
-    """The ``DLDataType`` of a dtype as one number; -1 where there is none."""
-    element = element_type_of(dtype)
-    if element is None:
-        return -1
-    return element.dlpack | 8 * dtype.itemsize << 8 | 1 << 16
-
-
-def buffer_format(dtype: np.dtype[Any]) -> int:
-    """The letter that the buffer protocol has for a dtype; -1 where there is none."""
-    return ord(dtype.char) if dtype.isbuiltin == 1 and dtype.kind in _KINDS else -1
-
-
-def typestr_word(dtype: np.dtype[Any]) -> int:
-    """The ``typestr`` of a dtype as one number; -1 where there is none of 3 letters."""
-    if dtype.isbuiltin != 1 or dtype.kind not in _KINDS or len(dtype.str) != 3:
-        return -1
-    return int.from_bytes(dtype.str.encode() + b"\0", "little")
 
 
 def _is_of_jax(kind: type) -> bool:
@@ -153,7 +62,7 @@ def learn(kind: type, given: Any = None) -> None:
         kind: the type.
         given: one of its arrays, which may know more than its type does.
     """
-    if kind in _kept or len(_kept) > 64 * MOST:
+    if kind in _kept or len(_kept) > 64 * TYPES:
         return
     _kept[kind] = ()
     torch: Any = sys.modules.get("torch")
@@ -165,24 +74,24 @@ def learn(kind: type, given: Any = None) -> None:
     # NumPy's scalars have an interface to memory that is gone when it is read.
     is_scalar = issubclass(kind, np.generic)
     by_interface = not describe and not is_scalar and _has_interface_alone(given)
-    if not (describe or by_interface or _is_of_jax(kind)) or _table[0] == MOST:
+    table = process()
+    if not (describe or by_interface or _is_of_jax(kind)) or table.types == TYPES:
         return
-    may_write = int(of_torch or by_interface)
-    words: list[Any] = [kind, describe, may_write, 0, 0, 0, False, 0]
+    held: dict[str, Any] = {"type": kind}
     if by_interface:
-        words[Field.NAMES] = _names
+        held["names"] = _INTERFACE
     elif of_torch:
-        names = [sys.intern("requires_grad"), sys.intern("is_neg")]
-        words[Field.GRADIENT : Field.FALSE] = [*names, torch.is_grad_enabled]
+        held["gradient"] = sys.intern("requires_grad")
+        held["is_negated"] = sys.intern("is_neg")
+        held["is_recording"] = torch.is_grad_enabled
     elif hasattr(kind, "requires_grad"):
         return
-    _kept[kind] = tuple(words)
-    start = 1 + _table[0] * WIDTH
-    for place, word in enumerate(words):
-        is_number = place in (Field.DESCRIBE, Field.MAY_WRITE) or word == 0
-        _table[start + place] = word if is_number else id(word)
-    _table[start + Field.FALSE] = id(False)
-    _table[0] += 1
+    _kept[kind] = tuple(held.values())
+    addresses = {name: id(value) for name, value in held.items()}
+    may_write = int(of_torch or by_interface)
+    table.type[table.types] = Type(describe=describe, may_write=may_write, **addresses)
+    table.view = code("foreign").address("view_of_other")
+    table.types += 1
 
 
 def _describe(capsule: Any) -> int:

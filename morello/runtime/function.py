@@ -14,12 +14,11 @@ import numpy as np
 
 from morello import new_arrays
 from morello.errors import ArgumentError
-from morello.runtime import array_layout
+from morello.runtime import array_layout, machine_call
 from morello.runtime.arguments import ArgumentChecker
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import Engine
 from morello.runtime.foreign_arrays import quickly_shared, shared, told_shape
-from morello.runtime.machine_call import call_code
 from morello.runtime.parameter import Parameter
 
 
@@ -68,8 +67,6 @@ class NativeFunction:
         self._table = CallTable(
             engine.address(name), parameters, workspace_bytes, threads
         )
-        rows = tuple(i for i, parameter in enumerate(parameters) if parameter.any_row)
-        self._code = call_code(len(parameters), workspace_bytes > 0, threads > 1, rows)
 
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.parameters)
@@ -123,7 +120,7 @@ class NativeFunction:
         """
         if len(self._outputs) != 1 or not array_layout.is_known():
             return self
-        plain = self._code.checked(self._table, self)
+        plain = machine_call.checked(self._table, self)
         count, inputs = len(self.parameters), self._inputs
         output, may_allocate = self._outputs[0], self._may_allocate
 
@@ -134,7 +131,7 @@ class NativeFunction:
             plain(*own)
             return args[-1]
 
-        given = self._code.checked(self._table, share)
+        given = machine_call.checked(self._table, share)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if not kwargs:
@@ -148,7 +145,7 @@ class NativeFunction:
                     return share(*args, out)
             return self(*args, **kwargs)
 
-        return self._code.checked(self._table, call)
+        return machine_call.checked(self._table, call)
 
     def bind(self, *args: Any, **kwargs: Any) -> Callable[[], Any]:
         """A function without arguments that runs this one on these arrays each time.
@@ -167,7 +164,7 @@ class NativeFunction:
         addresses = self._checker.check(own)
         results = arrays[self._inputs :]
         result = results[0] if len(results) == 1 else tuple(results)
-        return self._code.bound(self._table, addresses, result, (self, arrays, own))
+        return machine_call.bound(self._table, addresses, result, (self, arrays, own))
 
     def run(self, arrays: list[Any]) -> None:
         """Run the function on arrays for all parameters, in order.
@@ -176,7 +173,7 @@ class NativeFunction:
             ArgumentError: names the argument that does not fit.
             MemoryError: for the workspace.
         """
-        self._code.run(self._table, self._checker.check(arrays))
+        machine_call.run(self._table, self._checker.check(arrays))
 
     def _arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The array of each parameter; outputs that are not given are made.

@@ -6,7 +6,7 @@ already, or else one that is loaded, comes before all others. Then comes the pac
 the system has.
 
 A kernel starts as many threads as it was compiled for. Two mechanisms keep the number
-of threads within the number of processors: `shared_code.py` counts the threads of the
+of threads within the number of processors: `c/threads.c` counts the threads of the
 kernels that run, and idle threads wait on the processor for only a short time.
 """
 

@@ -10,8 +10,8 @@ import xxhash
 
 from morello.compiler.kernel import HeldArrays, Kernel
 from morello.frontends.group_dims import row_major
-from morello.runtime.address_call import address_call
 from morello.runtime.call_table import CallTable
+from morello.runtime.machine_call import on_addresses
 
 _address: Callable[[Any], int] = torch.Tensor.data_ptr
 
@@ -125,8 +125,7 @@ class NativeCall:
             compiled.workspace_bytes,
             compiled.threads,
         )
-        has_workspace, has_threads = compiled.workspace_bytes > 0, compiled.threads > 1
-        self._run = address_call(table, has_workspace, has_threads)
+        self._run = on_addresses(table)
 
     def __call__(self, *tensors: Any) -> Any:
         """Runs the program; returns the group's result, or a tuple of several."""

@@ -12,8 +12,9 @@ import morello
 from morello.errors import ArgumentError
 from morello.python_api import python_function
 from morello.runtime import foreign_types
+from morello.runtime.element_types import dlpack_word
 from morello.runtime.foreign_arrays import _Tensor, shared
-from morello.runtime.foreign_types import Field
+from morello.runtime.glue import process
 from tests.quality.compiled import unsearched
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -69,7 +70,7 @@ class Described:
         shape, strides = (
             ctypes.cast(each, ctypes.POINTER(ctypes.c_int64)) for each in self.kept
         )
-        word = foreign_types.dtype_word(array.dtype)
+        word = dlpack_word(array.dtype)
         told = {
             "data": array.ctypes.data - offset,
             "device_type": 1,
@@ -175,10 +176,10 @@ def test_subclasses_and_other_versions_are_not_learned() -> None:
             ctypes.addressof(later), b"dlpack_exchange_api", None
         )
 
-    before = foreign_types._table[0]
+    before = process().types
     for kind in (Inherits, Later, int):
         foreign_types.learn(kind)
-    assert foreign_types._table[0] == before
+    assert process().types == before
     a, b, _ = operands()
     given = Inherits(a)
     assert np.array_equal(unsearched(SPEC, 0)(given, b), a @ b)
@@ -190,7 +191,7 @@ def test_tensors_of_torch() -> None:
     kernel = morello.compile("matmul:8x1x1:f32:lhs=ld?", threads=1)
     one = torch.ones((1, 1))
     kernel(one.new_ones((8, 1)), one)
-    assert id(torch.Tensor) in foreign_types._table[1 :: len(Field)]
+    assert id(torch.Tensor) in [known.type for known in process().type]
     parts = torch.complex(torch.ones((8, 1)), torch.ones((8, 1)))
     assert (kernel(parts.imag, one) == 1).all()
     with pytest.raises(ArgumentError, match="negat"):  # a view that is not in memory

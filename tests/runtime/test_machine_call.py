@@ -15,7 +15,7 @@ from morello.runtime import array_layout
 from morello.runtime.call_table import CallTable
 from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.function import NativeFunction
-from morello.runtime.machine_call import call_code
+from morello.runtime.machine_call import checked
 from morello.runtime.parameter import Parameter
 from tests.guarded import check_in_child
 
@@ -63,7 +63,7 @@ class Slow:
 def quick(engine: Engine, slow: Callable[..., Any]) -> Callable[..., Any]:
     """The checked function with another fallback."""
     table = CallTable(engine.address("copy"), PARAMETERS, 8)
-    return call_code(2, True, False).checked(table, slow)
+    return checked(table, slow)
 
 
 A = np.array([3, 4], np.float32)
@@ -97,7 +97,7 @@ def test_rows_apart_do_not_go_the_slow_way(engine: Engine) -> None:
         Parameter("c", F32, (1, 2), views=(view,), is_output=True),
     )
     table = CallTable(engine.address("copy"), parameters, 8)
-    call = call_code(2, True, False).checked(table, slow)
+    call = checked(table, slow)
     memory = np.arange(10, dtype=np.float32).reshape(2, 5)
     rows, out = memory[:, 1:3], np.zeros((1, 2), np.float32)
     for given in (rows, rows.T):

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import threading
 import warnings
 from collections.abc import Callable
@@ -11,12 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morello.runtime.call_table import Word
 from morello.runtime.engine import compile_llvm
 from morello.runtime.function import NativeFunction
+from morello.runtime.glue import FOLDER, Process, Table
 from morello.runtime.openmp import openmp_library
 from morello.runtime.parameter import Parameter
-from morello.runtime.shared_code import teams
 from tests.guarded import check_in_child
 from tests.runtime.build import side_by_side
 
@@ -72,7 +72,7 @@ def function(processors: int) -> NativeFunction:
     made = NativeFunction(
         compile_llvm(REGION, cpu="haswell"), "f", PARAMETERS, threads=2
     )
-    made._table.words[Word.PROCESSORS] = processors
+    made._table.head.processors = processors
     return made
 
 
@@ -187,19 +187,6 @@ def test_a_fork_in_the_middle_of_a_call() -> None:
     check_in_child(child, seconds=60)
 
 
-JOIN = """
-define i64 @enter(ptr %table) {
-  %threads = call i64 @join(ptr %table)
-  ret i64 %threads
-}
-define internal ptr @field(ptr %object, i64 %offset) {
-  %place = getelementptr i8, ptr %object, i64 %offset
-  %value = load ptr, ptr %place
-  ret ptr %value
-}
-"""
-
-
 @pytest.mark.parametrize(("most", "threads"), [(0, 1), (1, 1), (2, 3)])
 def test_where_no_more_threads_can_be_made_a_call_has_one(
     most: int, threads: int
@@ -221,18 +208,19 @@ started:
   ret i32 %error
 }}
 """
-    called = "call i32 @{}(ptr %id.at"
-    text = teams().replace(called.format("pthread_create"), called.format("limited"))
-    text = text.replace(declared, limited)
-    engine = compile_llvm(text + JOIN, cpu="x86-64", opt=0)
-    busy = ctypes.c_int64(0)
-    table = (ctypes.c_int64 * 64)()
-    table[Word.BUSY] = ctypes.addressof(busy)
-    table[Word.THREADS], table[Word.PROCESSORS] = 3, 8
-    enter = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(engine.address("enter"))
+    called = "call i32 @{}(ptr noundef nonnull %"
+    text = (FOLDER / "team.ll").read_text()
+    assert text.count(called.format("pthread_create")) == 1
+    text = text.replace(called.format("pthread_create"), called.format("limited"))
+    text = re.sub(r"declare i32 @pthread_create.*", limited, text)
+    engine = compile_llvm(text, cpu="x86-64", opt=0)
+    data, table = Process(), Table(threads=3, processors=8)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+    enter = kind(engine.address("join"))
+    given = ctypes.addressof(data), ctypes.addressof(table)
     before = len([*Path("/proc/self/task").iterdir()])
-    assert enter(ctypes.addressof(table)) == threads
-    assert busy.value == threads
+    assert enter(*given) == threads
+    assert data.busy == threads
     assert len([*Path("/proc/self/task").iterdir()]) == before
     if threads == 3:  # it is tried once
-        assert enter(ctypes.addressof(table)) == threads
+        assert enter(*given) == threads

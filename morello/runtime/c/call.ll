@@ -1,0 +1,710 @@
+; Made by build.py of the C beside it: change that.
+
+%struct.Process = type { [4 x i64], i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, i64, [16 x %struct.Type] }
+%struct.Type = type { ptr, ptr, i64, ptr, ptr, ptr, ptr }
+%struct.View = type { ptr, i64, ptr, ptr, i64, [8 x i64] }
+%struct.Argument = type { ptr, ptr, %struct.Buffer }
+%struct.Buffer = type { ptr, ptr, i64, i64, i32, i32, ptr, ptr, ptr, ptr, ptr }
+
+@process = internal global %struct.Process { [4 x i64] [i64 1016, i64 56, i64 136, i64 88], i64 0, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, i64 0, i64 0, [16 x %struct.Type] zeroinitializer }, align 8
+
+define ptr @call(ptr noundef %self, ptr noundef %args, i64 noundef %count, ptr noundef %names) {
+entry:
+  %view.i.i = alloca %struct.View, align 8
+  %call.i = tail call ptr @PyTuple_GetItem(ptr noundef %self, i64 noundef 0)
+  %0 = load i64, ptr getelementptr inbounds nuw (i8, ptr @process, i64 32), align 8
+  %add.ptr.i.i.i = getelementptr inbounds i8, ptr %call.i, i64 %0
+  %1 = load ptr, ptr %add.ptr.i.i.i, align 8
+  %arrays1 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %2 = load i64, ptr %arrays1, align 8
+  %tobool.not.i = icmp eq ptr %names, null
+  br i1 %tobool.not.i, label %if.then.i, label %if.end.i
+
+if.then.i:
+  %cmp.i = icmp eq i64 %count, %2
+  br i1 %cmp.i, label %if.then, label %if.end26
+
+if.end.i:
+  %sub.i = add i64 %2, -1
+  %cmp2.i = icmp eq i64 %count, %sub.i
+  br i1 %cmp2.i, label %land.lhs.true.i, label %if.end26
+
+land.lhs.true.i:
+  %call.i50 = tail call i64 @PyTuple_Size(ptr noundef nonnull %names)
+  %cmp3.i = icmp eq i64 %call.i50, 1
+  br i1 %cmp3.i, label %are_all.exit, label %if.end26
+
+are_all.exit:
+  %call4.i = tail call ptr @PyTuple_GetItem(ptr noundef nonnull %names, i64 noundef 0)
+  %3 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 64), align 8
+  %cmp5.i = icmp eq ptr %call4.i, %3
+  br i1 %cmp5.i, label %if.then, label %if.end26
+
+if.then:
+  %4 = tail call ptr @llvm.stacksave.p0()
+  %vla = alloca %struct.Argument, i64 %2, align 16
+  %arguments = getelementptr inbounds nuw i8, ptr %1, i64 32
+  %5 = load i64, ptr %arguments, align 8
+  %vla3 = alloca i64, i64 %5, align 16
+  %cmp63 = icmp sgt i64 %2, 0
+  br i1 %cmp63, label %for.body, label %for.cond.cleanup
+
+for.cond.cleanup:
+  %6 = load i64, ptr %arrays1, align 8
+  %sub.i52 = add i64 %6, -1
+  %cmp.not67.i = icmp slt i64 %sub.i52, 0
+  br i1 %cmp.not67.i, label %cond.true, label %for.body.lr.ph.i
+
+for.body.lr.ph.i:
+  %rows1.i = getelementptr inbounds nuw i8, ptr %1, i64 24
+  %7 = load i64, ptr %rows1.i, align 8
+  %add.ptr.i = getelementptr inbounds i64, ptr %vla3, i64 %7
+  %entries.i = getelementptr inbounds nuw i8, ptr %1, i64 136
+  %rank3.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 8
+  %sizes4.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 16
+  %strides5.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 24
+  %unit.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 32
+  br label %for.body.i
+
+for.body.i:
+  %rows.069.i = phi ptr [ %add.ptr.i, %for.body.lr.ph.i ], [ %rows.2.i, %for.inc.i ]
+  %i.068.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %for.inc.i ]
+  %arrayidx.i = getelementptr inbounds ptr, ptr %entries.i, i64 %i.068.i
+  %8 = load ptr, ptr %arrayidx.i, align 8
+  %arrayidx3.i = getelementptr inbounds ptr, ptr %args, i64 %i.068.i
+  %9 = load ptr, ptr %arrayidx3.i, align 8
+  %cmp4.i = icmp eq i64 %i.068.i, %sub.i52
+  %arrayidx5.i = getelementptr inbounds %struct.Argument, ptr %vla, i64 %i.068.i
+  call void @llvm.lifetime.start.p0(ptr nonnull %view.i.i)
+  %10 = load i64, ptr getelementptr inbounds nuw (i8, ptr @process, i64 32), align 8
+  %11 = getelementptr i8, ptr %9, i64 %10
+  %add.ptr.i.i.i.i = getelementptr i8, ptr %11, i64 -8
+  %12 = load ptr, ptr %add.ptr.i.i.i.i, align 8
+  %13 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 40), align 8
+  %cmp.i.i = icmp eq ptr %12, %13
+  br i1 %cmp.i.i, label %cond.true.i.i, label %cond.false.i.i
+
+cond.true.i.i:
+  %14 = load ptr, ptr %11, align 8
+  store ptr %14, ptr %view.i.i, align 8
+  %rank.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 8
+  %15 = load i32, ptr %rank.i.i.i, align 8
+  %conv.i.i.i = sext i32 %15 to i64
+  store i64 %conv.i.i.i, ptr %rank3.i.i.i, align 8
+  %sizes.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 16
+  %16 = load ptr, ptr %sizes.i.i.i, align 8
+  store ptr %16, ptr %sizes4.i.i.i, align 8
+  %strides.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 24
+  %17 = load ptr, ptr %strides.i.i.i, align 8
+  store ptr %17, ptr %strides5.i.i.i, align 8
+  store i64 1, ptr %unit.i.i.i, align 8
+  %dtype.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 40
+  %18 = load ptr, ptr %dtype.i.i.i, align 8
+  %19 = load ptr, ptr %8, align 8
+  %cmp.i.i.i = icmp eq ptr %18, %19
+  br i1 %cmp.i.i.i, label %view_of_numpy.exit.i.i, label %cleanup11.i
+
+view_of_numpy.exit.i.i:
+  %flags.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 48
+  %20 = load i32, ptr %flags.i.i.i, align 8
+  %conv8.i.i.i = sext i32 %20 to i64
+  %flags9.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %21 = load i64, ptr %flags9.i.i.i, align 8
+  %and.i.i.i = and i64 %21, %conv8.i.i.i
+  %cmp11.i.not.i.i = icmp eq i64 %and.i.i.i, %21
+  br i1 %cmp11.i.not.i.i, label %lor.lhs.false.i.i, label %cleanup11.i
+
+cond.false.i.i:
+  %22 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 72), align 8
+  %tobool.not.i.i = icmp eq ptr %22, null
+  br i1 %tobool.not.i.i, label %cleanup11.i, label %cond.end.i.i
+
+cond.end.i.i:
+  %buffer.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 16
+  %call3.i.i = call zeroext i1 %22(ptr noundef nonnull @process, ptr noundef nonnull %9, ptr noundef %8, i1 noundef zeroext %cmp4.i, ptr noundef nonnull %view.i.i, ptr noundef nonnull %buffer.i.i)
+  br i1 %call3.i.i, label %lor.lhs.false.i.i, label %cleanup11.i
+
+lor.lhs.false.i.i:
+  %count.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 80
+  %23 = load i64, ptr %count.i.i.i, align 8
+  %tobool.not26.not.i.i.i = icmp eq i64 %23, 0
+  br i1 %tobool.not26.not.i.i.i, label %cleanup11.i, label %for.body.lr.ph.i.i.i
+
+for.body.lr.ph.i.i.i:
+  %forms.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 88
+  %row_bytes.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 32
+  %24 = load i64, ptr %rank3.i.i.i, align 8
+  %25 = load ptr, ptr %sizes4.i.i.i, align 8
+  %26 = load ptr, ptr %strides5.i.i.i, align 8
+  %27 = load i64, ptr %unit.i.i.i, align 8
+  %cmp3.not50.i.i.i.i = icmp slt i64 %24, 1
+  %28 = load i64, ptr %row_bytes.i.i.i, align 8
+  br label %for.body.i.i.i
+
+for.body.i.i.i:
+  %left.028.i.i.i = phi i64 [ %23, %for.body.lr.ph.i.i.i ], [ %dec.i.i.i, %if.end.i.i.i ]
+  %form.027.i.i.i = phi ptr [ %forms.i.i.i, %for.body.lr.ph.i.i.i ], [ %add.ptr.i.i.i53, %if.end.i.i.i ]
+  %29 = load i64, ptr %form.027.i.i.i, align 8
+  %add.ptr.i.i29.i.i = getelementptr inbounds nuw i8, ptr %form.027.i.i.i, i64 8
+  %add.ptr1.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr.i.i29.i.i, i64 %29
+  %cmp.not.i.i.i.i = icmp eq i64 %24, %29
+  br i1 %cmp.not.i.i.i.i, label %for.cond.preheader.i.i.i.i, label %if.end.i.i.i
+
+for.cond.preheader.i.i.i.i:
+  br i1 %cmp3.not50.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
+
+for.body.i.i.i.i:
+  %row.2.i = phi i64 [ %row.3.i, %for.inc.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
+  %30 = phi i64 [ %35, %for.inc.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
+  %i.051.i.i.i.i = phi i64 [ %inc.i.i.i.i, %for.inc.i.i.i.i ], [ 0, %for.cond.preheader.i.i.i.i ]
+  %arrayidx5.i.i.i.i = getelementptr inbounds nuw i64, ptr %25, i64 %i.051.i.i.i.i
+  %31 = load i64, ptr %arrayidx5.i.i.i.i, align 8
+  %arrayidx6.i.i.i.i = getelementptr inbounds nuw i64, ptr %add.ptr.i.i29.i.i, i64 %i.051.i.i.i.i
+  %32 = load i64, ptr %arrayidx6.i.i.i.i, align 8
+  %cmp7.not.i.i.i.i = icmp eq i64 %31, %32
+  br i1 %cmp7.not.i.i.i.i, label %if.end9.i.i.i.i, label %if.end.i.i.i
+
+if.end9.i.i.i.i:
+  %cmp11.i.i.i.i = icmp eq i64 %31, 1
+  br i1 %cmp11.i.i.i.i, label %for.inc.i.i.i.i, label %if.end13.i.i.i.i
+
+if.end13.i.i.i.i:
+  %arrayidx15.i.i.i.i = getelementptr inbounds nuw i64, ptr %26, i64 %i.051.i.i.i.i
+  %33 = load i64, ptr %arrayidx15.i.i.i.i, align 8
+  %mul.i.i.i.i = mul i64 %33, %27
+  %arrayidx16.i.i.i.i = getelementptr inbounds nuw i64, ptr %add.ptr1.i.i.i.i, i64 %i.051.i.i.i.i
+  %34 = load i64, ptr %arrayidx16.i.i.i.i, align 8
+  %cmp17.i.i.i.i = icmp eq i64 %34, -1
+  br i1 %cmp17.i.i.i.i, label %for.inc.i.i.i.i, label %if.else.i.i.i.i
+
+if.else.i.i.i.i:
+  %cmp20.not.i.i.i.i = icmp eq i64 %mul.i.i.i.i, %34
+  br i1 %cmp20.not.i.i.i.i, label %for.inc.i.i.i.i, label %if.end.i.i.i
+
+for.inc.i.i.i.i:
+  %row.3.i = phi i64 [ %row.2.i, %if.end9.i.i.i.i ], [ %row.2.i, %if.else.i.i.i.i ], [ %mul.i.i.i.i, %if.end13.i.i.i.i ]
+  %35 = phi i64 [ %30, %if.end9.i.i.i.i ], [ %30, %if.else.i.i.i.i ], [ %mul.i.i.i.i, %if.end13.i.i.i.i ]
+  %inc.i.i.i.i = add nuw nsw i64 %i.051.i.i.i.i, 1
+  %exitcond.not.i.i.i.i = icmp eq i64 %inc.i.i.i.i, %24
+  br i1 %exitcond.not.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
+
+if.then.i.i.i:
+  %row.4.i = phi i64 [ %row.3.i, %for.inc.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
+  %36 = phi i64 [ %35, %for.inc.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
+  %any_row.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 24
+  %37 = load i64, ptr %any_row.i.i.i, align 8
+  %tobool2.not.i.i.i = icmp eq i64 %37, 0
+  br i1 %tobool2.not.i.i.i, label %cond.false11.i.i, label %lor.rhs.i.i.i
+
+lor.rhs.i.i.i:
+  %cmp.not.i.i.i = icmp slt i64 %36, %28
+  br i1 %cmp.not.i.i.i, label %cleanup11.i, label %fits.exit.i.i
+
+if.end.i.i.i:
+  %.idx.i.i.i = shl i64 %29, 4
+  %38 = getelementptr i8, ptr %form.027.i.i.i, i64 %.idx.i.i.i
+  %add.ptr.i.i.i53 = getelementptr i8, ptr %38, i64 8
+  %dec.i.i.i = add i64 %left.028.i.i.i, -1
+  %tobool.not.not.i.i.i = icmp eq i64 %dec.i.i.i, 0
+  br i1 %tobool.not.not.i.i.i, label %cleanup11.i, label %for.body.i.i.i
+
+fits.exit.i.i:
+  %itemsize.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 48
+  %39 = load i64, ptr %itemsize.i.i.i, align 8
+  %rem.i.i.i = srem i64 %36, %39
+  %cmp4.i.i.i = icmp eq i64 %rem.i.i.i, 0
+  br i1 %cmp4.i.i.i, label %cond.true10.i.i, label %cleanup11.i
+
+cond.true10.i.i:
+  %other_rows.i.i = getelementptr inbounds nuw i8, ptr %8, i64 40
+  %40 = load i64, ptr %other_rows.i.i, align 8
+  %mul.i.i = mul i64 %40, %36
+  %add.i.i = add i64 %mul.i.i, %28
+  br label %if.end.i54
+
+cond.false11.i.i:
+  %bytes12.i.i = getelementptr inbounds nuw i8, ptr %8, i64 16
+  %41 = load i64, ptr %bytes12.i.i, align 8
+  br label %if.end.i54
+
+if.end.i54:
+  %cond14.i.i = phi i64 [ %add.i.i, %cond.true10.i.i ], [ %41, %cond.false11.i.i ]
+  %42 = load ptr, ptr %view.i.i, align 8
+  store ptr %42, ptr %arrayidx5.i, align 16
+  %add.ptr.i.i = getelementptr inbounds i8, ptr %42, i64 %cond14.i.i
+  %end.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 8
+  store ptr %add.ptr.i.i, ptr %end.i.i, align 8
+  call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
+  %43 = ptrtoint ptr %42 to i64
+  %arrayidx7.i = getelementptr inbounds i64, ptr %vla3, i64 %i.068.i
+  store i64 %43, ptr %arrayidx7.i, align 8
+  %44 = load i64, ptr %any_row.i.i.i, align 8
+  %tobool.not.i55 = icmp eq i64 %44, 0
+  br i1 %tobool.not.i55, label %for.inc.i, label %if.then8.i
+
+if.then8.i:
+  %itemsize.i = getelementptr inbounds nuw i8, ptr %8, i64 48
+  %45 = load i64, ptr %itemsize.i, align 8
+  %div.i = sdiv i64 %row.4.i, %45
+  %incdec.ptr.i = getelementptr inbounds nuw i8, ptr %rows.069.i, i64 8
+  store i64 %div.i, ptr %rows.069.i, align 8
+  br label %for.inc.i
+
+for.inc.i:
+  %rows.2.i = phi ptr [ %rows.069.i, %if.end.i54 ], [ %incdec.ptr.i, %if.then8.i ]
+  %inc.i = add i64 %i.068.i, 1
+  %cmp.not.i = icmp sgt i64 %inc.i, %sub.i52
+  br i1 %cmp.not.i, label %for.end.i, label %for.body.i
+
+cleanup11.i:
+  call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
+  br label %cond.end
+
+for.end.i:
+  %arrayidx13.idx.i = mul nuw nsw i64 %sub.i52, 96
+  %arrayidx13.i = getelementptr inbounds nuw i8, ptr %vla, i64 %arrayidx13.idx.i
+  %cmp15.not.not70.not.i = icmp eq i64 %sub.i52, 0
+  br i1 %cmp15.not.not70.not.i, label %cond.true, label %for.body17.lr.ph.i
+
+for.body17.lr.ph.i:
+  %end.i = getelementptr inbounds nuw i8, ptr %arrayidx13.i, i64 8
+  %46 = load ptr, ptr %end.i, align 8
+  br label %for.body17.i
+
+for.body17.i:
+  %input.071.i = phi ptr [ %vla, %for.body17.lr.ph.i ], [ %incdec.ptr26.i, %for.inc25.i ]
+  %47 = load ptr, ptr %input.071.i, align 8
+  %cmp19.i = icmp ult ptr %47, %46
+  br i1 %cmp19.i, label %land.lhs.true.i56, label %for.inc25.i
+
+land.lhs.true.i56:
+  %48 = load ptr, ptr %arrayidx13.i, align 16
+  %end21.i = getelementptr inbounds nuw i8, ptr %input.071.i, i64 8
+  %49 = load ptr, ptr %end21.i, align 8
+  %cmp22.i = icmp ult ptr %48, %49
+  br i1 %cmp22.i, label %cond.end, label %for.inc25.i
+
+for.inc25.i:
+  %incdec.ptr26.i = getelementptr inbounds nuw i8, ptr %input.071.i, i64 96
+  %cmp15.not.not.i = icmp ult ptr %incdec.ptr26.i, %arrayidx13.i
+  br i1 %cmp15.not.not.i, label %for.body17.i, label %cond.true
+
+for.body:
+  %i.064 = phi i64 [ %inc, %for.body ], [ 0, %if.then ]
+  %arrayidx = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i.064
+  %owner = getelementptr inbounds nuw i8, ptr %arrayidx, i64 24
+  store ptr null, ptr %owner, align 8
+  %inc = add nuw nsw i64 %i.064, 1
+  %exitcond.not = icmp eq i64 %inc, %2
+  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
+
+cond.true:
+  %50 = getelementptr ptr, ptr %args, i64 %2
+  %arrayidx5 = getelementptr i8, ptr %50, i64 -8
+  %51 = load ptr, ptr %arrayidx5, align 8
+  %call6 = call fastcc ptr @run_without_lock(ptr noundef %1, ptr noundef nonnull %vla3, ptr noundef %51)
+  br label %cond.end
+
+cond.end:
+  %retval.5.i59 = phi i1 [ true, %cond.true ], [ false, %cleanup11.i ], [ false, %land.lhs.true.i56 ]
+  %cond = phi ptr [ %call6, %cond.true ], [ null, %cleanup11.i ], [ null, %land.lhs.true.i56 ]
+  br i1 %cmp63, label %for.body11, label %for.cond.cleanup10
+
+for.cond.cleanup10:
+  call void @llvm.stackrestore.p0(ptr %4)
+  br i1 %retval.5.i59, label %cleanup29, label %if.end26
+
+for.body11:
+  %i7.066 = phi i64 [ %inc19, %for.inc18 ], [ 0, %cond.end ]
+  %arrayidx12 = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i7.066
+  %owner14 = getelementptr inbounds nuw i8, ptr %arrayidx12, i64 24
+  %52 = load ptr, ptr %owner14, align 8
+  %tobool.not = icmp eq ptr %52, null
+  br i1 %tobool.not, label %for.inc18, label %if.then15
+
+if.then15:
+  %buffer13 = getelementptr inbounds nuw i8, ptr %arrayidx12, i64 16
+  call void @PyBuffer_Release(ptr noundef nonnull %buffer13)
+  br label %for.inc18
+
+for.inc18:
+  %inc19 = add nuw nsw i64 %i7.066, 1
+  %exitcond69.not = icmp eq i64 %inc19, %2
+  br i1 %exitcond69.not, label %for.cond.cleanup10, label %for.body11
+
+if.end26:
+  %call27 = call ptr @PyTuple_GetItem(ptr noundef %self, i64 noundef 1)
+  %call28 = call ptr @PyObject_Vectorcall(ptr noundef %call27, ptr noundef %args, i64 noundef %count, ptr noundef %names)
+  br label %cleanup29
+
+cleanup29:
+  %retval.1 = phi ptr [ %call28, %if.end26 ], [ %cond, %for.cond.cleanup10 ]
+  ret ptr %retval.1
+}
+
+declare void @llvm.lifetime.start.p0(ptr captures(none))
+
+declare ptr @llvm.stacksave.p0()
+
+declare void @llvm.lifetime.end.p0(ptr captures(none))
+
+define internal fastcc ptr @run_without_lock(ptr noundef %table, ptr noundef %words, ptr noundef %result) {
+entry:
+  %workspace_bytes = getelementptr inbounds nuw i8, ptr %table, i64 40
+  %0 = load i64, ptr %workspace_bytes, align 8
+  %tobool.not = icmp eq i64 %0, 0
+  br i1 %tobool.not, label %if.end, label %cond.end
+
+cond.end:
+  %call = tail call fastcc ptr @take(ptr noundef nonnull %table)
+  %.pre = load i64, ptr %workspace_bytes, align 8
+  %1 = icmp eq i64 %.pre, 0
+  %tobool3 = icmp ne ptr %call, null
+  %or.cond = select i1 %1, i1 true, i1 %tobool3
+  br i1 %or.cond, label %if.end, label %if.then
+
+if.then:
+  %call4 = tail call ptr @PyErr_NoMemory()
+  br label %cleanup
+
+if.end:
+  %cond15 = phi ptr [ %call, %cond.end ], [ null, %entry ]
+  %call5 = tail call ptr @PyEval_SaveThread()
+  tail call fastcc void @run_with(ptr noundef nonnull %table, ptr noundef %words, ptr noundef %cond15)
+  tail call void @PyEval_RestoreThread(ptr noundef %call5)
+  tail call void @Py_IncRef(ptr noundef %result)
+  br label %cleanup
+
+cleanup:
+  %retval.0 = phi ptr [ %result, %if.end ], [ %call4, %if.then ]
+  ret ptr %retval.0
+}
+
+declare void @PyBuffer_Release(ptr noundef)
+
+declare void @llvm.stackrestore.p0(ptr)
+
+declare ptr @PyObject_Vectorcall(ptr noundef, ptr noundef, i64 noundef, ptr noundef)
+
+declare ptr @PyTuple_GetItem(ptr noundef, i64 noundef)
+
+define ptr @bound(ptr noundef %self, ptr noundef readnone captures(none) %nothing) {
+entry:
+  %call = tail call ptr @PyTuple_GetItem(ptr noundef %self, i64 noundef 0)
+  %0 = load i64, ptr getelementptr inbounds nuw (i8, ptr @process, i64 32), align 8
+  %add.ptr.i.i = getelementptr inbounds i8, ptr %call, i64 %0
+  %1 = load ptr, ptr %add.ptr.i.i, align 8
+  %2 = load ptr, ptr %1, align 8
+  %workspace_bytes = getelementptr inbounds nuw i8, ptr %2, i64 40
+  %3 = load i64, ptr %workspace_bytes, align 8
+  %tobool.not = icmp eq i64 %3, 0
+  br i1 %tobool.not, label %if.then, label %if.end
+
+if.then:
+  %words = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %result = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %4 = load ptr, ptr %result, align 8
+  %call3 = tail call fastcc ptr @run_without_lock(ptr noundef nonnull %2, ptr noundef nonnull %words, ptr noundef %4)
+  br label %cleanup
+
+if.end:
+  %arguments = getelementptr inbounds nuw i8, ptr %2, i64 32
+  %5 = load i64, ptr %arguments, align 8
+  %6 = tail call ptr @llvm.stacksave.p0()
+  %vla = alloca i64, i64 %5, align 16
+  %7 = load i64, ptr %arguments, align 8
+  %cmp21 = icmp sgt i64 %7, 0
+  br i1 %cmp21, label %for.body.lr.ph, label %for.cond.cleanup
+
+for.body.lr.ph:
+  %words5 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  br label %for.body
+
+for.cond.cleanup:
+  %result7 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %8 = load ptr, ptr %result7, align 8
+  %call8 = call fastcc ptr @run_without_lock(ptr noundef nonnull %2, ptr noundef nonnull %vla, ptr noundef %8)
+  call void @llvm.stackrestore.p0(ptr %6)
+  br label %cleanup
+
+for.body:
+  %i.022 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %for.body ]
+  %arrayidx = getelementptr inbounds nuw i64, ptr %words5, i64 %i.022
+  %9 = load i64, ptr %arrayidx, align 8
+  %arrayidx6 = getelementptr inbounds nuw i64, ptr %vla, i64 %i.022
+  store i64 %9, ptr %arrayidx6, align 8
+  %inc = add nuw nsw i64 %i.022, 1
+  %cmp = icmp slt i64 %inc, %7
+  br i1 %cmp, label %for.body, label %for.cond.cleanup
+
+cleanup:
+  %retval.0 = phi ptr [ %call8, %for.cond.cleanup ], [ %call3, %if.then ]
+  ret ptr %retval.0
+}
+
+define ptr @call_on_addresses(ptr noundef %self, ptr noundef readonly captures(none) %args, i64 noundef %count) {
+entry:
+  %call.i = tail call ptr @PyTuple_GetItem(ptr noundef %self, i64 noundef 0)
+  %0 = load i64, ptr getelementptr inbounds nuw (i8, ptr @process, i64 32), align 8
+  %add.ptr.i.i.i = getelementptr inbounds i8, ptr %call.i, i64 %0
+  %1 = load ptr, ptr %add.ptr.i.i.i, align 8
+  %arguments = getelementptr inbounds nuw i8, ptr %1, i64 32
+  %2 = load i64, ptr %arguments, align 8
+  %vla = alloca i64, i64 %2, align 16
+  %arrays = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %3 = load i64, ptr %arrays, align 8
+  %cmp11 = icmp sgt i64 %3, 0
+  br i1 %cmp11, label %for.body, label %for.cond.cleanup
+
+for.cond.cleanup:
+  %call3 = tail call ptr @PyTuple_GetItem(ptr noundef %self, i64 noundef 1)
+  %call4 = call fastcc ptr @run_without_lock(ptr noundef nonnull %1, ptr noundef nonnull %vla, ptr noundef %call3)
+  ret ptr %call4
+
+for.body:
+  %i.012 = phi i64 [ %inc, %for.body ], [ 0, %entry ]
+  %arrayidx = getelementptr inbounds nuw ptr, ptr %args, i64 %i.012
+  %4 = load ptr, ptr %arrayidx, align 8
+  %call1 = tail call ptr @PyLong_AsVoidPtr(ptr noundef %4)
+  %5 = ptrtoint ptr %call1 to i64
+  %arrayidx2 = getelementptr inbounds nuw i64, ptr %vla, i64 %i.012
+  store i64 %5, ptr %arrayidx2, align 8
+  %inc = add nuw nsw i64 %i.012, 1
+  %6 = load i64, ptr %arrays, align 8
+  %cmp = icmp slt i64 %inc, %6
+  br i1 %cmp, label %for.body, label %for.cond.cleanup
+}
+
+declare ptr @PyLong_AsVoidPtr(ptr noundef)
+
+define range(i32 0, 2) i32 @run(ptr noundef %table, ptr noundef %words) {
+entry:
+  %workspace_bytes = getelementptr inbounds nuw i8, ptr %table, i64 40
+  %0 = load i64, ptr %workspace_bytes, align 8
+  %tobool.not = icmp eq i64 %0, 0
+  br i1 %tobool.not, label %if.end, label %cond.end
+
+cond.end:
+  %call = tail call fastcc ptr @take(ptr noundef nonnull %table)
+  %.pre = load i64, ptr %workspace_bytes, align 8
+  %1 = icmp eq i64 %.pre, 0
+  %tobool3 = icmp ne ptr %call, null
+  %or.cond = select i1 %1, i1 true, i1 %tobool3
+  br i1 %or.cond, label %if.end, label %cleanup
+
+if.end:
+  %cond12 = phi ptr [ %call, %cond.end ], [ null, %entry ]
+  tail call fastcc void @run_with(ptr noundef nonnull %table, ptr noundef %words, ptr noundef %cond12)
+  br label %cleanup
+
+cleanup:
+  %retval.0 = phi i32 [ 0, %if.end ], [ 1, %cond.end ]
+  ret i32 %retval.0
+}
+
+define internal fastcc ptr @take(ptr noundef captures(none) %table) {
+entry:
+  %slots = getelementptr inbounds nuw i8, ptr %table, i64 72
+  br label %for.body
+
+for.body:
+  %indvars.iv = phi i64 [ 0, %entry ], [ %indvars.iv.next, %for.inc ]
+  %arrayidx = getelementptr inbounds nuw ptr, ptr %slots, i64 %indvars.iv
+  %0 = load atomic i64, ptr %arrayidx monotonic, align 8
+  %tobool.not = icmp eq i64 %0, 0
+  br i1 %tobool.not, label %for.inc, label %if.end
+
+if.end:
+  %1 = atomicrmw xchg ptr %arrayidx, i64 0 acquire, align 8
+  %tobool5.not = icmp eq i64 %1, 0
+  br i1 %tobool5.not, label %for.inc, label %return.loopexit
+
+for.inc:
+  %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
+  %exitcond.not = icmp eq i64 %indvars.iv.next, 8
+  br i1 %exitcond.not, label %for.end, label %for.body
+
+for.end:
+  %workspace_alignment.i = getelementptr inbounds nuw i8, ptr %table, i64 48
+  %2 = load i64, ptr %workspace_alignment.i, align 8
+  %workspace_bytes.i = getelementptr inbounds nuw i8, ptr %table, i64 40
+  %3 = load i64, ptr %workspace_bytes.i, align 8
+  %call.i = tail call ptr @aligned_alloc(i64 noundef %2, i64 noundef %3)
+  %tobool.not.i = icmp eq ptr %call.i, null
+  br i1 %tobool.not.i, label %return, label %land.lhs.true.i
+
+land.lhs.true.i:
+  %4 = load i64, ptr %workspace_alignment.i, align 8
+  %cmp.i = icmp sgt i64 %4, 4096
+  br i1 %cmp.i, label %if.then.i, label %return
+
+if.then.i:
+  %5 = load i64, ptr %workspace_bytes.i, align 8
+  %call3.i = tail call i32 @madvise(ptr noundef nonnull %call.i, i64 noundef %5, i32 noundef 14)
+  br label %return
+
+return.loopexit:
+  %6 = inttoptr i64 %1 to ptr
+  br label %return
+
+return:
+  %retval.4 = phi ptr [ %call.i, %if.then.i ], [ null, %for.end ], [ %call.i, %land.lhs.true.i ], [ %6, %return.loopexit ]
+  ret ptr %retval.4
+}
+
+define internal fastcc void @run_with(ptr noundef %table, ptr noundef %arguments, ptr noundef %workspace) {
+entry:
+  %tobool.not = icmp eq ptr %workspace, null
+  br i1 %tobool.not, label %if.end, label %if.then
+
+if.then:
+  %0 = ptrtoint ptr %workspace to i64
+  %arrays = getelementptr inbounds nuw i8, ptr %table, i64 16
+  %1 = load i64, ptr %arrays, align 8
+  %arrayidx = getelementptr inbounds i64, ptr %arguments, i64 %1
+  store i64 %0, ptr %arrayidx, align 8
+  br label %if.end
+
+if.end:
+  %threads = getelementptr inbounds nuw i8, ptr %table, i64 56
+  %2 = load i64, ptr %threads, align 8
+  %cmp = icmp sgt i64 %2, 1
+  br i1 %cmp, label %if.then1, label %if.else
+
+if.then1:
+  %3 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 80), align 8
+  tail call void %3(ptr noundef nonnull @process, ptr noundef nonnull %table, ptr noundef %arguments)
+  br label %if.end2
+
+if.else:
+  %4 = load ptr, ptr %table, align 8
+  %arguments.i = getelementptr inbounds nuw i8, ptr %table, i64 32
+  %5 = load i64, ptr %arguments.i, align 8
+  switch i64 %5, label %sw.default.i [
+    i64 1, label %sw.bb.i
+    i64 2, label %sw.bb1.i
+    i64 3, label %sw.bb4.i
+    i64 4, label %sw.bb8.i
+    i64 5, label %sw.bb13.i
+    i64 6, label %sw.bb19.i
+  ]
+
+sw.bb.i:
+  %6 = load i64, ptr %arguments, align 8
+  tail call void %4(i64 noundef %6)
+  br label %if.end2
+
+sw.bb1.i:
+  %7 = load i64, ptr %arguments, align 8
+  %arrayidx3.i = getelementptr inbounds nuw i8, ptr %arguments, i64 8
+  %8 = load i64, ptr %arrayidx3.i, align 8
+  tail call void %4(i64 noundef %7, i64 noundef %8)
+  br label %if.end2
+
+sw.bb4.i:
+  %9 = load i64, ptr %arguments, align 8
+  %arrayidx6.i = getelementptr inbounds nuw i8, ptr %arguments, i64 8
+  %10 = load i64, ptr %arrayidx6.i, align 8
+  %arrayidx7.i = getelementptr inbounds nuw i8, ptr %arguments, i64 16
+  %11 = load i64, ptr %arrayidx7.i, align 8
+  tail call void %4(i64 noundef %9, i64 noundef %10, i64 noundef %11)
+  br label %if.end2
+
+sw.bb8.i:
+  %12 = load i64, ptr %arguments, align 8
+  %arrayidx10.i = getelementptr inbounds nuw i8, ptr %arguments, i64 8
+  %13 = load i64, ptr %arrayidx10.i, align 8
+  %arrayidx11.i = getelementptr inbounds nuw i8, ptr %arguments, i64 16
+  %14 = load i64, ptr %arrayidx11.i, align 8
+  %arrayidx12.i = getelementptr inbounds nuw i8, ptr %arguments, i64 24
+  %15 = load i64, ptr %arrayidx12.i, align 8
+  tail call void %4(i64 noundef %12, i64 noundef %13, i64 noundef %14, i64 noundef %15)
+  br label %if.end2
+
+sw.bb13.i:
+  %16 = load i64, ptr %arguments, align 8
+  %arrayidx15.i = getelementptr inbounds nuw i8, ptr %arguments, i64 8
+  %17 = load i64, ptr %arrayidx15.i, align 8
+  %arrayidx16.i = getelementptr inbounds nuw i8, ptr %arguments, i64 16
+  %18 = load i64, ptr %arrayidx16.i, align 8
+  %arrayidx17.i = getelementptr inbounds nuw i8, ptr %arguments, i64 24
+  %19 = load i64, ptr %arrayidx17.i, align 8
+  %arrayidx18.i = getelementptr inbounds nuw i8, ptr %arguments, i64 32
+  %20 = load i64, ptr %arrayidx18.i, align 8
+  tail call void %4(i64 noundef %16, i64 noundef %17, i64 noundef %18, i64 noundef %19, i64 noundef %20)
+  br label %if.end2
+
+sw.bb19.i:
+  %21 = load i64, ptr %arguments, align 8
+  %arrayidx21.i = getelementptr inbounds nuw i8, ptr %arguments, i64 8
+  %22 = load i64, ptr %arrayidx21.i, align 8
+  %arrayidx22.i = getelementptr inbounds nuw i8, ptr %arguments, i64 16
+  %23 = load i64, ptr %arrayidx22.i, align 8
+  %arrayidx23.i = getelementptr inbounds nuw i8, ptr %arguments, i64 24
+  %24 = load i64, ptr %arrayidx23.i, align 8
+  %arrayidx24.i = getelementptr inbounds nuw i8, ptr %arguments, i64 32
+  %25 = load i64, ptr %arrayidx24.i, align 8
+  %arrayidx25.i = getelementptr inbounds nuw i8, ptr %arguments, i64 40
+  %26 = load i64, ptr %arrayidx25.i, align 8
+  tail call void %4(i64 noundef %21, i64 noundef %22, i64 noundef %23, i64 noundef %24, i64 noundef %25, i64 noundef %26)
+  br label %if.end2
+
+sw.default.i:
+  %spread.i = getelementptr inbounds nuw i8, ptr %table, i64 8
+  %27 = load ptr, ptr %spread.i, align 8
+  tail call void %27(ptr noundef %4, ptr noundef %arguments)
+  br label %if.end2
+
+if.end2:
+  br i1 %tobool.not, label %if.end5, label %if.then4
+
+if.then4:
+  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 72
+  %28 = ptrtoint ptr %workspace to i64
+  br label %for.body.i
+
+for.body.i:
+  %indvars.iv.i = phi i64 [ 0, %if.then4 ], [ %indvars.iv.next.i, %for.inc.i ]
+  %arrayidx.i = getelementptr inbounds nuw ptr, ptr %slots.i, i64 %indvars.iv.i
+  %29 = load atomic i64, ptr %arrayidx.i monotonic, align 8
+  %tobool.not.i = icmp eq i64 %29, 0
+  br i1 %tobool.not.i, label %if.end.i, label %for.inc.i
+
+if.end.i:
+  %30 = cmpxchg ptr %arrayidx.i, i64 0, i64 %28 release monotonic, align 8
+  %31 = extractvalue { i64, i1 } %30, 1
+  br i1 %31, label %if.end5, label %for.inc.i
+
+for.inc.i:
+  %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i, 1
+  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i, 8
+  br i1 %exitcond.not.i, label %for.end.i, label %for.body.i
+
+for.end.i:
+  tail call void @free(ptr noundef nonnull %workspace)
+  br label %if.end5
+
+if.end5:
+  ret void
+}
+
+define noundef nonnull ptr @the_process() {
+entry:
+  ret ptr @process
+}
+
+declare i64 @PyTuple_Size(ptr noundef)
+
+declare ptr @PyErr_NoMemory()
+
+declare ptr @PyEval_SaveThread()
+
+declare void @PyEval_RestoreThread(ptr noundef)
+
+declare void @Py_IncRef(ptr noundef)
+
+declare ptr @aligned_alloc(i64 noundef, i64 noundef)
+
+declare i32 @madvise(ptr noundef, i64 noundef, i32 noundef)
+
+declare void @free(ptr noundef)
