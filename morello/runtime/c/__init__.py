@@ -1,0 +1,1 @@
+"""The code of calls in C, and the LLVM IR that `build` makes of it."""
