@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from morello.kernels.code.deinterleave import deinterleave
 from morello.kernels.code.horizontal_sum import horizontal_sums
 from morello.kernels.code.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
 from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.machine.isa import Isa, Op
-from morello.spec import Dtype, Layout, Spec
+from morello.kernels.gemv.elements import Element
+from morello.spec import Layout, Spec
 from morello.spec.layout import LINE_BYTES
 
 NEXT = 8
@@ -37,26 +36,6 @@ def chains_of(sums: Any, vectors: int) -> Any:
 def step_of(chains: Any, unit: int) -> Any:
     """Elements along k of a trip, by the chains of each sum."""
     return np.maximum(chains, 2) * unit
-
-
-BYTES = (Dtype.U8, Dtype.S8, Dtype.S32)
-"""Products of bytes: neighbours along k are multiplied and added by one instruction, of
-fours where there is one, else of pairs that are widened to 16 bits."""
-
-
-def unit_of(dtypes: Sequence[Dtype], isa: Isa) -> int:
-    """Elements along k that are multiplied at a time: a register of the narrowest, of
-    bytes as the instruction takes them."""
-    if tuple(dtypes) == BYTES and not isa.has(Op.DOT4):
-        return isa.lanes(Dtype.S16)
-    return max(map(isa.lanes, dtypes))
-
-
-def products_of(dtypes: Sequence[Dtype], isa: Isa) -> int:
-    """Multiply-adds, one after another, by which a unit goes into a sum."""
-    if tuple(dtypes) == BYTES:
-        return 1
-    return unit_of(dtypes, isa) // isa.lanes(dtypes[2])
 
 
 def runs_along_many(out: Layout, by_rows: Any) -> Any:
@@ -84,6 +63,7 @@ class GemvBlock:
 
     emitter: Emitter
     spec: Spec
+    element: Element
     lhs: Buffer
     rhs: Buffer
     out: Buffer
@@ -100,16 +80,6 @@ class GemvBlock:
     def lanes(self) -> int:
         """Elements of a sum."""
         return self.emitter.isa.lanes(self.out.tensor.dtype)
-
-    @property
-    def unit(self) -> int:
-        """Elements along k that are multiplied at a time."""
-        return unit_of(self.spec.dtypes, self.emitter.isa)
-
-    @property
-    def of_bytes(self) -> bool:
-        """Whether it multiplies bytes."""
-        return self.spec.dtypes == BYTES
 
     @property
     def keeps_sign(self) -> bool:
@@ -138,12 +108,12 @@ class GemvBlock:
         """Some rows, and how many rows after them others are that come next, if any."""
         emitter = self.emitter
         k, sums = self.spec.sizes[2], len(rows) * self.count
-        products = products_of(self.spec.dtypes, emitter.isa)
-        chains = int(chains_of(sums, products))
+        run = self.element.run
+        chains = int(chains_of(sums, self.element.vectors))
         start_at = -0.0 if self.keeps_sign else 0
         zero = emitter.constant(self.out.tensor.dtype, start_at, self.lanes)
         totals: Sequence[Value] = [zero] * (chains * sums)
-        step = int(step_of(chains, self.unit))
+        step = int(step_of(chains, run))
 
         def along(
             start: Value, carried: Sequence[Value], prefetch: Prefetcher | None
@@ -151,7 +121,7 @@ class GemvBlock:
             if prefetch:
                 prefetch(start)
             found = list(carried)
-            for v, (s, count) in enumerate(parts(step, self.unit)):
+            for v, (s, count) in enumerate(parts(step, run)):
                 chain = v % chains * sums
                 place = emitter.offset(start, s)
                 found[chain : chain + sums] = self.products(
@@ -174,68 +144,36 @@ class GemvBlock:
 
     def rest(self, start: int) -> list[tuple[int, int]]:
         """The start and the number of elements of each product after the main loop."""
-        k = self.spec.sizes[2]
-        full = [(at, self.unit) for at in range(start, k - self.unit + 1, self.unit)]
-        last = start + len(full) * self.unit
-        width = self.unit if self.of_bytes else self.lanes
+        k, run = self.spec.sizes[2], self.element.run
+        full = [(at, run) for at in range(start, k - run + 1, run)]
+        last, width = start + len(full) * run, self.element.end
         return full + [(last + at, count) for at, count in parts(k - last, width)]
 
     def products(
         self, rows: Sequence[Value], k: Value, count: int, sums: Sequence[Value]
     ) -> list[Value]:
-        """Up to `unit` elements along k of every row, multiplied and added."""
-        few = self.count
-        kept = [self.load(*self.few(j, k), count) for j in range(few)]
+        """Up to a run of elements along k of every row, multiplied and added."""
+        emitter, element, few = self.emitter, self.element, self.count
+        # Products of single elements are the same either way.
+        swapped = element.group > 1 and not self.by_rows
+        kept = [element.along(emitter, *self.few(j, k), count) for j in range(few)]
         found = []
         for i, at in enumerate(rows):
-            row = self.load(*self.many(at, k), count)
+            row = element.along(emitter, *self.many(at, k), count)
             for j in range(few):
                 total = sums[i * few + j]
                 for a, b in zip(row, kept[j], strict=True):
-                    total = self.multiply_add(a, b, total)
+                    pair = (b, a) if swapped else (a, b)
+                    total = element.multiply_add(emitter, *pair, total)
                 if self.keeps_sign and count < self.lanes:
                     total = self.only_first(total, sums[i * few + j], count)
                 found.append(total)
         return found
 
-    def multiply_add(self, many: Value, few: Value, total: Value) -> Value:
-        """The products of a unit, or of a part of it, added to a sum."""
-        emitter = self.emitter
-        if not self.of_bytes:
-            return emitter.multiply_add(many, few, total)
-        lhs, rhs = (many, few) if self.by_rows else (few, many)
-        if emitter.isa.has(Op.DOT4):
-            return emitter.dot_add(Op.DOT4, total, lhs, rhs)
-        return emitter.add(total, emitter.dot(Op.DOT2, lhs, rhs))
-
     def only_first(self, new: Value, old: Value, count: int) -> Value:
         """New lanes where there were elements: the others have added +0."""
         lanes = [i if i < count else self.lanes + i for i in range(self.lanes)]
         return self.emitter.shuffle(new, old, lanes)
-
-    def load(
-        self, buffer: Buffer, index: tuple[Value, ...], count: int
-    ) -> tuple[Value, ...]:
-        """Elements along k, as out has them; of a wide unit even and odd ones each."""
-        emitter, dtype = self.emitter, buffer.tensor.dtype
-        if self.of_bytes:
-            loaded = emitter.load(buffer, index, self.unit, count)
-            if not emitter.isa.has(Op.DOT4):
-                loaded = emitter.convert(loaded, dtype, Dtype.S16)
-            return (loaded,)
-        if count < self.unit or self.unit == self.lanes:
-            loaded = emitter.load(buffer, index, self.lanes, count)
-            return (emitter.convert(loaded, dtype, self.out.tensor.dtype),)
-        if self.emitter.isa.lanes(dtype) == self.unit:
-            return emitter.split_bf16(emitter.load(buffer, index, self.unit))
-        along = buffer.tensor.layout.innermost
-        second = emitter.offset(index[along], self.lanes)
-        next_index = (*index[:along], second, *index[along + 1 :])
-        return deinterleave(
-            emitter,
-            emitter.load(buffer, index, self.lanes),
-            emitter.load(buffer, next_index, self.lanes),
-        )
 
     def prefetching(
         self, rows: Sequence[Value], whole: int, step: int, following: int

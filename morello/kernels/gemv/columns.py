@@ -10,15 +10,15 @@ need not be neighbours.
 import dataclasses
 from collections.abc import Sequence
 
-from morello.kernels.code.deinterleave import interleave
 from morello.kernels.code.prefetch import OwnRows, Part, Prefetcher, own_rows, run_parts
 from morello.kernels.code.unroll import run_steps, trip
 from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.gemv.elements import Element
 from morello.kernels.gemv.streams import run_streams
 from morello.spec import L2, Dtype, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
-from morello.spec.layout import LINE_BYTES
+from morello.spec.layout import LINE_BYTES, ceil_div
 
 
 def room_to_prefetch(frame: Frame, rows: int) -> tuple[Condition, ...]:
@@ -54,8 +54,9 @@ class Columns:
     emitter: Emitter
     spec: Spec
     operands: Sequence[Buffer]
-    streams: int
-    """Rows of rhs that `passes` reads side by side."""
+    element: Element
+    streams: int = 1
+    """Rows, or groups, of rhs that `passes` reads side by side."""
     own: OwnRows | None = None
     """How rows prefetch their own lines; if nothing, they prefetch the next rows."""
 
@@ -75,28 +76,56 @@ class Columns:
         return self.operands[2]
 
     @property
-    def lanes(self) -> int:
-        """Elements of a vector."""
-        return self.emitter.isa.lanes(self.out.tensor.dtype)
-
-    @property
     def held(self) -> bool:
         """Whether out holds something that is added to."""
         return self.spec.kind.accumulates
 
     @property
-    def step(self) -> int:
-        """Columns that a pass takes at a time."""
-        return self.emitter.isa.line_vectors * self.lanes
+    def lanes(self) -> int:
+        """Elements of a vector of sums."""
+        return self.element.lanes
 
     @property
     def length(self) -> int:
-        """Rows that are added to out one after another."""
-        return self.spec.sizes[2]
+        """Rows, or whole groups, that are added to out one after another."""
+        return self.spec.sizes[2] // self.element.group
 
-    def rows_of(self, row: Value) -> tuple[Value, ...]:
-        """The rows of rhs that are added as one."""
-        return (row,)
+    @property
+    def tail(self) -> "Columns":
+        """The code of columns that are no whole step."""
+        return dataclasses.replace(self, element=self.element.tail)
+
+    def for_width(self, columns: int) -> "Columns":
+        """The code of so many columns of a panel."""
+        return self.tail if columns % self.element.unit else self
+
+    def write(self, scattered: bool) -> None:
+        """All of out: steps of columns in passes, those that are left once."""
+        n, step = self.spec.sizes[3], self.element.step
+        whole = n // step * step
+        if whole > step:
+            (self.passes_far if scattered else self.passes)(whole)
+        elif whole:
+            self.once(0, whole)
+        tail, width = self.tail, self.element.tail.step
+        for start in range(whole, n, width):
+            tail.once(start, min(width, n - start))
+        left = self.spec.sizes[2] % self.element.group
+        if left:
+            self.last_rows(left)
+
+    def last_rows(self, count: int) -> None:
+        """Add the ``count`` rows after the whole groups."""
+        element = dataclasses.replace(self.element, present=count)
+        last = dataclasses.replace(self, element=element, own=None)
+        n, row = self.spec.sizes[3], self.length
+        whole = n // element.unit * element.unit
+        if whole:
+            last.block([row], whole)
+        if n > whole:
+            places = last.places(whole, n - whole)
+            sums = last.load_sums(places, held=True)
+            last.store_sums(places, last.add_row(row, places, sums, ()), held=True)
 
     def passes(self, columns: int) -> None:
         """A loop over blocks of rows; the last has none to prefetch."""
@@ -146,14 +175,18 @@ class Columns:
         out has no values yet, and is overwritten.
         """
         alone = self.spec.sizes[1] == 1
-        factors = [self.factor(0, row) for row in rows] if alone else []
+        factors = (
+            [self.element.factor(self.emitter, self.lhs, 0, row) for row in rows]
+            if alone
+            else []
+        )
 
         def write(
             start: Value, carried: Sequence[Value], prefetch: Prefetcher | None
         ) -> Sequence[Value]:
             if prefetch:
                 prefetch(start)
-            places = self.places(start, self.step)
+            places = self.places(start, self.element.step)
             sums = self.load_sums(places, held)
             for i, row in enumerate(rows):
                 sums = self.add_row(row, places, sums, factors[i : i + 1])
@@ -161,7 +194,7 @@ class Columns:
             return ()
 
         places = self.prefetching(rows, columns, following)
-        run_parts(self.emitter, self.step, places, (), write)
+        run_parts(self.emitter, self.element.step, places, (), write)
 
     def prefetching(
         self, rows: Sequence[Value], columns: int, following: int
@@ -172,16 +205,15 @@ class Columns:
         """
         if self.own:
             itemsize = self.rhs.tensor.dtype.itemsize
-            side = sum(len(self.rows_of(row)) for row in rows)
-            distance = self.own.distance(side, itemsize, self.step)
+            side = self.element.group * len(rows)
+            step = self.element.step
+            distance = int(self.own.distance(side, itemsize, step))
 
             def own(after: int, start: Value) -> None:
                 places = [self.emitter.offset(row, after) for row in rows]
                 self._prefetch(places, start)
 
-            step = self.step
-            ahead = int(distance)
-            return own_rows(self.emitter, step, ahead, following, columns, own)
+            return own_rows(self.emitter, step, distance, following, columns, own)
         if not following:
             return [(0, columns, None)]
         next_rows = [self.emitter.offset(row, following) for row in rows]
@@ -194,7 +226,7 @@ class Columns:
     def _prefetch(self, rows: Sequence[Value], start: Value) -> None:
         """Prefetch a line of each row."""
         to_l1 = self.own is not None and self.own.to_l1
-        for row in (one for several in rows for one in self.rows_of(several)):
+        for row in (one for several in rows for one in self.element.rows_of(several)):
             self.emitter.prefetch(self.rhs, (0, row, start), to_l1=to_l1)
 
     def once(
@@ -275,17 +307,25 @@ class Columns:
         self.store_sums(places, found, self.held)
 
     def places(self, start: Value, columns: int) -> list[tuple[Value, int]]:
-        """The first column of each vector, and how many it has."""
+        """The first column of each unit, and how many it has."""
         return [
             (self.emitter.offset(start, s), count)
-            for s, count in parts(columns, self.lanes)
+            for s, count in parts(columns, self.element.unit)
         ]
+
+    @property
+    def in_place(self) -> bool:
+        """Whether out is added to as it is: else sums are brought to its order first,
+        and begin with what changes nothing that it is added to."""
+        return self.element.parts == 1
 
     def load_sums(self, places: Sequence[tuple[Value, int]], held: bool) -> list[Value]:
         """Vectors of every row of out, row by row; zero if it holds nothing."""
-        if not held:
-            zero = self.emitter.constant(self.out.tensor.dtype, 0, self.lanes)
-            return [zero] * (len(places) * self.spec.sizes[1])
+        count = len(places) * self.spec.sizes[1] * self.element.parts
+        if not (held and self.in_place):
+            dtype = self.out.tensor.dtype
+            number = -0.0 if held and dtype.is_float else 0
+            return [self.emitter.constant(dtype, number, self.lanes)] * count
         return [
             self.emitter.load(self.out, (0, i, s), self.lanes, count)
             for i in range(self.spec.sizes[1])
@@ -296,10 +336,18 @@ class Columns:
         self, places: Sequence[tuple[Value, int]], sums: Sequence[Value], held: bool
     ) -> None:
         """The reverse of `load_sums`."""
-        for index, total in enumerate(sums):
+        emitter, each = self.emitter, self.element.parts
+        for index in range(len(sums) // each):
             i, j = divmod(index, len(places))
-            s, count = places[j]
-            self.emitter.store(total, self.out, (0, i, s), count)
+            start, columns = places[j]
+            ordered = self.element.ordered(emitter, sums[each * index :][:each])
+            for part, vector in enumerate(ordered[: ceil_div(columns, self.lanes)]):
+                count = min(self.lanes, columns - part * self.lanes)
+                at = (0, i, emitter.offset(start, part * self.lanes))
+                if held and not self.in_place:
+                    before = emitter.load(self.out, at, self.lanes, count)
+                    vector = emitter.add(before, vector)
+                emitter.store(vector, self.out, at, count)
 
     def add_row(
         self,
@@ -309,88 +357,17 @@ class Columns:
         factors: Sequence[Value],
     ) -> list[Value]:
         """Add a row of rhs, scaled; ``factors`` where they are loaded already."""
-        vectors = self.load_row(row, places)
+        emitter, element = self.emitter, self.element
+        loaded = [element.read(emitter, self.rhs, row, s, count) for s, count in places]
+        vectors = [v for one in loaded for v in element.widen(emitter, one)]
         found = []
         for i in range(self.spec.sizes[1]):
             factor = factors[i] if factors else self.factor(i, row)
             for j, vector in enumerate(vectors):
                 total = sums[i * len(vectors) + j]
-                found.append(self.multiply_add(factor, vector, total))
+                found.append(element.multiply_add(emitter, factor, vector, total))
         return found
 
-    def multiply_add(self, factor: Value, vector: Value, total: Value) -> Value:
-        """A sum to which products are added."""
-        return self.emitter.multiply_add(factor, vector, total)
-
-    def load_row(self, row: Value, places: Sequence[tuple[Value, int]]) -> list[Value]:
-        """Vectors of a row of rhs, in the dtype of out."""
-        emitter, dtypes = self.emitter, (self.rhs.tensor.dtype, self.out.tensor.dtype)
-        return [
-            emitter.convert(
-                emitter.load(self.rhs, (0, row, s), self.lanes, count), *dtypes
-            )
-            for s, count in places
-        ]
-
     def factor(self, i: int, row: Value) -> Value:
-        """An element of lhs in every lane."""
-        element = self.emitter.load_element(self.lhs, (0, i, row))
-        dtypes = self.lhs.tensor.dtype, self.out.tensor.dtype
-        element = self.emitter.convert(element, *dtypes)
-        return self.emitter.broadcast(element, self.lanes)
-
-
-@dataclasses.dataclass(frozen=True)
-class WidenedColumns(Columns):
-    """`Columns` for rhs in bf16, of which a register holds twice as many columns.
-
-    Even and odd columns make vectors of their own, which are sums from zero on: when
-    they are put together again they are added to out.
-    """
-
-    @property
-    def step(self) -> int:
-        """A cache line of rhs."""
-        return self.emitter.isa.line_vectors * self.unit
-
-    @property
-    def unit(self) -> int:
-        """Columns of a register of rhs."""
-        return self.emitter.isa.lanes(self.rhs.tensor.dtype)
-
-    def places(self, start: Value, columns: int) -> list[tuple[Value, int]]:
-        """`Columns.places`, by registers of rhs, all of them full."""
-        return [
-            (self.emitter.offset(start, s), count)
-            for s, count in parts(columns, self.unit)
-        ]
-
-    def load_sums(self, places: Sequence[tuple[Value, int]], held: bool) -> list[Value]:
-        """Zero for the even and the odd columns of each place.
-
-        -0 where the sums are added to out: it changes nothing that it is added to.
-        """
-        number = -0.0 if held else 0.0
-        zero = self.emitter.constant(self.out.tensor.dtype, number, self.lanes)
-        return [zero] * (2 * len(places) * self.spec.sizes[1])
-
-    def load_row(self, row: Value, places: Sequence[tuple[Value, int]]) -> list[Value]:
-        """Even and odd columns of each place."""
-        loaded = [
-            self.emitter.load(self.rhs, (0, row, s), self.unit) for s, _ in places
-        ]
-        return [half for v in loaded for half in self.emitter.split_bf16(v)]
-
-    def store_sums(
-        self, places: Sequence[tuple[Value, int]], sums: Sequence[Value], held: bool
-    ) -> None:
-        """Add to what out holds."""
-        emitter = self.emitter
-        for index in range(len(places) * self.spec.sizes[1]):
-            i, j = divmod(index, len(places))
-            both = interleave(emitter, *sums[2 * index : 2 * index + 2])
-            for half, vector in enumerate(both):
-                at = (0, i, emitter.offset(places[j][0], half * self.lanes))
-                if held:
-                    vector = emitter.add(emitter.load(self.out, at, self.lanes), vector)
-                emitter.store(vector, self.out, at)
+        """The elements of lhs that a row, or a group, of rhs is multiplied by."""
+        return self.element.factor(self.emitter, self.lhs, i, row)

@@ -10,38 +10,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase, add, times
-from morello.kernels.code.casts import cast_ops
+from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.kernels.code.horizontal_sum import horizontal_sums_ops
 from morello.kernels.code.prefetch import OwnRows, Prefetch, halves_of_rows
 from morello.kernels.code.vectors import end_count, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.gemv.block import (
-    BYTES,
     CHAINS,
     NEXT,
     GemvBlock,
     chains_of,
-    products_of,
     run_of,
     step_of,
-    unit_of,
 )
+from morello.kernels.gemv.elements import Element
 from morello.kernels.gemv.streams import run_streams
 from morello.kernels.predicates import free_vectors, size_is_one
 from morello.kernels.template import Kernel
-from morello.machine.isa import Isa
-from morello.machine.isa import Op as Instruction
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.layout import ceil_div
-
-MANY = {16: (0, 8, 5, 3, 2), 32: (0, 8, 8, 8, 6, 5, 4, 3, 2)}
-"""By registers, how many rows of the one operand run side by side, by the rows of the
-other: as many as have registers for their sums."""
-
-MANY_WIDENED = {16: (0, 4, 2), 32: (0, 8, 8, 6, 4)}
-"""The same where an operand is widened: a row takes two registers."""
 
 _K = 2
 """Of the dimensions of lhs."""
@@ -57,11 +45,13 @@ _WORKING = 2
 class GemvDot(Kernel):
     """out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any memory.
 
-    The smaller of m and n is at most what `MANY` has; the operand that has the other
-    one is read once. k is innermost in both operands: rhs is column-major, or a single
-    column.
+    The smaller of m and n is at most what `Element.many` has; the operand that has the
+    other one is read once. k is innermost in both operands: rhs is column-major, or a
+    single column.
     """
 
+    elements: tuple[Element, ...]
+    """The products that it has, and how elements become them."""
     streams: int
     """Rows of the longer side that are read side by side, at most."""
     prefetch: Prefetch
@@ -72,19 +62,21 @@ class GemvDot(Kernel):
     """Whether the rows that are read side by side are far from each other, and all
     ``streams`` of them read on to their neighbours, for one row of the shorter side.
     Then only rows that are widened prefetch: others arrive in time by themselves."""
-    of_bytes: bool = False
-    """Whether it multiplies u8 by s8 into s32, and nothing else."""
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """Bytes."""
-        return (BYTES,) if self.of_bytes else ()
+        """The products that it has."""
+        return tuple(mix for element in self.elements for mix in element.mixes)
+
+    def element(self, key: SpecKey) -> Element:
+        """The row that has a product which the kernel takes."""
+        return next(e for e in self.elements if e.takes(key.dtypes))
 
     def rows(self, key: SpecKey, few: Ints) -> Ints:
         """How many rows of the longer side run side by side, for any ``few``."""
         if self.scattered:
             return self.streams
-        many = _many(key, self.isa)
+        many = self.element(key).many[self.isa.registers]
         rows = np.asarray(many)[np.minimum(few, len(many) - 1)]
         return np.minimum(rows, self.streams)
 
@@ -95,12 +87,12 @@ class GemvDot(Kernel):
         return frame.key.tensors[operand].runs(frame.operand_sizes(operand))
 
     def accepts(self, key: SpecKey) -> bool:
-        """f32 (of bf16 too) or s32, or bytes; k innermost, or rhs contiguous."""
+        """Products that it has; k innermost, or rhs contiguous."""
         if not isinstance(key.kind, Matmul):
             return False
         lhs, rhs, out = key.tensors
         return (
-            self._takes(key)
+            any(element.takes(key.dtypes) for element in self.elements)
             and all(not t.level.is_registers for t in key.tensors)
             and not out.level.is_main
             and not any(t.layout.is_packed for t in key.tensors)
@@ -109,15 +101,6 @@ class GemvDot(Kernel):
             and (lhs.level.is_main or rhs.level.is_main or not self.far)
         )
 
-    def _takes(self, key: SpecKey) -> bool:
-        """Whether it has products of these dtypes."""
-        if self.of_bytes:
-            return key.dtypes == BYTES
-        lhs, rhs, out = key.dtypes
-        if out is Dtype.F32:
-            return all(d is Dtype.F32 or d.is_upper_half for d in (lhs, rhs))
-        return lhs is rhs is out is Dtype.S32
-
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Few rows on one side; a row-major rhs has one column; free registers."""
         _, m, _, n = frame.sizes
@@ -125,8 +108,8 @@ class GemvDot(Kernel):
         rows = np.minimum(self.rows(frame.key, few), np.maximum(m, n))
         column = frame.key.tensors[1].layout.innermost == 1
         sums = np.maximum(few * rows, CHAINS)
-        widened = _is_widened(frame.key, self.isa)
-        most = len(_many(frame.key, self.isa)) - 1
+        element = self.element(frame.key)
+        most = len(element.many[self.isa.registers]) - 1
         return (
             size_is_one(frame, 0),
             Condition(
@@ -141,7 +124,7 @@ class GemvDot(Kernel):
                 ]
             ),
             Condition(
-                free_vectors(frame) >= sums + few * (2 if widened else 1) + _WORKING,
+                free_vectors(frame) >= sums + few * element.vectors + _WORKING,
                 "needs free registers for its sums: take fewer",
             ),
             *(self._scattered(frame) if self.scattered else self._own_rows(frame)),
@@ -157,9 +140,8 @@ class GemvDot(Kernel):
         side = self.rows(frame.key, few)
         lhs, rhs, _ = frame.key.tensors
         far = np.where(m >= n, lhs.level.is_main, rhs.level.is_main)
-        unit = unit_of(frame.key.dtypes, self.isa)
-        chains = chains_of(few * side, products_of(frame.key.dtypes, self.isa))
-        step = step_of(chains, unit)
+        element = self.element(frame.key)
+        step = step_of(chains_of(few * side, element.vectors), element.run)
         distance = np.where(
             m >= n,
             self.prefetch.distance(side, lhs.dtype.itemsize, step),
@@ -197,9 +179,10 @@ class GemvDot(Kernel):
         side = self.rows(frame.key, few)
         rest, blocks = many % side, ceil_div(many, side)
         last = np.maximum(rest, 1)
+        element = self.element(frame.key)
         phases = (
-            *_block(frame, few, side, self.isa, many // side),
-            *_block(frame, few, last, self.isa, rest > 0),
+            *_block(frame, element, few, side, many // side),
+            *_block(frame, element, few, last, rest > 0),
             Phase(lines=self._lines(frame, blocks)),
             Phase(self._sums(frame, few, side), times=many // side),
             Phase(self._sums(frame, few, last), times=rest > 0),
@@ -240,9 +223,10 @@ class GemvDot(Kernel):
             rhs = emitter.as_column_major(rhs)
         longer = lhs if spec.sizes[1] >= spec.sizes[3] else rhs
         own = self.prefetch if isinstance(self.prefetch, OwnRows) else None
-        if self.scattered and not longer.tensor.dtype.is_upper_half:
+        if self.scattered and longer.tensor.dtype.itemsize == out.tensor.dtype.itemsize:
             own = None
-        block = GemvBlock(emitter, spec, lhs, rhs, out, own, self.scattered)
+        element = self.element(spec.key)
+        block = GemvBlock(emitter, spec, element, lhs, rhs, out, own, self.scattered)
         if self.scattered:
             many, prefetches = max(spec.sizes[1], spec.sizes[3]), own is not None
             run_streams(emitter, self.streams, many, block.write, prefetches=prefetches)
@@ -305,57 +289,24 @@ class GemvDot(Kernel):
         return (Form(rhs, COLUMNS),) if fits else ()
 
 
-def _is_widened(key: SpecKey, isa: Isa) -> bool:
-    """Whether an operand is narrower than the sums, so that a row takes two
-    registers."""
-    return products_of(key.dtypes, isa) > 1
-
-
-def _many(key: SpecKey, isa: Isa) -> tuple[int, ...]:
-    return (MANY_WIDENED if _is_widened(key, isa) else MANY)[isa.registers]
-
-
 def _block(
-    frame: Frame, few: Ints, rows: Ints, isa: Isa, times_run: Ints
+    frame: Frame, element: Element, few: Ints, rows: Ints, times_run: Ints
 ) -> tuple[Phase, ...]:
     """One block along k, ``times_run`` times: whole vectors, then a masked one."""
-    dtypes = frame.key.dtypes
-    k, unit = frame.sizes[2], unit_of(dtypes, isa)
-    products = products_of(dtypes, isa)
-    _, m, _, n = frame.sizes
-    of_lhs: Ints = np.where(m >= n, rows, few)
-    of_rhs: Ints = np.where(m >= n, few, rows)
-    multiply_add, chain = _multiply_add(dtypes, isa)
-    step: Ops = times(multiply_add, products * few * rows)
-    for dtype, count in zip(dtypes, (of_lhs, of_rhs), strict=False):
-        step = add(step, {"load": count * ceil_div(unit, isa.lanes(dtype))})
-        step = add(step, times(_widening(dtypes, dtype, isa), count))
-    units = vectors_of(k, unit)
-    chained = units * products // chains_of(few * rows, products)
-    masked = dtypes != BYTES or all(map(isa.loads_masked, dtypes[:2]))
-    ends = end_count(k, unit, masked)
+    dtypes, isa = frame.key.dtypes, element.isa
+    _, m, k, n = frame.sizes
+    sides = np.where(m >= n, rows, few), np.where(m >= n, few, rows)
+    multiply_add, chain = element.multiply_add_ops(dtypes)
+    step: Ops = times(multiply_add, element.vectors * few * rows)
+    for operand, count in enumerate(sides):
+        loads = count * ceil_div(element.run, isa.lanes(dtypes[operand]))
+        widening = times(element.widening_ops(dtypes, operand), count)
+        step = add(step, {"load": loads}, widening)
+    units = vectors_of(k, element.run)
+    chained = units * element.vectors // chains_of(few * rows, element.vectors)
+    ends = end_count(k, element.run, element.masked)
     tail: Ops = {"masked_load": ends * (few + rows)}
     return (
         Phase(times(step, units), {chain: chained}, times=times_run),
         Phase(tail, times=times_run),
     )
-
-
-def _multiply_add(dtypes: Sequence[Dtype], isa: Isa) -> tuple[Ops, Op]:
-    """The instructions of a product and its sum, and which one the next waits for."""
-    if dtypes != BYTES:
-        op: Op = "fma" if dtypes[2].is_float else "multiply_add_int"
-        return {op: 1}, op
-    if isa.has(Instruction.DOT4):
-        return {"dot": 1}, "dot"
-    return {"fma": 1, "vector_op": 1}, "vector_op"
-
-
-def _widening(dtypes: Sequence[Dtype], dtype: Dtype, isa: Isa) -> Ops:
-    """The operations that widen one unit of a row."""
-    if dtypes == BYTES:
-        narrow = unit_of(dtypes, isa) < isa.lanes(dtype)
-        return cast_ops((dtype, Dtype.S16)) if narrow else {}
-    if products_of(dtypes, isa) == 1:
-        return {}
-    return {"vector_op": 2} if dtype.is_upper_half else {"shuffle": 4}

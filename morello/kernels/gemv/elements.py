@@ -1,0 +1,477 @@
+"""Element rows of GEMV: how elements become products, sums and elements of out again.
+
+A row says which dtypes it takes, how a register of elements becomes vectors that are
+multiplied, what a product is, and what all this costs. The templates (`axpy.py`,
+`dot.py`) have the loops, and ask a row for the rest.
+"""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase, times
+from morello.kernels.code.casts import cast_ops
+from morello.kernels.code.deinterleave import deinterleave, interleave
+from morello.kernels.code.vectors import tail_of, vectors_of
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.machine.isa import Isa
+from morello.spec import Dtype
+from morello.spec.frame import Frame, Ints
+from morello.spec.layout import ceil_div
+
+Dtypes = Sequence[Dtype]
+"""The dtypes of lhs, rhs and out."""
+
+_UNSPILLED = 5
+"""Rows of lhs with which LLVM keeps all sums in registers."""
+
+_SPILLS = 2
+"""How many sums it stores and loads for each row of rhs with more."""
+
+_HIDES_L2 = 4
+"""Rows of out whose sums take as long as a line of L2."""
+
+_IN_FLIGHT = 16
+"""Steps of a chain that out-of-order execution overlaps with what precedes them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Element(ABC):
+    """A row: products of some dtypes in an instruction set.
+
+    The axpy form takes a `unit` of columns at a time from each of `group` rows of rhs,
+    and makes `parts` vectors of them. The dot form takes a `run` of elements along k,
+    and makes `vectors` of them.
+    """
+
+    isa: Isa
+    present: int = 0
+    """Rows of the group, if not all."""
+    group: ClassVar[int] = 1
+    """Rows of rhs, elements along k, that are multiplied and added as one."""
+    parts: ClassVar[int] = 1
+    """Vectors of sums of a unit. They are in the order of out where there is one."""
+    vectors: ClassVar[int] = 1
+    """Vectors of a run: products that follow each other in a sum."""
+    working: ClassVar[int] = 0
+    """Registers of the axpy form besides sums and factors."""
+    widened: ClassVar[tuple[Dtype, ...]] = ()
+    """Dtypes of rhs and out of which lhs is best in f32, if rhs is widened."""
+    many: ClassVar[dict[int, tuple[int, ...]]] = {
+        16: (0, 8, 5, 3, 2),
+        32: (0, 8, 8, 8, 6, 5, 4, 3, 2),
+    }
+    """By registers, how many rows of the longer operand a dot product reads side by
+    side, by the rows of the shorter: as many as have registers for their sums."""
+
+    @property
+    @abstractmethod
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """The dtypes that the axpy form takes."""
+
+    def takes(self, dtypes: Dtypes) -> bool:
+        """Whether the dot form takes them."""
+        return tuple(dtypes) in self.mixes
+
+    @property
+    def lanes(self) -> int:
+        """Sums of a vector, of 4 bytes each."""
+        return self.isa.lanes(Dtype.F32)
+
+    @property
+    def unit(self) -> int:
+        """Columns of rhs that are taken at a time."""
+        return self.lanes
+
+    @property
+    def units(self) -> int:
+        """Units of a step: a line of rhs."""
+        return self.isa.line_vectors
+
+    @property
+    def step(self) -> int:
+        """Columns that a pass takes at a time."""
+        return self.unit * self.units
+
+    @property
+    def run(self) -> int:
+        """Elements along k that are multiplied at a time."""
+        return self.unit
+
+    @property
+    def beside(self) -> int:
+        """Registers of the axpy form for factors and rhs, of several rows of lhs."""
+        return 0
+
+    @property
+    def tail(self) -> "Element":
+        """The row for columns that are no step."""
+        return self
+
+    def rows_of(self, row: Value) -> tuple[Value, ...]:
+        """The rows of rhs that are added as one."""
+        return (row,)
+
+    # The code of the axpy form.
+
+    @abstractmethod
+    def read(
+        self, emitter: Emitter, rhs: Buffer, row: Value, start: Value, count: int
+    ) -> tuple[Value, ...]:
+        """Up to a unit of columns, as they are loaded."""
+
+    @abstractmethod
+    def widen(self, emitter: Emitter, loaded: Sequence[Value]) -> Sequence[Value]:
+        """The vectors that they become, `parts` of them."""
+
+    def factor(self, emitter: Emitter, lhs: Buffer, i: int, row: Value) -> Value:
+        """An element of lhs in every lane."""
+        element = emitter.load_element(lhs, (0, i, row))
+        element = emitter.convert(element, lhs.tensor.dtype, self.sum_of(lhs))
+        return emitter.broadcast(element, self.lanes)
+
+    def sum_of(self, buffer: Buffer) -> Dtype:
+        """The dtype that elements of an operand are multiplied and added in."""
+        return buffer.tensor.dtype.computes_in or buffer.tensor.dtype
+
+    def multiply_add(
+        self, emitter: Emitter, lhs: Value, rhs: Value, total: Value
+    ) -> Value:
+        """A sum to which products are added."""
+        return emitter.multiply_add(lhs, rhs, total)
+
+    def ordered(self, emitter: Emitter, sums: Sequence[Value]) -> Sequence[Value]:
+        """The sums of a unit as out has them."""
+        return sums
+
+    # The code of the dot form.
+
+    def along(
+        self, emitter: Emitter, buffer: Buffer, index: tuple[Value, ...], count: int
+    ) -> tuple[Value, ...]:
+        """Up to a run of elements along k, as they are multiplied."""
+        loaded = emitter.load(buffer, index, self.lanes, count)
+        return (emitter.convert(loaded, buffer.tensor.dtype, self.sum_of(buffer)),)
+
+    @property
+    def end(self) -> int:
+        """Elements that are multiplied at a time where no run is left."""
+        return self.run
+
+    # What they cost.
+
+    def multiply_add_ops(self, dtypes: Dtypes) -> tuple[Ops, Op]:
+        """The instructions of a product and its sum, and which the next waits for."""
+        op: Op = "fma" if dtypes[2].is_float else "multiply_add_int"
+        return {op: 1}, op
+
+    def widening_ops(self, dtypes: Dtypes, operand: int) -> Ops:
+        """The instructions that make vectors of a run."""
+        return cast_ops((dtypes[operand], dtypes[2]))
+
+    @property
+    def masked(self) -> bool:
+        """Whether one instruction reads the end of a run."""
+        return True
+
+    def counts(self, frame: Frame, streams: int, own: bool) -> OpCounts:
+        """Operations of the axpy form.
+
+        Steps of columns in passes over out, or once over all of k; columns that are
+        left once.
+
+        Args:
+            frame: the products.
+            streams: rows, or groups, of rhs that are read side by side.
+            own: whether they prefetch their own lines to L1.
+        """
+        k, n = frame.sizes[2:]
+        whole, rest = n // self.step * self.step, n % self.step
+        several, single, left = whole > self.step, whole == self.step, rest > 0
+        most = np.maximum(whole, 2 * self.step)
+        parts = (
+            (several, self.passes_of(frame, most, streams, own)),
+            (single, self.once_of(frame, self.step, own)),
+            (left, self.once_of(frame, rest, own)),
+        )
+        phases = tuple(
+            dataclasses.replace(phase, times=count * 1)
+            for count, every in parts
+            for phase in every
+        )
+        passes = ceil_div(ceil_div(k, self.group), streams)
+        loops = several * passes + (single * 1) + (left * 1)
+        return OpCounts(phases, kernels=1, loops=loops)
+
+    @abstractmethod
+    def passes_of(
+        self, frame: Frame, columns: Ints, streams: int, own: bool
+    ) -> tuple[Phase, ...]:
+        """The phases of some columns in passes over out."""
+
+    @abstractmethod
+    def once_of(self, frame: Frame, columns: Ints, own: bool) -> tuple[Phase, ...]:
+        """The phases of some columns once over all of k."""
+
+
+def fetched_in(frame: Frame, passes: Ints) -> Ints:
+    """How often out is read, in so many passes over it."""
+    return passes if frame.key.kind.accumulates else passes - 1
+
+
+def lines_of_out(
+    fetched: Ints, passes: Ints, lines: Ints, hidden: bool = True
+) -> tuple[Lines, ...]:
+    """Lines of out that are read ``fetched`` times, and written ``passes`` times."""
+    return (
+        Lines(2, fetched * lines, Access.OVERLAPPED),
+        Lines(2, passes * lines, Access.STORED, hidden=hidden),
+    )
+
+
+def starts_of(frame: Frame, columns: Ints) -> tuple[Lines, ...]:
+    """The rows of rhs that are begun."""
+    runs = frame.key.tensors[1].runs((1, frame.sizes[2], columns))
+    return (Lines(1, 0, Access.DEMAND, starts=runs, hidden=False),)
+
+
+@dataclasses.dataclass(frozen=True)
+class Whole(Element):
+    """Elements as wide as sums, or widened in their order to be so."""
+
+    @property
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """f32, or s32."""
+        return ((Dtype.F32,) * 3, (Dtype.S32,) * 3)
+
+    @property
+    def beside(self) -> int:
+        """A step of rhs, and a factor."""
+        return self.isa.line_vectors + 1
+
+    def read(
+        self, emitter: Emitter, rhs: Buffer, row: Value, start: Value, count: int
+    ) -> tuple[Value, ...]:
+        """A vector of columns, widened."""
+        return self.along(emitter, rhs, (0, row, start), count)
+
+    def widen(self, emitter: Emitter, loaded: Sequence[Value]) -> Sequence[Value]:
+        """The vector as it is."""
+        return loaded
+
+    def passes_of(
+        self, frame: Frame, columns: Ints, streams: int, own: bool
+    ) -> tuple[Phase, ...]:
+        """The phases of some columns in passes over out.
+
+        A sum goes through memory from a pass to the next: four latencies. A single row
+        waits for its lines; those of several arrive beside arithmetic, but for a few
+        rows it is shorter. Lines of out that go back hide behind arithmetic where it
+        takes two vectors a line.
+        """
+        _, m, k, _ = frame.sizes
+        _, op = self.multiply_add_ops(frame.key.dtypes)
+        steps, passes = columns // self.step, ceil_div(k, streams)
+        vectors = steps * self.units
+        fetched = fetched_in(frame, passes)
+        kept = k // streams * self._kept(m, streams) + self._kept(m, k % streams)
+        # Sums that do not stay in registers go to the stack and come back.
+        spilled = (m > _UNSPILLED) * _SPILLS * k * steps
+        lines, one = k * steps, m == 1
+        read = (
+            Lines(1, lines * one, Access.DEMAND, prefetched=own),
+            Lines(
+                1, lines * (m > 1), Access.STREAMED, rows=m + streams, prefetched=own
+            ),
+            *lines_of_out(fetched, passes, m * steps, self.isa.line_vectors > 1),
+        )
+        ops: dict[Op, Ints] = {
+            op: m * k * vectors,
+            "load": vectors * (k + m * fetched) + steps * kept + spilled,
+            "store": m * vectors * passes + spilled,
+        }
+        products = Phase(
+            {**ops, **self._widening(frame, k * vectors)}, {op: k + 4 * passes}, read
+        )
+        factors = Phase({"load": m * k}, lines=starts_of(frame, columns))
+        return products, factors, Phase({"store": kept})
+
+    def _widening(self, frame: Frame, vectors: Ints) -> Ops:
+        return times(self.widening_ops(frame.key.dtypes, 1), vectors)
+
+    def _kept(self, m: Ints, rows: Ints) -> Ints:
+        """The factors of some rows of rhs that are on the stack: registers are too few.
+
+        Beside them are sums, a row of rhs, and zeros or a factor that comes from there.
+        """
+        free = self.isa.registers - self.isa.line_vectors * (m + 1) - 1
+        return np.maximum(m * rows - free, 0)
+
+    def once_of(self, frame: Frame, columns: Ints, own: bool) -> tuple[Phase, ...]:
+        """The phases of up to a step of columns, their sums in registers.
+
+        It reads a strip of rhs, a line or two a row, that nothing prefetches.
+        """
+        _, m, k, _ = frame.sizes
+        rhs, out = frame.key.tensors[1:]
+        _, op = self.multiply_add_ops(frame.key.dtypes)
+        vectors, masked = vectors_of(columns, self.lanes), tail_of(columns, self.lanes)
+        fetched = fetched_in(frame, 1)
+        several = np.asarray(m >= _HIDES_L2) * 1
+        strip, runs = rhs.lines((1, k, columns)), rhs.runs((1, k, columns))
+        lines = out.lines((1, m, columns))
+        ops: dict[Op, Ints] = {
+            op: k * m * vectors,
+            "load": k * (m + vectors - masked),
+            "masked_load": k * masked,
+        }
+        read = (
+            Lines(1, strip * (1 - several), Access.DEMAND, runs, k, hidden=False),
+            Lines(1, strip * several, Access.OVERLAPPED, rows=k, hidden=False),
+            Lines(2, fetched * lines, Access.OVERLAPPED, hidden=False),
+            Lines(2, lines, Access.STORED, hidden=False),
+        )
+        # Out-of-order execution hides the latency of a short chain.
+        chain: Ops = {op: k - np.minimum(k, _IN_FLIGHT)}
+        # Nothing of a sum overlaps with loading it, nor with storing it.
+        ends = Phase({"load": m * vectors * fetched}), Phase({"store": 2 * m * vectors})
+        return (
+            Phase({**ops, **self._widening(frame, k * vectors)}, chain, read),
+            *ends,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Halves(Element):
+    """Upper halves of f32: even and odd ones are widened by a shift and a mask.
+
+    That is cheaper than to widen them in their order. Sums are of even columns and of
+    odd ones, from zero on: when they are put together again they are added to out.
+    """
+
+    parts: ClassVar[int] = 2
+    vectors: ClassVar[int] = 2
+    working: ClassVar[int] = 4
+    widened: ClassVar[tuple[Dtype, ...]] = (Dtype.BF16, Dtype.F32)
+    many: ClassVar[dict[int, tuple[int, ...]]] = {16: (0, 4, 2), 32: (0, 8, 8, 6, 4)}
+
+    @property
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """bf16 or f32 times bf16."""
+        return tuple((lhs, *self.widened) for lhs in (Dtype.F32, Dtype.BF16))
+
+    def takes(self, dtypes: Dtypes) -> bool:
+        """An upper half times another, or f32."""
+        halves = [dtype.is_upper_half for dtype in dtypes[:2]]
+        fits = all(d.is_upper_half or d is Dtype.F32 for d in dtypes[:2])
+        return dtypes[2] is Dtype.F32 and any(halves) and fits
+
+    @property
+    def unit(self) -> int:
+        """A register of rhs."""
+        return self.isa.lanes(Dtype.BF16)
+
+    @property
+    def end(self) -> int:
+        """A vector of sums: fewer elements are widened in their order."""
+        return self.lanes
+
+    @property
+    def tail(self) -> Element:
+        """Elements widened in their order."""
+        return Whole(self.isa)
+
+    def read(
+        self, emitter: Emitter, rhs: Buffer, row: Value, start: Value, count: int
+    ) -> tuple[Value, ...]:
+        """A register of rhs."""
+        return (emitter.load(rhs, (0, row, start), self.unit),)
+
+    def widen(self, emitter: Emitter, loaded: Sequence[Value]) -> Sequence[Value]:
+        """Even and odd columns."""
+        return emitter.split_bf16(loaded[0])
+
+    def ordered(self, emitter: Emitter, sums: Sequence[Value]) -> Sequence[Value]:
+        """Even and odd columns in turns."""
+        return interleave(emitter, *sums)
+
+    def along(
+        self, emitter: Emitter, buffer: Buffer, index: tuple[Value, ...], count: int
+    ) -> tuple[Value, ...]:
+        """Even and odd elements; fewer than a run in their order."""
+        if count < self.run:
+            return super().along(emitter, buffer, index, count)
+        if buffer.tensor.dtype.is_upper_half:
+            return emitter.split_bf16(emitter.load(buffer, index, self.run))
+        along = buffer.tensor.layout.innermost
+        second = emitter.offset(index[along], self.lanes)
+        next_index = (*index[:along], second, *index[along + 1 :])
+        return deinterleave(
+            emitter,
+            emitter.load(buffer, index, self.lanes),
+            emitter.load(buffer, next_index, self.lanes),
+        )
+
+    def widening_ops(self, dtypes: Dtypes, operand: int) -> Ops:
+        """A shift and a mask of halves, shuffles of others."""
+        return {"vector_op": 2} if dtypes[operand].is_upper_half else {"shuffle": 4}
+
+    def counts(self, frame: Frame, streams: int, own: bool) -> OpCounts:
+        """All columns in passes over out; in one, of a panel."""
+        k = frame.sizes[2]
+        packed = frame.key.tensors[1].layout.is_packed
+        passes = 1 if packed else ceil_div(k, streams)
+        phases = self.phases(frame, passes, k + 4 * passes, 1, own)
+        return OpCounts(phases, kernels=1, loops=passes)
+
+    def passes_of(
+        self, frame: Frame, columns: Ints, streams: int, own: bool
+    ) -> tuple[Phase, ...]:
+        """The phases of all columns."""
+        return self.counts(frame, streams, own).phases
+
+    def once_of(self, frame: Frame, columns: Ints, own: bool) -> tuple[Phase, ...]:
+        """None: `passes_of` has them."""
+        return ()
+
+    def phases(
+        self, frame: Frame, passes: Ints, chain: Ints, factors: Ints, own: bool = False
+    ) -> tuple[Phase, ...]:
+        """The phases of all columns.
+
+        Args:
+            frame: the products.
+            passes: how often each sum goes through memory.
+            chain: multiply-adds one after another.
+            factors: how often each element of lhs is loaded.
+            own: whether rows of rhs prefetch their own lines to L1.
+        """
+        _, m, k, n = frame.sizes
+        lhs, rhs, out = frame.key.tensors
+        vectors = vectors_of(n, self.lanes)
+        fetched = passes if out.level.is_main else fetched_in(frame, passes)
+        packed = rhs.layout.is_packed
+        access = Access.OVERLAPPED if packed else Access.DEMAND
+        products = Phase(
+            {"fma": m * k * vectors, "vector_op": k * vectors},
+            {"fma": chain},
+            (
+                Lines(1, rhs.lines((1, k, n)), access, prefetched=own),
+                *lines_of_out(fetched, passes, out.lines((1, m, n))),
+            ),
+        )
+        # Halves are put together and added to out in each pass.
+        ends: Ops = {"shuffle": 2, "vector_op": 1, "load": 1, "store": 1}
+        narrow = 2 if lhs.dtype.is_upper_half else 0
+        row = m * k * factors
+        begun = starts_of(frame, n)
+        if packed:
+            begun = (dataclasses.replace(begun[0], starts=1),)
+        return (
+            products,
+            Phase(times(ends, passes * m * vectors)),
+            Phase({"load": row, "vector_op": narrow * row}, lines=begun),
+        )
