@@ -48,6 +48,7 @@ _REDUCTIONS = {
     **{"fmax": "max", "fmin": "min"},
 }
 _NEUTRAL = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+_LEAST_NUMBERS = {"fmax": -math.inf, "fmin": math.inf}
 _NEUTRAL_TRUTH = {"sum": 0, "max": 0, "min": 1}
 _MERGE = {"sum": "add", "max": "maximum", "min": "minimum"}
 
@@ -540,7 +541,7 @@ def _split(expression: Expression, out: int) -> tuple[str, Expression]:
             if out in set(references(other)):
                 continue
             if inner == Reference(out):
-                return name, other
+                return name, _numbers_of(other, expression.function)
             if out in set(references(inner)):
                 again, term = _split(inner, out)
                 if again == name:
@@ -549,6 +550,14 @@ def _split(expression: Expression, out: int) -> tuple[str, Expression]:
         "it reduces by what is no sum, maximum or minimum",
         "compute it outside of the program",
     )
+
+
+def _numbers_of(term: Expression, function: str) -> Expression:
+    """A term of a reduction; where its function takes a number before NaN, NaN is what
+    changes no number."""
+    if function not in _LEAST_NUMBERS:
+        return term
+    return Call(function, (term, constant(_LEAST_NUMBERS[function])))
 
 
 def _backwards_error(read: Any) -> OpError:

@@ -299,3 +299,31 @@ def test_adding_a_zero_is_what_ieee_754_says(
     compiled = morello.from_mlir(text).compile(threads=1)
     result = compiled(np.array([-0.0, 0.0, -1.0], np.float32))
     assert np.signbit(result).tolist() == [negative, False, True]
+
+
+@pytest.mark.parametrize(
+    ("op", "start", "wanted"),
+    [
+        ("maxnumf", "0xFF800000", [3, -np.inf, -5]),
+        ("minnumf", "0x7F800000", [1, np.inf, -np.inf]),
+        ("maximumf", "0xFF800000", [np.nan, np.nan, np.nan]),
+    ],
+)
+def test_reductions_leave_nan_out_where_their_op_does(
+    op: str, start: str, wanted: list[float]
+) -> None:
+    read = morello.from_mlir(f"""module {{
+func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {{
+  %c = arith.constant {start} : f32
+  %e = tensor.empty() : tensor<3xf32>
+  %i = linalg.fill ins(%c : f32) outs(%e : tensor<3xf32>) -> tensor<3xf32>
+  %r = linalg.reduce {{ arith.{op} }} ins(%x : tensor<3x4xf32>)
+    outs(%i : tensor<3xf32>) dimensions = [1]
+  return %r : tensor<3xf32>
+}}
+}}""")
+    nan = np.nan
+    x = np.array([[1, nan, 3, 2], [nan] * 4, [-np.inf, nan, -5, -7]], np.float32)
+    right = np.array(wanted, np.float32)
+    np.testing.assert_array_equal(read.evaluate(x), right)
+    np.testing.assert_array_equal(read.compile(threads=1)(x), right)
