@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from morello.machine.architectures import HOST
-from morello.runtime.call_table import ALIGNMENT
-from morello.runtime.parameter import Parameter
+from morello.runtime.calls.call_table import ALIGNMENT
+from morello.runtime.calls.parameter import Parameter
 
 _BASE = HOST.base_attributes
 """Attributes of functions that run before the CPU is checked."""

@@ -8,9 +8,9 @@ from morello._version import __version__
 from morello.aot.entry_points import Status, supported_name, unchecked_name
 from morello.aot.pack_code import pack_name
 from morello.errors import CompileError
-from morello.runtime.call_table import ALIGNMENT
+from morello.runtime.calls.call_table import ALIGNMENT
+from morello.runtime.calls.parameter import Parameter
 from morello.runtime.element_types import element_type_of, names
-from morello.runtime.parameter import Parameter
 
 _WIDTH = 80
 """Characters of a line of text."""

@@ -19,8 +19,8 @@ from morello.docstrings import summary
 from morello.errors import CompileError
 from morello.lazy import cached_property
 from morello.machine.host import required_features
+from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import Compiled, compile_for_linker
-from morello.runtime.parameter import Parameter
 from morello.spec import Spec, print_spec
 from morello.whole_files import write_whole
 

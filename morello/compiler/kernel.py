@@ -15,9 +15,9 @@ from morello.compiler.packing import pack
 from morello.compiler.pickling import Parts, freeze, thaw
 from morello.errors import CompileError
 from morello.machine import Target
+from morello.runtime.calls.function import NativeFunction
+from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import Engine
-from morello.runtime.function import NativeFunction
-from morello.runtime.parameter import Parameter
 from morello.search import Impl, Solution
 from morello.spec import Array, Spec, print_spec
 

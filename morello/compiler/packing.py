@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from morello.errors import ArgumentError
-from morello.runtime.diagnose import diagnose_form
-from morello.runtime.foreign_arrays import shared
-from morello.runtime.parameter import Parameter
+from morello.runtime.calls.diagnose import diagnose_form
+from morello.runtime.calls.foreign_arrays import shared
+from morello.runtime.calls.parameter import Parameter
 from morello.spec import Array, Spec
 from morello.suggestions import did_you_mean
 

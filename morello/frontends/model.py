@@ -38,7 +38,7 @@ from morello.frontends.steps import counted, fallback_of
 from morello.frontends.tensors import Array, Given, Tensors
 from morello.machine import Target
 from morello.mlir import ir
-from morello.runtime.parameter import Parameter
+from morello.runtime.calls.parameter import Parameter
 from morello.search import Patience
 from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import Overlay, PathLike

@@ -2,7 +2,7 @@
 
 from morello.frontends.emission import given_tensors
 from morello.frontends.tensors import Given, Tensors
-from morello.runtime.parameter import Parameter
+from morello.runtime.calls.parameter import Parameter
 
 
 def parameters(tensors: Tensors) -> tuple[Parameter, ...]:

@@ -11,8 +11,8 @@ import jax
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
 from morello.jax.handler import handler, wanted
-from morello.runtime.call_table import CallTable
-from morello.runtime.parameter import Parameter
+from morello.runtime.calls.call_table import CallTable
+from morello.runtime.calls.parameter import Parameter
 
 
 @dataclasses.dataclass(frozen=True)

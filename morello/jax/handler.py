@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from morello.errors import CompileError
-from morello.runtime.call_table import CallTable
+from morello.runtime.calls.call_table import CallTable
+from morello.runtime.calls.glue import call_code, check_sizes, code, loaded
+from morello.runtime.calls.parameter import Parameter
 from morello.runtime.element_types import element_type_of, names
 from morello.runtime.engine import Engine
-from morello.runtime.glue import call_code, check_sizes, code, loaded
-from morello.runtime.parameter import Parameter
 
 _CODE = """
 @handle = internal global ptr null

@@ -9,7 +9,7 @@ from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError
 from morello.frontends.model import Model, from_mlir
 from morello.machine import Target
-from morello.runtime.parameter import Parameter
+from morello.runtime.calls.parameter import Parameter
 from morello.search import Patience, Statistics
 from morello.search.compiled import compiled, is_compiled
 from morello.search.storage.overlay import NONE, default_path, open_database

@@ -10,8 +10,8 @@ import xxhash
 
 from morello.compiler.kernel import HeldArrays, Kernel
 from morello.frontends.group_dims import row_major
-from morello.runtime.call_table import CallTable
-from morello.runtime.machine_call import on_addresses
+from morello.runtime.calls.call_table import CallTable
+from morello.runtime.calls.machine_call import on_addresses
 
 _address: Callable[[Any], int] = torch.Tensor.data_ptr
 

@@ -8,7 +8,7 @@ import torch
 
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
-from morello.runtime.parameter import Parameter
+from morello.runtime.calls.parameter import Parameter
 
 
 def operator(kernel: Kernel) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from morello.machine import AVX2
 from morello.mlir import ir
 from morello.passes.synthesize import add_schedule
 from morello.runtime import openmp
-from morello.runtime.glue import process
+from morello.runtime.calls.glue import process
 from morello.search import Branch, Impl, best_program
 from morello.spec import parse_spec
 from tests.quality.compiled import arguments, same_bytes

@@ -13,7 +13,7 @@ import numpy as np
 from morello.runtime.engine import compile_llvm
 from morello.runtime.openmp import openmp_library
 from tests.runtime.build import raw
-from tests.runtime.test_teams import REGION
+from tests.runtime.calls.test_teams import REGION
 
 GIB = 1 << 30
 PAGE = mmap.PAGESIZE

@@ -11,9 +11,9 @@ from morello.machine.architectures import HOST
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
+from morello.runtime.calls.function import NativeFunction
+from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import compile_llvm
-from morello.runtime.function import NativeFunction
-from morello.runtime.parameter import Parameter
 from morello.runtime.runtime_calls import check_calls
 from morello.runtime.translate import lower_to_llvm_text
 

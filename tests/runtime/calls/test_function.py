@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from morello.errors import ArgumentError, CompileError
+from morello.runtime.calls.function import NativeFunction
+from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import Engine, compile_llvm
-from morello.runtime.function import NativeFunction
-from morello.runtime.parameter import Parameter
 from tests.guarded import check_in_child
 from tests.runtime.build import build, side_by_side
 

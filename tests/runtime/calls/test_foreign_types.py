@@ -11,10 +11,10 @@ import pytest
 import morello
 from morello.errors import ArgumentError
 from morello.python_api import python_function
-from morello.runtime import foreign_types
+from morello.runtime.calls import foreign_types
+from morello.runtime.calls.foreign_arrays import _Tensor, shared
+from morello.runtime.calls.glue import process
 from morello.runtime.element_types import dlpack_word
-from morello.runtime.foreign_arrays import _Tensor, shared
-from morello.runtime.glue import process
 from tests.quality.compiled import unsearched
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -214,7 +214,7 @@ def test_arrays_of_jax_are_read_by_the_buffer_protocol(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     foreign_types.learn(ArrayImpl)
-    monkeypatch.delattr("morello.runtime.function.quickly_shared")  # the slow way
+    monkeypatch.delattr("morello.runtime.calls.function.quickly_shared")  # the slow way
     a, b, c = operands()
     kernel = unsearched(SPEC, 0)
     given, counts = a.view(ArrayImpl), []

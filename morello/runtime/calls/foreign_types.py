@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from morello.python_api import python_function
-from morello.runtime.glue import TYPES, Type, code, process
+from morello.runtime.calls.glue import TYPES, Type, code, process
 
 _MAJOR = 1
 """The version of the capsule's structure that is read here."""

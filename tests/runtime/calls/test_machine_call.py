@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morello.runtime import array_layout
-from morello.runtime.call_table import CallTable
+from morello.runtime.calls import array_layout
+from morello.runtime.calls.call_table import CallTable
+from morello.runtime.calls.function import NativeFunction
+from morello.runtime.calls.machine_call import checked
+from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import Engine, compile_llvm
-from morello.runtime.function import NativeFunction
-from morello.runtime.machine_call import checked
-from morello.runtime.parameter import Parameter
 from tests.guarded import check_in_child
 
 pytestmark = pytest.mark.quick

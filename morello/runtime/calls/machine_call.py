@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from morello.python_api import python_function
-from morello.runtime.call_table import CallTable
-from morello.runtime.glue import call_code, keep_for_ever, process
+from morello.runtime.calls.call_table import CallTable
+from morello.runtime.calls.glue import call_code, keep_for_ever, process
 
 _NOARGS = 0x0004
 _FASTCALL = 0x0080

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from morello.errors import ArgumentError
-from morello.runtime.diagnose import diagnose
-from morello.runtime.parameter import Parameter, may_interleave
+from morello.runtime.calls.diagnose import diagnose
+from morello.runtime.calls.parameter import Parameter, may_interleave
 
 # NumPy's flag bits (NPY_ARRAY_…), part of its ABI.
 _C_CONTIGUOUS = 0x0001

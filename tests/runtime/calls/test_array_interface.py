@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from morello.errors import ArgumentError
-from morello.runtime import function as module
+from morello.runtime.calls import function as module
 from tests.quality.compiled import unsearched
 
 pytestmark = pytest.mark.quick

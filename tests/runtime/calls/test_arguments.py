@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from morello.errors import ArgumentError, MorelloError
-from morello.runtime import arguments
-from morello.runtime.arguments import ArgumentChecker
-from morello.runtime.parameter import Parameter
+from morello.runtime.calls import arguments
+from morello.runtime.calls.arguments import ArgumentChecker
+from morello.runtime.calls.parameter import Parameter
 
 pytestmark = pytest.mark.quick
 
@@ -56,7 +56,10 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "number": (lambda a: 1.0, "is not a NumPy array but a float"),
     "scalar": (lambda a: np.float64(1), "is not a NumPy array but a numpy.float64"),
     "memory": (lambda a: memoryview(a.view(np.uint8)), "but a memoryview"),
-    "foreign": (lambda a: Foreign(), "but a tests.runtime.test_arguments.Foreign"),
+    "foreign": (
+        lambda a: Foreign(),
+        "but a tests.runtime.calls.test_arguments.Foreign",
+    ),
     "class": (lambda a: np.ndarray, "is not a NumPy array but a type"),
     "masked": (np.ma.masked_array, "is a masked array, whose mask would be ignored"),
     "f64": (lambda a: a.astype(np.float64), "has dtype float64, expected "),

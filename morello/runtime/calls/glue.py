@@ -18,7 +18,7 @@ import numpy as np
 
 from morello.errors import CompileError
 from morello.python_api import python_function
-from morello.runtime import array_layout
+from morello.runtime.calls import array_layout
 from morello.runtime.engine import Engine, compile_optimised
 
 SLOTS = 8

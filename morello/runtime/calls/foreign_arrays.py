@@ -15,10 +15,10 @@ import numpy as np
 
 from morello.errors import ArgumentError
 from morello.python_api import python_function
-from morello.runtime.arguments import pointer
+from morello.runtime.calls.arguments import pointer
+from morello.runtime.calls.foreign_types import learn
+from morello.runtime.calls.parameter import Parameter
 from morello.runtime.element_types import element_type_of_dlpack
-from morello.runtime.foreign_types import learn
-from morello.runtime.parameter import Parameter
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import ArgumentError
-from morello.runtime.parameter import Parameter
+from morello.runtime.calls.parameter import Parameter
 
 
 def diagnose(array: Any, parameter: Parameter) -> None:

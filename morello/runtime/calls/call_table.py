@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from morello.machine.processors import processors
-from morello.runtime.array_layout import ALIGNED, WRITEABLE
-from morello.runtime.element_types import buffer_format, dlpack_word, typestr_word
-from morello.runtime.glue import (
+from morello.runtime.calls.array_layout import ALIGNED, WRITEABLE
+from morello.runtime.calls.glue import (
     MOST_ARGUMENTS,
     SLOTS,
     Entry,
@@ -18,7 +17,8 @@ from morello.runtime.glue import (
     loaded,
     use_openmp,
 )
-from morello.runtime.parameter import Parameter
+from morello.runtime.calls.parameter import Parameter
+from morello.runtime.element_types import buffer_format, dlpack_word, typestr_word
 
 ALIGNMENT = 64
 """Bytes that a workspace is aligned to; a cache line, and the widest vector."""

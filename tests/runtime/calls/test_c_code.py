@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from morello.errors import CompileError
-from morello.runtime import glue
-from morello.runtime.c import build
+from morello.runtime.calls import glue
+from morello.runtime.calls.c import build
 
 
 def _compiler() -> str:
@@ -52,7 +52,7 @@ def test_other_structures_are_refused() -> None:
 def test_code_that_few_calls_need_is_loaded_when_it_is_needed() -> None:
     program = """
 import morello, numpy as np
-from morello.runtime import glue
+from morello.runtime.calls import glue
 loaded, load = [], glue.loaded
 glue.loaded = lambda text, opt=0: loaded.append(text) or load(text, opt)
 kernel = morello.compile("max:4x4:f32", threads=1, db=None)

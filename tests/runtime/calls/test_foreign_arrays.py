@@ -13,8 +13,8 @@ import pytest
 import morello
 from morello.errors import ArgumentError
 from morello.python_api import python_function
-from morello.runtime.foreign_arrays import _Tensor, shared
-from morello.runtime.parameter import Parameter
+from morello.runtime.calls.foreign_arrays import _Tensor, shared
+from morello.runtime.calls.parameter import Parameter
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

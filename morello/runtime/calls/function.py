@@ -14,12 +14,12 @@ import numpy as np
 
 from morello import new_arrays
 from morello.errors import ArgumentError
-from morello.runtime import array_layout, machine_call
-from morello.runtime.arguments import ArgumentChecker
-from morello.runtime.call_table import CallTable
+from morello.runtime.calls import array_layout, machine_call
+from morello.runtime.calls.arguments import ArgumentChecker
+from morello.runtime.calls.call_table import CallTable
+from morello.runtime.calls.foreign_arrays import quickly_shared, shared, told_shape
+from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import Engine
-from morello.runtime.foreign_arrays import quickly_shared, shared, told_shape
-from morello.runtime.parameter import Parameter
 
 
 class NativeFunction:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from morello.runtime.calls.function import NativeFunction
+from morello.runtime.calls.glue import FOLDER, Process, Table
+from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import compile_llvm
-from morello.runtime.function import NativeFunction
-from morello.runtime.glue import FOLDER, Process, Table
 from morello.runtime.openmp import openmp_library
-from morello.runtime.parameter import Parameter
 from tests.guarded import check_in_child
 from tests.runtime.build import side_by_side
 
