@@ -53,7 +53,7 @@ GOALS: tuple[tuple[str, Target], ...] = (
     ("compose:4x19:f32:graph=y[r,n]=x[r,n]*w[r]+b[n]", AVX2),
     ("attention:2x3x4x8x8:f32", AVX2),
     ("max:2x9000:f32", TEAM),
-    (f"compose:3x8:f32:{STATE}:v0=[0]@L2:v2=[0]@L2", AVX2),
+    (f"compose:3x8:f32:{STATE}:v0=[0]@L2:v1=[0]@L2", AVX2),
     ("compose:4x6x5:f32:graph=y[m,n]=sum(b[k,n]*a[m,k])", AVX2),
     ("compose:3x4x3x2x2x3:f32:graph=y[u,v,f]=sum(x[u+i,v+j,c]*w[i,j,c,f])", AVX2),
 )
