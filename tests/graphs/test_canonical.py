@@ -1,6 +1,7 @@
 """The canonical form of graphs: one text for what means the same."""
 
 import dataclasses
+import itertools
 import random
 
 import numpy as np
@@ -144,3 +145,22 @@ def test_nodes_that_no_output_needs_are_dropped() -> None:
 def test_maps_that_stay(text: str) -> None:
     graph = parse_graph(text)
     assert len(canonical(graph).graph.nodes) == len(graph.nodes)
+
+
+def test_numbers_in_any_places_have_a_canonical_form() -> None:
+    """Every call of a call, of numbers alone too."""
+    places = ("x[m]", "0.0", "1.5")
+    functions = ("({}+{})", "({}*{})", "({}-{})", "({}/{})", "maximum({},{})")
+    for outer, inner in itertools.product(functions, functions):
+        for a, b, c in itertools.product(places, repeat=3):
+            call = inner.format(a, b)
+            for expression in (outer.format(call, c), outer.format(c, call)):
+                graph = parse_graph(f"y[m]={expression}+x[m]")
+                form = canonical(graph).graph
+                assert canonical(form).graph == form
+
+
+def test_the_order_of_two_numbers_is_kept() -> None:
+    numbers = parse_graph("y[m]=x[m]*(0.5+1.5)")
+    assert _text(numbers) == "out v0[d0]=x0[d0]*(0.5+1.5)"
+    assert _text(parse_graph("y[m]=2.0*x[m]")) == "out v0[d0]=x0[d0]*2.0"

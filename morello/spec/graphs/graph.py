@@ -280,9 +280,13 @@ def _numbers_last(expression: Expression) -> Expression:
     if not isinstance(expression, Call):
         return expression
     arguments = tuple(map(_numbers_last, expression.arguments))
-    if expression.function in _COMMUTATIVE and isinstance(arguments[0], Constant):
-        arguments = arguments[::-1]
+    if expression.function in _COMMUTATIVE:
+        arguments = tuple(sorted(arguments, key=_is_number))
     return Call(expression.function, arguments)
+
+
+def _is_number(expression: Expression) -> bool:
+    return isinstance(expression, Constant)
 
 
 def composed(outer: Part, inner: Part) -> Part:
