@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from morello.spec import L2, Spec
+from morello.spec import L1, L2, Spec, SpecKey
 from morello.spec.layout import LINE_BYTES
 
 _WIDEST = 4
@@ -86,6 +86,59 @@ class OperandContext:
             if row_bytes(goal, index) % LINE_BYTES
         )
         return cls(far, near, *names, distance, chained, tuple(packed), crossing)
+
+    def below(self, key: SpecKey) -> "OperandContext":
+        """The part of it that costs of Specs of a key, and of those below, depend on.
+
+        Where an operand lies matters as long as it is beyond L1, and how far its rows
+        are apart as long as it is not packed, too: it is never unpacked there again.
+        Rows that begin within lines matter wherever the operand is. Parts of a graph
+        number their operands anew, so that no name of one can be left out.
+        """
+        if self == PLAIN:
+            return self
+        tensors, is_graph = key.tensors, key.kind.as_graph is not None
+        names = [operand.name for operand in key.kind.operands]
+        beyond = [t.level.is_beyond(L1) for t in tensors]
+        loose = [
+            name
+            for name, tensor, far in zip(names, tensors, beyond, strict=True)
+            if far and not tensor.layout.is_packed
+        ]
+        crossing = self.crossing
+        if not is_graph:
+            crossing = tuple(name for name in names if name in crossing)
+        plain = OperandContext(chained=self.chained, crossing=crossing)
+        if not any(beyond):
+            return plain
+        rows = self._rows_of(None if is_graph else loose) if loose else plain
+        in_memory = any(tensor.level.is_main for tensor in tensors)
+        # Once an operand is in L1 nothing is copied within L2, which is all that has to
+        # wait for lines there; passes over rows that push each other out do, too.
+        settled = not (is_graph or in_memory or all(beyond) or rows.row_distance)
+        return dataclasses.replace(
+            rows,
+            far=self.far and not settled,
+            near=self.near and not settled,
+            chained=self.chained,
+            packed=self.packed if in_memory else (),
+            crossing=crossing,
+        )
+
+    def _rows_of(self, names: list[str] | None) -> "OperandContext":
+        """How the rows of some operands lie, and those of what has no such name; of
+        all, if no names are given. One without a name stands for all others."""
+        if names is None or not (self.aliased or self.widened):
+            return self
+        aliased = tuple(n for n in names if self.aliased and n not in self.other)
+        widened = tuple(w for w in self.widened if w[0] in names)
+        others = [least for name, least in self.widened if name not in names]
+        return dataclasses.replace(
+            self,
+            aliased=aliased or ("",) * bool(self.aliased),
+            widened=(*widened, *((("", min(others)),) if others else ())),
+            other=tuple(name for name in names if name in self.other),
+        )
 
     def has_aliased(self, operand: str, itemsize: int) -> bool:
         """Whether an operand of a Spec below the goal may be a tile of an aliased one.
