@@ -12,7 +12,6 @@ from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import size_axis
 from morello.search.dp.table import Table
-from morello.search.storage import table_store as store_module
 from morello.search.storage.cache_key import base_key, family
 from morello.search.storage.database import Database
 from morello.search.storage.overlay import Overlay
@@ -29,12 +28,6 @@ GOALS = {kind: goals_of(kind, few=2, many=8) for kind in KINDS}
 LARGER = {1: (2, 3, 4, 8), 2: (3, 4, 6), 3: (4, 6, 12), 4: (6, 8, 12), 6: (8, 12, 16)}
 LARGER |= {8: (12, 16, 24), 12: (16, 24), 16: (24, 32)}
 """Sizes whose ladders begin with that of a smaller one."""
-
-
-@pytest.fixture(autouse=True)
-def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small tables are read as parts, too."""
-    monkeypatch.setattr(store_module, "PART_POINTS", 0)
 
 
 def grown(rng: random.Random, spec: Spec) -> Spec:

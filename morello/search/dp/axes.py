@@ -155,6 +155,11 @@ class Box(HashedOnce):
         return tuple(len(axis) for axis in self.axes)
 
     @cached_property
+    def size(self) -> int:
+        """How many points there are."""
+        return math.prod(self.shape)
+
+    @cached_property
     def points(self) -> tuple[int, ...]:
         """The shape without the caches: sizes, and what is left of registers."""
         return self.shape[: len(self.shape) - self.caches]

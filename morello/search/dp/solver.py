@@ -37,6 +37,7 @@ from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import SearchRow
+from morello.search.storage.shelf import Shelf
 from morello.search.storage.table_store import TableStore
 from morello.spec import Limits, Memory, Spec, SpecKey
 from morello.spec.frame import Frame
@@ -97,6 +98,8 @@ class Solver:
         database: where tables are looked for and stored.
         watch: told of each table.
         pins: schedules that are fixed; those of the database if it is left out.
+        shelf: tables of earlier goals, which are not solved, and where those that are
+            solved are left for later ones.
     """
 
     def __init__(
@@ -105,8 +108,10 @@ class Solver:
         database: Overlay | None = None,
         watch: Watch | None = None,
         pins: Pins | None = None,
+        shelf: Shelf | None = None,
     ) -> None:
         self.target = target
+        self.shelf = shelf
         self.database = database
         self.watch = watch
         if pins is None:
@@ -144,7 +149,8 @@ class Solver:
         found = self._runs.get((limits, room))
         if found is None:
             digest = self.pinned.pins.digest
-            store = TableStore(self.target, limits, room, self.database, digest)
+            own = self.target, limits, room, self.database, digest
+            store = TableStore(*own, self.shelf, full_text(spec))
             found = _Run(limits, room, self.target, store, self.pinned, self.watch)
             self._runs[limits, room] = found
         return found
@@ -317,6 +323,8 @@ class _Run:
         if identity in self.store:
             return
         box = self.box(identity)
+        if self.store.fetch_shared(identity, self.box, self.candidates):
+            return
         if self.store.fetch(identity, box, self.candidates) or self.store.fetch_part(
             identity, self.box, self.candidates
         ):

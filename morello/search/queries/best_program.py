@@ -23,6 +23,7 @@ from morello.search.queries.first_program import first_programs
 from morello.search.queries.pins import Pins
 from morello.search.statistics import Statistics
 from morello.search.storage.overlay import Overlay
+from morello.search.storage.shelf import SHELF
 from morello.spec import Spec, print_spec
 
 LEAST = 10.0
@@ -109,7 +110,7 @@ def best_program(
         return solution
     patience = patience or Patience()
     if solver is None:
-        solver = Solver(target, database, watch_of(patience), pins)
+        solver = Solver(target, database, watch_of(patience), pins, SHELF)
     solution = _search(spec, solver, patience)
     if solution.complete:
         _known[question] = solution
@@ -164,7 +165,8 @@ def _search_less(
     smaller = stopped
     if stopped.target.relayouts:
         target = dataclasses.replace(stopped.target, relayouts=False)
-        smaller = Solver(target, stopped.database, pins=stopped.pinned.pins)
+        pins = stopped.pinned.pins
+        smaller = Solver(target, stopped.database, pins=pins, shelf=stopped.shelf)
     stops = KeyboardInterrupt if patience.interruptible else SearchStoppedError
     solution: Solution | None = None
     with contextlib.suppress(SearchStoppedError, stops, SearchError):

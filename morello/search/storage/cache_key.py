@@ -1,7 +1,8 @@
 """The key of a table on disk: everything that its contents depend on.
 
-That is the Specs (key, axes, limits), the target with all its fields, the context of
-the goal's operands among them, the pinned schedules, and the version of the search.
+That is the Specs (key, axes, limits), the target with all its fields, the part of the
+goal's context that the key depends on (`seen_by`), the pinned schedules, and the
+version of the search.
 """
 
 import hashlib
@@ -9,7 +10,7 @@ import hashlib
 from morello.machine import Target
 from morello.search.dp.table import TableId
 from morello.search.storage.database import ROW_FORMAT
-from morello.spec import Limits
+from morello.spec import Limits, SpecKey
 
 SEARCH_VERSION = 17
 """Raised by whoever changes what programs cost, which actions there are or how they are
@@ -46,10 +47,33 @@ def _taken(identity: TableId, limits: Limits) -> str:
     return f"Free({', '.join(taken)})"
 
 
+def seen_by(key: SpecKey, target: Target) -> Target:
+    """The target with the part of its context that a key's tables depend on."""
+    return target.in_context(target.operand_context.below(key))
+
+
+def room_of(key: SpecKey, limits: Limits, room: Limits) -> Limits:
+    """The room that a key's tables depend on: none in caches that no operand of it is
+    in, or comes to.
+
+    Args:
+        limits: of the goal.
+        room: what one operand of that goal may take.
+    """
+    for memory in room.memories:
+        levels = [t.level for t in key.tensors]
+        if memory.is_cache and not any(
+            level is memory or level.is_beyond(memory) for level in levels
+        ):
+            room = room.replace(memory, limits[memory])
+    return room
+
+
 def base_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
     """Key without the axes of the goal: shared by tables of which one may be a part
     of another."""
     own = (str(identity.key), _taken(identity, limits))
+    room = room_of(identity.key, limits, room)
     text = "\n".join(("base", *own, str(limits), str(room), kin))
     return hashlib.blake2b(text.encode(), digest_size=32).digest()
 
@@ -68,7 +92,7 @@ def row_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
         repr(identity.sizes),
         _taken(identity, limits),
         str(limits),
-        str(room),
+        str(room_of(identity.key, limits, room)),
         kin,
     )
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=32).digest()

@@ -24,7 +24,13 @@ from morello.actions import Action
 from morello.machine import Target
 from morello.search.dp.axes import Axis, Box, lies
 from morello.search.dp.table import Costs, Table, TableId
-from morello.search.storage.cache_key import base_key, family, row_key
+from morello.search.storage.cache_key import (
+    base_key,
+    family,
+    room_of,
+    row_key,
+    seen_by,
+)
 from morello.search.storage.codec import (
     CodecError,
     decode,
@@ -35,11 +41,9 @@ from morello.search.storage.database import Row
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.schema import Cover
+from morello.search.storage.shelf import Once, Shelf, Shelved
 from morello.search.storage.strangers import MOST_NUMBER, bounded_json
-from morello.spec import Limits
-
-PART_POINTS = 1 << 15
-"""Tables with fewer points are solved: that is quicker than to cut them out."""
+from morello.spec import Limits, SpecKey
 
 _MOST_POINTS = 1 << 31
 """An index that names a larger table is not ours: none is solved."""
@@ -72,8 +76,10 @@ class _Unpacked:
     """A table that is packed when it is asked for."""
 
     table: Callable[[], Table]
-    """Gives all of it, once."""
+    """Gives all of it."""
     points: int
+    costs: Costs | None = None
+    """Its costs, where those that are let go of are still there."""
 
 
 class TableStore:
@@ -85,6 +91,8 @@ class TableStore:
         room: what one operand of a goal may take.
         database: where tables are looked for and stored; None for nowhere.
         pins: the digest of the schedules that are pinned.
+        shelf: tables of this process; None for none.
+        goal: text of the Spec whose search it is.
     """
 
     def __init__(
@@ -94,19 +102,27 @@ class TableStore:
         room: Limits,
         database: Overlay | None,
         pins: str = "",
+        shelf: Shelf | None = None,
+        goal: str = "",
     ) -> None:
+        self.target = target
         self.limits = limits
         self.room = room
         self.database = database
+        self.shelf = shelf
+        self.goal = goal
         self.read = 0
         """How many tables came from the database."""
         self.parts = 0
-        """How many are parts of tables there."""
+        """How many are parts of tables of goals with longer axes."""
+        self.shared: dict[str, int] = {}
+        """How many tables came from earlier goals of this process, by the goal."""
         self.tally = (0, 0, 0)
         """Totals of the tables that were solved and compressed: points, boxes
         of decisions and boxes of costs."""
         self._counting = threading.Lock()
-        self._family = family(target, pins) if database else ""
+        self._pins = pins
+        self._families: dict[SpecKey, str] = {}
         self._packed: dict[TableId, Packed | Future[Packed] | _Unpacked] = {}
         self._unpacked: OrderedDict[TableId, _Unpacked] = OrderedDict()
         """Stored tables that are not packed, the oldest first."""
@@ -146,8 +162,12 @@ class TableStore:
         if dense is not None:
             self._dense.move_to_end(identity)
             return dense
-        packed = self.entry(identity)
-        costs = Costs.of(packed.box, packed.costs.expand())
+        unpacked = self._packed[identity]
+        if isinstance(unpacked, _Unpacked) and unpacked.costs is not None:
+            costs = unpacked.costs
+        else:
+            packed = self.entry(identity)
+            costs = Costs.of(packed.box, packed.costs.expand())
         self._hold(identity, costs)
         return costs
 
@@ -220,9 +240,7 @@ class TableStore:
         if self.database is None or not identity.key.serial:
             return False  # how work is shared out may depend on the whole of an axis
         box = boxes(identity)
-        if math.prod(box.shape) < PART_POINTS:
-            return False
-        base = base_key(identity, self.limits, self.room, self._family)
+        base = self._base(identity)
         for cover in self.database.covers(base):
             other = _other(identity, cover)
             if other is None or self._key(other) != cover.key:
@@ -230,7 +248,7 @@ class TableStore:
             whole = boxes(other)
             if not _begins(box.axes, whole.axes):
                 continue
-            if not self._lie_alike(identity, other, box):
+            if not self._is_alike(identity, other, box, actions):
                 continue
             data = self.database.decisions(cover.key)
             with contextlib.suppress(CodecError):
@@ -246,8 +264,65 @@ class TableStore:
                     return True
         return False
 
-    def _lie_alike(self, one: TableId, other: TableId, box: Box) -> bool:
-        """Whether two goals leave the same programs out of a box (`axes.lies`)."""
+    def fetch_shared(
+        self, identity: TableId, boxes: Callable[[TableId], Box], actions: Candidates
+    ) -> bool:
+        """Look for a table among those of earlier goals of this process, or for one
+        that has it as its part.
+
+        Args:
+            identity: which.
+            boxes: gives the box of a table.
+            actions: gives the candidates on one.
+        """
+        if self.shelf is None:
+            return False
+        key = self._shelf_key(identity)
+        table = self.shelf.get(key, identity.sizes)
+        if table is None and identity.key.serial:
+            box = boxes(identity)
+            for sizes, whole in self.shelf.others(key):
+                other = dataclasses.replace(identity, sizes=sizes)
+                if (
+                    _begins(identity.sizes, sizes)
+                    and _begins(box.axes, whole.costs.box.axes)
+                    and self._is_alike(identity, other, box, actions)
+                ):
+                    self.shelf.get(key, sizes)  # it was read
+                    table = whole.clip(identity, box)
+                    self.parts += 1
+                    break
+        if table is None:
+            return False
+        self.shared[table.goal] = self.shared.get(table.goal, 0) + 1
+        self._keep(identity, table)
+        return True
+
+    def _shelf_key(self, identity: TableId) -> tuple[object, ...]:
+        """All that a table depends on but the axes of its goal."""
+        seen = seen_by(identity.key, self.target)
+        room = room_of(identity.key, self.limits, self.room)
+        return identity.key, identity.free, self.limits, room, seen, self._pins
+
+    def _keep(self, identity: TableId, table: Shelved) -> None:
+        """Keep a table, and write it to the database if that is written."""
+        if self._writes:
+            self._pack_soon(identity, table.table, table.points)
+        else:
+            self._put_off(identity, _Unpacked(table.table, table.points, table.costs))
+        self._hold(identity, table.costs)
+
+    def _is_alike(
+        self, one: TableId, other: TableId, box: Box, actions: Candidates
+    ) -> bool:
+        """Whether two goals leave the same programs out of a box (`axes.lies`), and
+        share out the dimensions of which no two elements have something in common in
+        the same way: that depends on the whole of others."""
+        kind = one.key.kind
+        if any(map(kind.is_common, range(len(kind.dims)))) and not set(
+            actions(one)
+        ) <= set(actions(other)):
+            return False
         masks = [lies(t.key, t.sizes, box, self.room) for t in (one, other)]
         return np.array_equal(*masks)
 
@@ -258,12 +333,10 @@ class TableStore:
             costs: its costs.
             table: gives all of it.
         """
-        points = math.prod(costs.box.shape)
-        if self._writes:
-            self._pack_soon(identity, table, points)
-        else:
-            self._put_off(identity, _Unpacked(table, points))
-        self._hold(identity, costs)
+        solved = Shelved(costs, Once(table), self.goal)
+        self._keep(identity, solved)
+        if self.shelf is not None:
+            self.shelf.put(self._shelf_key(identity), identity.sizes, solved)
 
     @property
     def _writes(self) -> bool:
@@ -362,7 +435,7 @@ class TableStore:
             row = Row(
                 self._key(table.id),
                 str(table.id.key),
-                self._family,
+                self._kin(table.id.key),
                 packed.points,
                 len(packed.decisions.labels),
                 len(packed.costs.ends),
@@ -370,13 +443,24 @@ class TableStore:
                 encode_costs(packed),
             )
             sizes = json.dumps(table.id.sizes, separators=(",", ":"))
-            base = base_key(table.id, self.limits, self.room, self._family)
+            base = self._base(table.id)
             self._unwritten.append((row, Cover(base, row.key, sizes)))
             self._write(TOGETHER if self._worker else 1)
         return packed
 
     def _key(self, identity: TableId) -> bytes:
-        return row_key(identity, self.limits, self.room, self._family)
+        kin = self._kin(identity.key)
+        return row_key(identity, self.limits, self.room, kin)
+
+    def _base(self, identity: TableId) -> bytes:
+        kin = self._kin(identity.key)
+        return base_key(identity, self.limits, self.room, kin)
+
+    def _kin(self, key: SpecKey) -> str:
+        """The family of the tables of a key."""
+        if key not in self._families:
+            self._families[key] = family_of(seen_by(key, self.target), self._pins)
+        return self._families[key]
 
     def _hold(self, identity: TableId, costs: Costs) -> None:
         """Keep dense arrays, and let go of those that were not read for longest."""
@@ -386,6 +470,9 @@ class TableStore:
             oldest, gone = self._dense.popitem(last=False)
             self.entry(oldest)  # its arrays are packed before they go
             self._bytes -= gone.slices.nbytes
+
+
+family_of = functools.lru_cache(maxsize=1024)(family)
 
 
 def _other(identity: TableId, cover: Cover) -> TableId | None:

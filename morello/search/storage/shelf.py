@@ -1,0 +1,143 @@
+"""Tables of earlier goals in memory, by their keys: those of this process.
+
+A table is found by all that its contents depend on but the axes of its goal. One for
+the same axes is taken as it is, one for longer axes is cut. Those that were not read
+for longest are let go of where there are too many.
+"""
+
+import dataclasses
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+
+import numpy as np
+
+from morello.forks import defer_forks
+from morello.search.dp.axes import Axis, Box
+from morello.search.dp.table import Costs, Table, TableId
+
+SHELF_POINTS = 1 << 23
+"""How many points are kept: each takes 12 bytes, and a few more for costs."""
+
+Sizes = tuple[Axis, ...]
+
+
+class Once:
+    """A table that is made when it is first asked for, in any thread.
+
+    Args:
+        make: gives it, once.
+    """
+
+    def __init__(self, make: Callable[[], Table]) -> None:
+        self._make: Callable[[], Table] | None = make
+        self._table: Table | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self) -> Table:
+        """The table."""
+        with defer_forks(), self._lock:
+            if self._make is not None:
+                self._table, self._make = self._make(), None
+            assert self._table is not None
+            return self._table
+
+
+@dataclasses.dataclass(frozen=True)
+class Shelved:
+    """A solved table, and the goal that it was solved for."""
+
+    costs: Costs
+    table: Callable[[], Table]
+    """Gives all of it."""
+    goal: str
+    """Text of the Spec."""
+
+    @property
+    def points(self) -> int:
+        """How many Specs it has."""
+        return self.costs.box.size
+
+    def clip(self, identity: TableId, box: Box) -> "Shelved":
+        """The part that is the table of a goal with shorter axes.
+
+        Args:
+            identity: of that table.
+            box: its box: each axis is the beginning of that of this one.
+        """
+        part = tuple(slice(extent) for extent in box.shape)
+        slices = self.costs.slices[part[: len(box.sizes)]]
+        costs = Costs(box, np.ascontiguousarray(slices), self.costs.place)
+
+        def clipped() -> Table:
+            whole = self.table()
+            arrays = whole.costs[part], whole.decisions[part]
+            rest = map(np.ascontiguousarray, arrays)
+            return Table(identity, box, whole.actions, *rest)
+
+        return Shelved(costs, Once(clipped), self.goal)
+
+
+class Shelf:
+    """Tables of a process, which its searches share; of any number of threads."""
+
+    def __init__(self, most_points: int = SHELF_POINTS) -> None:
+        self.most_points = most_points
+        self._lock = threading.RLock()
+        self._points = 0
+        self._tables: dict[Hashable, dict[Sizes, Shelved]] = {}
+        self._order: OrderedDict[tuple[Hashable, Sizes], int] = OrderedDict()
+        """The points of each table, the one that was not read for longest first."""
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def put(self, key: Hashable, sizes: Sizes, table: Shelved) -> None:
+        """Keep a table, and let go of others if there are too many points.
+
+        Args:
+            key: all that it depends on but the axes of the goal.
+            sizes: those axes.
+            table: is solved.
+        """
+        with defer_forks(), self._lock:
+            self._drop(key, sizes)
+            self._tables.setdefault(key, {})[sizes] = table
+            self._order[key, sizes] = table.points
+            self._points += table.points
+            while self._points > self.most_points:
+                self._drop(*next(iter(self._order)))
+
+    def get(self, key: Hashable, sizes: Sizes) -> Shelved | None:
+        """The table of a key for these axes; None if there is none."""
+        with defer_forks(), self._lock:
+            table = self._tables.get(key, {}).get(sizes)
+            if table is not None:
+                self._order.move_to_end((key, sizes))
+            return table
+
+    def others(self, key: Hashable) -> Iterator[tuple[Sizes, Shelved]]:
+        """All tables of a key with the axes of their goals, the latest first."""
+        with defer_forks(), self._lock:
+            tables = tuple(self._tables.get(key, {}).items())
+        return reversed(tables)
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        with defer_forks(), self._lock:
+            self._tables.clear()
+            self._order.clear()
+            self._points = 0
+
+    def _drop(self, key: Hashable, sizes: Sizes) -> None:
+        points = self._order.pop((key, sizes), None)
+        if points is not None:
+            self._points -= points
+            tables = self._tables[key]
+            del tables[sizes]
+            if not tables:
+                del self._tables[key]
+
+
+SHELF = Shelf()
+"""The one that `best_program` uses."""

@@ -1,0 +1,127 @@
+"""Goals that share tables have the programs that each of them has alone, in any order,
+in memory as on disk."""
+
+import dataclasses
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from morello.machine import AVX2, Target
+from morello.search import Solver
+from morello.search.queries.partial_program import Partial
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import Overlay
+from morello.search.storage.shelf import Shelf
+from morello.spec import Kind, Spec, parse_spec
+from tests.database.small import forget_programs
+from tests.database.test_parts import grown, spread
+from tests.search.agreement import searched
+from tests.search.goals import KINDS, goals_of, random_goal
+from tests.search.test_contexts import random_context, same
+
+GOALS = {kind: goals_of(kind, few=2, many=6) for kind in KINDS}
+
+Make = Callable[[Target], Solver]
+"""Makes solvers that share a store."""
+
+
+def in_memory(_path: Path) -> Make:
+    shelf = Shelf()
+    return lambda target: Solver(target, shelf=shelf)
+
+
+def on_disk(path: Path) -> Make:
+    overlay = Overlay(Database(path))
+
+    def solver(target: Target) -> Solver:
+        forget_programs(overlay.readable[0])
+        return Solver(target, overlay)
+
+    return solver
+
+
+def both(path: Path) -> Make:
+    overlay, shelf = Overlay(Database(path)), Shelf()
+    return lambda target: Solver(target, overlay, shelf=shelf)
+
+
+STORES = {"memory": in_memory, "disk": on_disk, "both": both}
+
+
+def program(solver: Solver, goal: Spec) -> tuple[int, str] | None:
+    """The cost and the decisions of the best program; None if there is none."""
+    cost = searched(solver, goal)
+    return None if cost is None else (cost, str(Partial.of(solver.solve(goal).impl)))
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_pairs_of_goals_are_as_alone(kind: Kind, store: str, tmp_path: Path) -> None:
+    for seed in range(GOALS[kind]):
+        rng = random.Random(f"shared {kind} {seed}")
+        goal = spread(rng, random_goal(rng, kind))
+        others = grown(rng, goal), dataclasses.replace(goal, serial=True)
+        goals = [
+            (one, AVX2.in_context(context))
+            for one in (goal, rng.choice(others))
+            for context in {random_context(rng, one), random_context(rng, one)}
+        ]
+        alone = {pair: program(Solver(pair[1]), pair[0]) for pair in goals}
+        for turn, order in enumerate((goals, goals[::-1])):
+            make = STORES[store](tmp_path / f"{seed} {turn}.sqlite")
+            for one, target in order:
+                solver = make(target)
+                assert program(solver, one) == alone[one, target], (one, target)
+                fresh = Solver(target)
+                for table in solver.tables(one):
+                    whole = fresh.run_of(one).table(table.id)
+                    assert same(table, whole), (str(table.id.key), one)
+
+
+PRODUCTS = ["matmul:16x64x64:f32", "matmul:8x64x64:f32", "matmul:12x24x64:f32"]
+"""The goals of a model in small: of other sizes, and with rows some of which are apart
+by a multiple of 256 bytes."""
+
+FEW_SETS = dataclasses.replace(AVX2, l1_lines=64, l2_lines=256, l3_lines=300)
+"""A machine on which small products are what large ones are elsewhere."""
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("store", STORES)
+def test_products_of_a_model_are_as_alone(store: str, tmp_path: Path) -> None:
+    goals = [parse_spec(text, FEW_SETS.limits) for text in PRODUCTS]
+    contexts = {FEW_SETS.at(goal).operand_context for goal in goals}
+    assert len(contexts) > 1
+    alone = {goal: program(Solver(FEW_SETS.at(goal)), goal) for goal in goals}
+    for turn, order in enumerate((goals, goals[::-1])):
+        make = STORES[store](tmp_path / f"{turn}.sqlite")
+        for goal in order:
+            assert program(make(FEW_SETS.at(goal)), goal) == alone[goal], goal
+
+
+def test_what_was_solved_is_not_solved_again() -> None:
+    """A goal of a smaller batch reads the tables of the larger; a goal that was
+    searched reads one."""
+    large, small = (parse_spec(f"matmul:{m}x64x64:f32", AVX2.limits) for m in (64, 32))
+    shelf = Shelf()
+    Solver(AVX2, shelf=shelf).solve(large)
+    again, smaller, alone = (Solver(AVX2, shelf=s) for s in (shelf, shelf, None))
+    assert again.solve(large).statistics.specs == 0
+    few = smaller.solve(small).statistics.specs
+    assert few < alone.solve(small).statistics.specs / 20
+    assert set(smaller.run_of(small).store.shared) == {again.run_of(large).store.goal}
+
+
+def test_the_shelf_lets_go_of_what_was_not_read_for_longest() -> None:
+    goals = [parse_spec(f"matmul:{n}x8x8:f32", AVX2.limits) for n in (5, 7, 9)]
+    shelf = Shelf(most_points=20_000)
+    for goal in goals:
+        Solver(AVX2, shelf=shelf).solve(goal)
+    alone = Solver(AVX2).solve(goals[0])
+    assert len(shelf) > 0
+    again = Solver(AVX2, shelf=shelf).solve(goals[0])
+    assert again.impl == alone.impl
+    assert 0 < again.statistics.specs <= alone.statistics.specs
