@@ -15,6 +15,7 @@ from morello.machine import Target
 from morello.search.dp.solver import Solution, Solver
 from morello.search.queries.best_program import Patience, best_program
 from morello.search.storage.overlay import Overlay
+from morello.search.storage.shelf import SHELF
 from morello.spec import Layout, OpenSpec, Spec
 
 
@@ -40,7 +41,7 @@ def best_settled(
     patience = patience or Patience()
     target = target.at(goal.spec)
     start = time.perf_counter()
-    solver = Solver(target, database)
+    solver = Solver(target, database, shelf=SHELF)
     best: tuple[Spec, Solution] | None = None
     refusal: SearchError | None = None
     for spec in _settlements(goal, target):

@@ -122,7 +122,7 @@ class TableStore:
         of decisions and boxes of costs."""
         self._counting = threading.Lock()
         self._pins = pins
-        self._families: dict[SpecKey, str] = {}
+        self._families: dict[Target, str] = {}
         self._packed: dict[TableId, Packed | Future[Packed] | _Unpacked] = {}
         self._unpacked: OrderedDict[TableId, _Unpacked] = OrderedDict()
         """Stored tables that are not packed, the oldest first."""
@@ -458,9 +458,10 @@ class TableStore:
 
     def _kin(self, key: SpecKey) -> str:
         """The family of the tables of a key."""
-        if key not in self._families:
-            self._families[key] = family_of(seen_by(key, self.target), self._pins)
-        return self._families[key]
+        seen = seen_by(key, self.target)
+        if seen not in self._families:
+            self._families[seen] = family(seen, self._pins)
+        return self._families[seen]
 
     def _hold(self, identity: TableId, costs: Costs) -> None:
         """Keep dense arrays, and let go of those that were not read for longest."""
@@ -470,9 +471,6 @@ class TableStore:
             oldest, gone = self._dense.popitem(last=False)
             self.entry(oldest)  # its arrays are packed before they go
             self._bytes -= gone.slices.nbytes
-
-
-family_of = functools.lru_cache(maxsize=1024)(family)
 
 
 def _other(identity: TableId, cover: Cover) -> TableId | None:
