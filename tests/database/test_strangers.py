@@ -335,7 +335,6 @@ def test_a_crafted_index_is_not_followed(
 ) -> None:
     """The axes of the goal, and more; the key is what would be asked for."""
     bad = Cover(b"", b"k" * 32, COVERS[name])
-    monkeypatch.setattr(table_store, "PART_POINTS", 1)
     monkeypatch.setattr(table_store, "row_key", lambda *given: bad.key)
     monkeypatch.setattr(Overlay, "covers", lambda self, base: (bad,))
     overlay = Overlay(Database(tmp_path / "new.sqlite"))
