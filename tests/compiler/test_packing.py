@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.actions.copies.move import asked_forms, forms_beforehand
+from morello.actions.copies.forms import asked_forms, forms_beforehand
 from morello.errors import ArgumentError, CompileError
 from morello.machine import AVX2
 from morello.machine.targets.avx2_zen3 import AVX2_ZEN3

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from morello.actions import Move, Select
-from morello.actions.copies.move import as_asked, asked_forms, relayout_levels
+from morello.actions.copies.forms import as_asked, asked_forms, relayout_levels
 from morello.kernels import KERNELS
 from morello.machine import AVX2, Target
 from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_COVE

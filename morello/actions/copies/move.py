@@ -22,9 +22,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion, canonical, near_form
+from morello.actions.base import Action, Child, Expansion, canonical
+from morello.actions.copies.forms import (
+    asked_forms,
+    forms_beforehand,
+    makes_progress,
+    register_forms,
+    relayout_levels,
+)
 from morello.cost.of_target import cost_model
-from morello.kernels import KERNELS
 from morello.machine import Target
 from morello.spec import (
     ELEMENT_TYPES,
@@ -282,7 +288,7 @@ class Move(Action):
             )
             for level in levels:
                 for form in forms:
-                    if _makes_progress(source, level, form) and (
+                    if makes_progress(source, level, form) and (
                         form == forms[0] or _may_repack(key, level, target)
                     ):
                         yield cls(
@@ -290,7 +296,7 @@ class Move(Action):
                         )
             if may_enter_registers(key):
                 row_major = Layout.row_major(source.rank)
-                for memory, dtype in _register_forms(key, index, target):
+                for memory, dtype in register_forms(key, index, target):
                     yield cls(operand.name, memory, row_major, _cast(source, dtype))
 
 
@@ -341,15 +347,6 @@ def _cast(source: TensorSpec, dtype: Dtype) -> str:
     return "" if dtype is source.dtype else dtype.value
 
 
-def _makes_progress(source: TensorSpec, level: Memory, form: Form) -> bool:
-    """Whether a move goes the one way that moves go."""
-    if level is not source.level:
-        return source.level.is_beyond(level)
-    if form.dtype is not source.dtype:
-        return source.dtype.widens_to(form.dtype)
-    return form.layout.is_packed and not source.layout.is_packed
-
-
 def copies(source: TensorSpec, dest: TensorSpec) -> bool:
     """Whether a move makes a buffer and copies, or only models what a cache holds."""
     return (
@@ -357,130 +354,6 @@ def copies(source: TensorSpec, dest: TensorSpec) -> bool:
         or dest.layout != source.layout
         or dest.dtype is not source.dtype
     )
-
-
-def asked_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
-    """The forms other than its own that kernels ask for an operand in, and may have.
-
-    None for what is packed as asked for already, nor for what computes nothing:
-    bringing it to another form is more work than the Spec is.
-    """
-    if key.kind.moves_data or not target.relayouts:
-        return ()
-    seen = SpecKey(key.kind, tuple(map(as_asked, key.tensors)))
-    return _asked_forms(seen, operand, target.kernels)
-
-
-def forms_beforehand(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
-    """`asked_forms`, and those that kernels ask for in what is packed beforehand."""
-    asked = asked_forms(key, operand, target)
-    if not target.relayouts:
-        return asked
-    kernels = [KERNELS[name] for name in target.kernels]
-    return (*asked, *(f for k in kernels for f in k.forms_beforehand(key, operand)))
-
-
-@lru_cache(maxsize=4096)
-def as_asked(tensor: TensorSpec) -> TensorSpec:
-    """An operand as `Kernel.forms` sees it: caches are alike, and so are tiles."""
-    if tensor.level.is_registers:
-        return tensor
-    if tensor.level.is_cache:
-        return near_form(tensor.dtype, tensor.layout)
-    return TensorSpec(tensor.dtype, tensor.level, tensor.layout)
-
-
-@lru_cache(maxsize=65536)
-def _asked_forms(
-    key: SpecKey, operand: int, kernels: tuple[str, ...]
-) -> tuple[Form, ...]:
-    source = key.tensors[operand]
-    own = Form(source.dtype, source.layout)
-    asked = {form: None for n in kernels for form in KERNELS[n].forms(key, operand)}
-    asked |= dict.fromkeys(_asked_by_products(key, operand, kernels))
-    if source.layout.is_packed and own in asked:
-        return ()
-    return tuple(
-        form
-        for form in asked
-        if form != own
-        and form.layout.rank == source.rank
-        and (
-            form.dtype is source.dtype
-            or key.kind.may_widen(key.dtypes, operand, form.dtype)
-        )
-    )
-
-
-def _asked_by_products(
-    key: SpecKey, operand: int, kernels: tuple[str, ...]
-) -> Iterator[Form]:
-    """Forms in which kernels ask for an operand of products inside the Spec, whatever
-    the forms of the other operands.
-
-    Of several products, one after another, each operand has one packed form, the first:
-    every form makes as many tables as there are forms of all others.
-    """
-    several = key.kind.has_several_products
-    for inner, index in key.kind.products(operand):
-        source, rank = key.tensors[operand], key.tensors[operand].rank
-        tensor = inner.inward(index, source)
-        if tensor is None:  # neighbours lie along what the product lacks
-            row_major = Layout.row_major(inner.kind.operands[index].rank)
-            tensor = TensorSpec(source.dtype, source.level, row_major)
-            if not source.layout.is_packed:
-                layout = inner.outward(index, row_major, rank)
-                assert layout is not None
-                yield Form(source.dtype, layout)
-        plain = (
-            TensorSpec(tensor.dtype, tensor.level, Layout.row_major(own.rank))
-            for own in inner.kind.operands
-        )
-        tensors = tuple(tensor if i == index else t for i, t in enumerate(plain))
-        inside = SpecKey(inner.kind, tensors)
-        for name in kernels:
-            for form in KERNELS[name].forms(inside, index):
-                layout = inner.outward(index, form.layout, rank)
-                if layout is None or form.dtype is not tensor.dtype:
-                    continue
-                if layout.is_packed or not several:
-                    yield Form(form.dtype, layout)
-                if layout.is_packed and several:
-                    return
-
-
-def relayout_levels(key: SpecKey, target: Target) -> frozenset[Memory]:
-    """The levels where an operand may take another form without moving nearer."""
-    return frozenset(
-        tensor.level
-        for index, tensor in enumerate(key.tensors)
-        if not tensor.level.is_registers
-        and any(
-            _makes_progress(tensor, tensor.level, form)
-            for form in asked_forms(key, index, target)
-        )
-    )
-
-
-def _register_forms(
-    key: SpecKey, operand: int, target: Target
-) -> Iterator[tuple[Memory, Dtype]]:
-    """The registers in which kernels want an operand, and its dtype there, once each.
-
-    None but those that are filled from where it is.
-    """
-    source = key.tensors[operand]
-    kernels = [KERNELS[name] for name in target.kernels]
-    wanted = dict.fromkeys(
-        (kernel.register_file, kernel.register_dtype(key, operand))
-        for kernel in kernels
-        if kernel.register_file.source is source.level
-        and operand in kernel.register_operands(key)
-    )
-    for memory, dtype in wanted:
-        may_widen = key.kind.may_widen(key.dtypes, operand, dtype)
-        if dtype is source.dtype or may_widen:
-            yield memory, dtype
 
 
 def held(source: TensorSpec, dest: TensorSpec) -> TensorSpec:

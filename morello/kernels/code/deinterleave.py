@@ -1,5 +1,7 @@
 """Even and odd lanes in vectors of their own: how bf16 becomes f32 without shuffles."""
 
+from collections.abc import Callable
+
 from morello.kernels.emitter import Emitter, Value
 from morello.spec import Dtype
 
@@ -28,3 +30,25 @@ def deinterleave(emitter: Emitter, first: Value, second: Value) -> tuple[Value, 
     count = 2 * emitter.isa.lanes(Dtype.F32)
     even = emitter.shuffle(first, second, range(0, count, 2))
     return even, emitter.shuffle(first, second, range(1, count, 2))
+
+
+def every_second(
+    emitter: Emitter, load: Callable[[int, int], Value], lanes: int, count: int
+) -> Value:
+    """Elements 0, 2, 4, … up to ``count`` of them: of two vectors, the second of which
+    begins with the last element of the first, so that it ends with the last one
+    that is asked for.
+
+    Args:
+        emitter: where the code is written.
+        load: loads elements: from which one on, and how many.
+        lanes: elements of a vector.
+        count: elements that are chosen.
+    """
+    reach = 2 * count - 1
+    first = load(0, min(reach, lanes))
+    if reach <= lanes:
+        return emitter.shuffle(first, first, range(0, 2 * lanes, 2))
+    second = load(lanes - 1, reach - (lanes - 1))
+    chosen = [*range(0, lanes, 2), *range(lanes + 1, 2 * lanes, 2)]
+    return emitter.shuffle(first, second, chosen)

@@ -19,14 +19,14 @@ from morello.kernels.code.elements import CountedElements
 from morello.kernels.code.running import Running
 from morello.kernels.code.vectors import piece_count, tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.graph.writer import (
+from morello.kernels.graph.shape import (
     MOST_STEP,
-    GraphWriter,
     factors_of,
     rows_of,
     shares_rows,
     step_of,
 )
+from morello.kernels.graph.writer import GraphWriter
 from morello.kernels.predicates import (
     in_l1,
     in_registers,

@@ -3,51 +3,41 @@
 Written from the expressions of the nodes, for `GraphRows`.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
+from morello.kernels.code.deinterleave import every_second
 from morello.kernels.code.elements import EmittedElements
 from morello.kernels.code.running import Running
 from morello.kernels.code.side_by_side import Side, SideBySide, of_vector
 from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.graph.shape import (
+    factors_of,
+    most_side_by_side,
+    most_written,
+    rows_of,
+    shares_rows,
+    step_of,
+    taps_of,
+)
 from morello.kernels.reduce import reduce_lanes
 from morello.spec import Dtype, Spec
-from morello.spec.graphs.expression import Call, Expression, call_count, computed
+from morello.spec.graphs.expression import Expression, computed
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
 from morello.spec.index_map import IndexMap
 
 _F32 = Dtype.F32
 
-MOST_STEP = 2
-"""Windows move along vectors in steps of so many elements, at most."""
-
 _LONG_ROW = 2048
 """Elements of a row from which on prefetchers count more than loops: two pages."""
-
-_FOR_NUMBERS, _FOR_WORK = 8, 2
-"""Registers for constants, and for each vector beside what is read and written."""
 
 Env = dict[int, Value]
 """Values that are computed already: of vectors side by side a `Side`."""
 
 Columns = list[tuple[Any, int]]
 """Where vectors begin along the row, and how many elements each has."""
-
-
-_MOST_CALLS = 128
-"""Calls of functions that the body of a loop has at most, unless two vectors have more:
-a core overlaps the chains of two. LLVM takes seconds for longer bodies."""
-
-
-def _most_written(graph: Graph) -> int:
-    """How many vectors' maps are written out in a loop: a power of two."""
-    calls = sum(call_count(graph.node(v).expression) for v in graph.node_values)
-    share = _MOST_CALLS // max(1, calls)
-    return max(2, 1 << max(0, share.bit_length() - 1))
 
 
 class GraphWriter:
@@ -66,14 +56,15 @@ class GraphWriter:
         plan = one_pass(graph)
         assert plan is not None
         self.emitter, self.spec = emitter, spec
-        self.unroll = unroll if plan.reduced else min(unroll, _most_written(graph))
+        self.unroll = unroll if plan.reduced else min(unroll, most_written(graph))
         """Vectors that a loop takes at a time."""
         self.graph, self.plan, self.inner = graph, plan, inner
         self.buffers = dict(zip(spec.kind.values, operands, strict=True))
         self.lanes = emitter.isa.lanes(_F32)
         self.taps = taps_of(plan.reduced - {inner}, spec.sizes, most_taps)
         """The reduced dimensions whose places are written out one by one."""
-        self.side = self._most_side_by_side()
+        wide = sum(v in self._wide for v in self.buffers)
+        self.side = most_side_by_side(wide, self.unroll, emitter.isa.registers)
         """Vectors whose instructions are written in turn."""
         self.registers = any(b.tensor.level.is_registers for b in self.buffers.values())
         self.reductions = [
@@ -156,13 +147,6 @@ class GraphWriter:
         for first in range(0, len(columns), self.side):
             self._vectors(at, env, columns[first : first + self.side])
         return ()
-
-    def _most_side_by_side(self) -> int:
-        """The most vectors that fit in registers: those that are read and written, and
-        temporaries of the computation."""
-        wide = sum(v in self._wide for v in self.buffers)
-        free = self.emitter.isa.registers - _FOR_NUMBERS
-        return max(1, min(self.unroll, free // (wide + _FOR_WORK)))
 
     def _scalars(self, at: dict[int, Any], env: Env | None = None) -> Env:
         """The values of which there is one at a place, before any reduction; outputs
@@ -289,28 +273,18 @@ class GraphWriter:
             return self.emitter.load_register(buffer, self._register(index))
         if step_of(self.graph, value, self.inner) == 1:
             return self._lanes_at(buffer, index, count)
-        return self._every_second(buffer, index, count)
+        along = buffer.tensor.layout.innermost
+
+        def load(by: int, count: int) -> Value:
+            place = self.emitter.offset(index[along], by)
+            here = (*index[:along], place, *index[along + 1 :])
+            return self._lanes_at(buffer, here, count)
+
+        return every_second(self.emitter, load, self.lanes, count)
 
     def _lanes_at(self, buffer: Buffer, index: tuple[Any, ...], count: int) -> Value:
         vector = self.emitter.load(buffer, index, self.lanes, count)
         return self.emitter.convert(vector, buffer.tensor.dtype, _F32)
-
-    def _every_second(
-        self, buffer: Buffer, index: tuple[Any, ...], count: int
-    ) -> Value:
-        """Elements 0, 2, 4, … from an index on: of two vectors, the second of which
-        begins with the last element of the first, so that it ends with the last one
-        that is asked for."""
-        lanes, reach = self.lanes, 2 * count - 1
-        first = self._lanes_at(buffer, index, min(reach, lanes))
-        if reach <= lanes:
-            return self.emitter.shuffle(first, first, [*range(0, 2 * lanes, 2)])
-        along = buffer.tensor.layout.innermost
-        last = self.emitter.offset(index[along], lanes - 1)
-        index = (*index[:along], last, *index[along + 1 :])
-        second = self._lanes_at(buffer, index, reach - (lanes - 1))
-        chosen = [*range(0, lanes, 2), *range(lanes + 1, 2 * lanes, 2)]
-        return self.emitter.shuffle(first, second, chosen)
 
     def _register(self, index: tuple[Any, ...]) -> tuple[int, ...]:
         return (*index[:-1], index[-1] // self.lanes)
@@ -522,63 +496,3 @@ class GraphWriter:
                 values[value] = self._computed(value, values, self.lanes)
             if value in self.graph.modes:
                 self._store(value, at, values[value], count)
-
-
-def taps_of(
-    across: frozenset[int], sizes: tuple[Any, ...], most: int
-) -> frozenset[int]:
-    """The innermost dimensions of some, as many as have ``most`` places together."""
-    found: list[int] = []
-    for dim in sorted(across, reverse=True):
-        if math.prod(sizes[d] for d in (*found, dim)) > most:
-            break
-        found.append(dim)
-    return frozenset(found)
-
-
-@lru_cache(maxsize=4096)
-def rows_of(graph: Graph, inner: int) -> list[int]:
-    """The dimensions that outputs keep beside that along vectors."""
-    plan = one_pass(graph)
-    assert plan is not None
-    return [d for d in range(graph.rank) if d != inner and d not in plan.reduced]
-
-
-@lru_cache(maxsize=4096)
-def shares_rows(graph: Graph, inner: int) -> bool:
-    """Whether rows side by side, along the last dimension of `rows_of`, read something
-    alike while they are reduced: a filter, or a part of an image."""
-    plan, rows = one_pass(graph), rows_of(graph, inner)
-    assert plan is not None
-    if not rows or inner in plan.reduced:
-        return False
-    return any(
-        graph.dims_of(value) & plan.reduced
-        and (
-            rows[-1] not in graph.dims_of(value)
-            or any(
-                not axis.is_plain and rows[-1] in axis.dims
-                for axis in graph.axes(value)
-            )
-        )
-        for value in range(len(graph.inputs))
-    )
-
-
-def step_of(graph: Graph, value: int, inner: int) -> int:
-    """How many elements of a value two neighbours along vectors are apart."""
-    for axis in graph.axes(value):
-        if inner in axis.dims:
-            return axis.steps[inner]
-    return 1
-
-
-def factors_of(graph: Graph, value: int) -> tuple[Expression, ...]:
-    """The factors of a sum of products; none of anything else."""
-    node = graph.node(value)
-    match node.reduction, node.expression:
-        case "sum", Call("mul", factors):
-            return factors
-        case "sum", Call("square", (factor,)):
-            return factor, factor
-    return ()

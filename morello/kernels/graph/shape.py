@@ -1,0 +1,92 @@
+"""Questions about a graph that decide how its code goes over rows and places."""
+
+import math
+from functools import lru_cache
+from typing import Any
+
+from morello.spec.graphs.expression import Call, Expression, call_count
+from morello.spec.graphs.graph import Graph
+from morello.spec.graphs.passes import one_pass
+
+MOST_STEP = 2
+"""Windows move along vectors in steps of so many elements, at most."""
+
+_FOR_NUMBERS, _FOR_WORK = 8, 2
+"""Registers for constants, and for each vector beside what is read and written."""
+
+_MOST_CALLS = 128
+"""Calls of functions that the body of a loop has at most, unless two vectors have more:
+a core overlaps the chains of two. LLVM takes seconds for longer bodies."""
+
+
+def most_written(graph: Graph) -> int:
+    """How many vectors' maps are written out in a loop: a power of two."""
+    calls = sum(call_count(graph.node(v).expression) for v in graph.node_values)
+    share = _MOST_CALLS // max(1, calls)
+    return max(2, 1 << max(0, share.bit_length() - 1))
+
+
+def most_side_by_side(wide: int, unroll: int, registers: int) -> int:
+    """The most vectors that fit in registers, each with the ``wide`` values that are
+    read and written, and temporaries of the computation."""
+    return max(1, min(unroll, (registers - _FOR_NUMBERS) // (wide + _FOR_WORK)))
+
+
+def taps_of(
+    across: frozenset[int], sizes: tuple[Any, ...], most: int
+) -> frozenset[int]:
+    """The innermost dimensions of some, as many as have ``most`` places together."""
+    found: list[int] = []
+    for dim in sorted(across, reverse=True):
+        if math.prod(sizes[d] for d in (*found, dim)) > most:
+            break
+        found.append(dim)
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def rows_of(graph: Graph, inner: int) -> list[int]:
+    """The dimensions that outputs keep beside that along vectors."""
+    plan = one_pass(graph)
+    assert plan is not None
+    return [d for d in range(graph.rank) if d != inner and d not in plan.reduced]
+
+
+@lru_cache(maxsize=4096)
+def shares_rows(graph: Graph, inner: int) -> bool:
+    """Whether rows side by side, along the last dimension of `rows_of`, read something
+    alike while they are reduced: a filter, or a part of an image."""
+    plan, rows = one_pass(graph), rows_of(graph, inner)
+    assert plan is not None
+    if not rows or inner in plan.reduced:
+        return False
+    return any(
+        graph.dims_of(value) & plan.reduced
+        and (
+            rows[-1] not in graph.dims_of(value)
+            or any(
+                not axis.is_plain and rows[-1] in axis.dims
+                for axis in graph.axes(value)
+            )
+        )
+        for value in range(len(graph.inputs))
+    )
+
+
+def step_of(graph: Graph, value: int, inner: int) -> int:
+    """How many elements of a value two neighbours along vectors are apart."""
+    for axis in graph.axes(value):
+        if inner in axis.dims:
+            return axis.steps[inner]
+    return 1
+
+
+def factors_of(graph: Graph, value: int) -> tuple[Expression, ...]:
+    """The factors of a sum of products; none of anything else."""
+    node = graph.node(value)
+    match node.reduction, node.expression:
+        case "sum", Call("mul", factors):
+            return factors
+        case "sum", Call("square", (factor,)):
+            return factor, factor
+    return ()
