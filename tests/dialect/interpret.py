@@ -6,6 +6,7 @@ Buffers begin with arbitrary bits.
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,27 @@ ARITHMETIC = {
     "arith.divui": operator.floordiv,
     "arith.remui": operator.mod,
     "arith.addi": operator.add,
+    "arith.subi": operator.sub,
     "arith.muli": operator.mul,
+    "arith.andi": operator.and_,
+    "arith.minui": min,
+    "arith.maxui": max,
 }
 """On indices, which are not negative."""
+
+COMPARED = {
+    number: compared
+    for numbers, compared in (
+        ((0,), operator.eq),
+        ((1,), operator.ne),
+        ((2, 6), operator.lt),
+        ((3, 7), operator.le),
+        ((4, 8), operator.gt),
+        ((5, 9), operator.ge),
+    )
+    for number in numbers
+}
+"""By the number of the predicate of ``arith.cmpi``."""
 
 
 def coordinates(
@@ -99,11 +118,9 @@ def run_op(op: ir.Operation, values: Values, rng: np.random.Generator) -> None:
     """Run one op."""
     operands = [values[value] for value in op.operands]
     match op.name:
-        case "arith.constant":
-            values[op.result] = ir.IntegerAttr(op.attributes["value"]).value
-        case name if name in ARITHMETIC:
-            values[op.result] = ARITHMETIC[name](*operands)
-        case "scf.for" | "scf.if":
+        case name if name.startswith("arith."):
+            values[op.result] = arithmetic(op)(*operands)
+        case "scf.for" | "scf.parallel" | "scf.if":
             run_region(op, operands, values, rng)
         case "morello.range_check":
             values[op.result] = is_within(op, operands[0])
@@ -117,10 +134,19 @@ def run_op(op: ir.Operation, values: Values, rng: np.random.Generator) -> None:
             values[op.result] = allocated(op.result.type, rng)
         case "morello.kernel":
             run_spec(kernel_of(op)[1], operands)
-        case "scf.yield" | "func.return":
+        case "scf.yield" | "scf.reduce" | "func.return":
             pass
         case _:
             run_spec(spec_of(op), operands)
+
+
+def arithmetic(op: ir.Operation) -> Callable[..., Any]:
+    """What an op of the dialect ``arith`` computes."""
+    if op.name == "arith.constant":
+        return lambda: ir.IntegerAttr(op.attributes["value"]).value
+    if op.name == "arith.cmpi":
+        return COMPARED[ir.IntegerAttr(op.attributes["predicate"]).value]
+    return ARITHMETIC[op.name]
 
 
 def run_region(
@@ -129,10 +155,14 @@ def run_region(
     """Run the body of a loop as often as it says, or one of two ways."""
     if op.name == "scf.if":
         (taken,) = operands
-        run_block(op.regions[0 if taken else 1].blocks[0], dict(values), rng)
+        for block in op.regions[0 if taken else 1].blocks:
+            run_block(block, dict(values), rng)
         return
     body = op.regions[0].blocks[0]
-    for i in range(*operands):
+    turns = np.arange(*operands)
+    if op.name == "scf.parallel":
+        rng.shuffle(turns)  # threads may come in any order
+    for i in map(int, turns):
         run_block(body, {**values, body.arguments[0]: i}, rng)
 
 
