@@ -109,7 +109,7 @@ def quickly_shared(given: tuple[Any, ...]) -> list[Array] | None:
                 arrays[place] = view
                 are_own = False
     except (
-        *(AttributeError, BufferError, LookupError),
+        *(AttributeError, BufferError, LookupError, OverflowError),
         *(RuntimeError, TypeError, ValueError),
     ):
         return None
@@ -170,7 +170,7 @@ def _from_interface(given: Any, parameter: Parameter) -> Array:
         told = given.__array_interface__
         address = told.get("data")
         is_shared = isinstance(address, tuple) and pointer(array) == address[0]
-    except (AttributeError, TypeError, ValueError, KeyError) as error:
+    except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
         raise _refusal(parameter, str(error)) from error
     if not is_shared:
         raise _refusal(parameter, "NumPy would copy it")

@@ -63,6 +63,7 @@ class Process(ctypes.Structure):
         ("array", ctypes.c_void_p),
         ("integer", ctypes.c_void_p),
         ("falsehood", ctypes.c_void_p),
+        ("none", ctypes.c_void_p),
         ("out", ctypes.c_void_p),
         ("view", ctypes.c_void_p),
         ("run", ctypes.c_void_p),
@@ -139,7 +140,7 @@ def process() -> Process:
     check_sizes(data.sizes, Process, Type, Table, Entry)
     data.header = array_layout.HEADER
     data.array, data.integer = id(np.ndarray), id(int)
-    data.falsehood, data.out = id(False), id(_OUT)
+    data.falsehood, data.none, data.out = id(False), id(None), id(_OUT)
     os.register_at_fork(after_in_child=_nobody_is_busy)
     return data
 

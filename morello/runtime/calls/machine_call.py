@@ -78,7 +78,7 @@ def on_addresses(table: CallTable) -> Callable[..., None]:
     Raises:
         MemoryError: of the function, for the workspace.
     """
-    return _builtin("call_on_addresses", _FASTCALL, (table.words, None, table))
+    return _builtin("call_on_addresses", _FASTCALL, (table.words, table))
 
 
 def run(table: CallTable, addresses: list[int]) -> None:

@@ -3,6 +3,9 @@
 
 #include "table.h"
 
+/* What every call runs, at a cost of nanoseconds. */
+#define INLINE static inline __attribute__((always_inline))
+
 static Process process = {
     .sizes = {sizeof(Process), sizeof(Type), sizeof(Table), sizeof(Entry)}};
 
@@ -14,7 +17,7 @@ int madvise(void *memory, size_t bytes, int advice);
 
 enum { PAGE = 4096, HUGE_PAGES = 14 };
 
-static void *new_workspace(const Table *table) {
+__attribute__((noinline)) static void *new_workspace(const Table *table) {
   void *memory = aligned_alloc(table->workspace_alignment, table->workspace_bytes);
   if (memory && table->workspace_alignment > PAGE)
     madvise(memory, table->workspace_bytes, HUGE_PAGES);
@@ -22,7 +25,7 @@ static void *new_workspace(const Table *table) {
 }
 
 /* A workspace that no other call uses; null where there is no memory. */
-static void *take(Table *table) {
+INLINE void *take(Table *table) {
   for (int i = 0; i < SLOTS; i++) {
     if (!__atomic_load_n(&table->slots[i], __ATOMIC_RELAXED)) continue;
     void *memory = __atomic_exchange_n(&table->slots[i], NULL, __ATOMIC_ACQUIRE);
@@ -32,7 +35,7 @@ static void *take(Table *table) {
 }
 
 /* Puts a workspace back for other calls; it is freed where all slots are full. */
-static void give(Table *table, void *memory) {
+INLINE void give(Table *table, void *memory) {
   for (int i = 0; i < SLOTS; i++) {
     void *none = NULL;
     if (__atomic_load_n(&table->slots[i], __ATOMIC_RELAXED)) continue;
@@ -45,7 +48,7 @@ static void give(Table *table, void *memory) {
 
 /* Runs the native function on its arrays, then its workspace, then distances of rows.
    The workspace is filled in here. */
-static void run_with(Table *table, word *arguments, void *workspace) {
+INLINE void run_with(Table *table, word *arguments, void *workspace) {
   if (workspace) arguments[table->arrays] = (word)workspace;
   if (table->threads > 1)
     process.run(&process, table, arguments);
@@ -206,7 +209,7 @@ Object *call_on_addresses(Object *self, Object *const *args, word count) {
   Table *table = table_of(self);
   word words[table->arguments];
   for (word i = 0; i < table->arrays; i++) words[i] = (word)PyLong_AsVoidPtr(args[i]);
-  return run_without_lock(table, words, PyTuple_GetItem(self, 1));
+  return run_without_lock(table, words, process.none);
 }
 
 /* For ctypes, without the GIL: 0, or 1 where there is no memory. */

@@ -1,12 +1,12 @@
 ; Made by build.py of the C beside it: change that.
 
-%struct.Process = type { [4 x i64], i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, i64, [16 x %struct.Type] }
+%struct.Process = type { [4 x i64], i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, i64, [16 x %struct.Type] }
 %struct.Type = type { ptr, ptr, i64, ptr, ptr, ptr, ptr }
 %struct.View = type { ptr, i64, ptr, ptr, i64, [8 x i64] }
 %struct.Argument = type { ptr, ptr, %struct.Buffer }
 %struct.Buffer = type { ptr, ptr, i64, i64, i32, i32, ptr, ptr, ptr, ptr, ptr }
 
-@process = internal global %struct.Process { [4 x i64] [i64 1016, i64 56, i64 136, i64 88], i64 0, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, i64 0, i64 0, [16 x %struct.Type] zeroinitializer }, align 8
+@process = internal global %struct.Process { [4 x i64] [i64 1024, i64 56, i64 136, i64 88], i64 0, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, i64 0, i64 0, [16 x %struct.Type] zeroinitializer }, align 8
 
 define ptr @call(ptr noundef %self, ptr noundef %args, i64 noundef %count, ptr noundef %names) {
 entry:
@@ -36,7 +36,7 @@ land.lhs.true.i:
 
 are_all.exit:
   %call4.i = tail call ptr @PyTuple_GetItem(ptr noundef nonnull %names, i64 noundef 0)
-  %3 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 64), align 8
+  %3 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 72), align 8
   %cmp5.i = icmp eq ptr %call4.i, %3
   br i1 %cmp5.i, label %if.then, label %if.end26
 
@@ -115,7 +115,7 @@ view_of_numpy.exit.i.i:
   br i1 %cmp11.i.not.i.i, label %lor.lhs.false.i.i, label %cleanup11.i
 
 cond.false.i.i:
-  %22 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 72), align 8
+  %22 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 80), align 8
   %tobool.not.i.i = icmp eq ptr %22, null
   br i1 %tobool.not.i.i, label %cleanup11.i, label %cond.end.i.i
 
@@ -353,14 +353,43 @@ entry:
   %workspace_bytes = getelementptr inbounds nuw i8, ptr %table, i64 40
   %0 = load i64, ptr %workspace_bytes, align 8
   %tobool.not = icmp eq i64 %0, 0
-  br i1 %tobool.not, label %if.end, label %cond.end
+  br i1 %tobool.not, label %cond.end, label %for.cond.i.preheader
+
+for.cond.i.preheader:
+  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 72
+  br label %for.body.i
+
+for.body.i:
+  %indvars.iv = phi i64 [ 0, %for.cond.i.preheader ], [ %indvars.iv.next, %for.inc.i ]
+  %arrayidx.i = getelementptr inbounds nuw ptr, ptr %slots.i, i64 %indvars.iv
+  %1 = load atomic i64, ptr %arrayidx.i monotonic, align 8
+  %tobool.not.i = icmp eq i64 %1, 0
+  br i1 %tobool.not.i, label %for.inc.i, label %if.end.i
+
+if.end.i:
+  %2 = atomicrmw xchg ptr %arrayidx.i, i64 0 acquire, align 8
+  %tobool5.not.i = icmp eq i64 %2, 0
+  br i1 %tobool5.not.i, label %for.inc.i, label %cond.end.loopexit
+
+for.inc.i:
+  %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
+  %exitcond.not = icmp eq i64 %indvars.iv.next, 8
+  br i1 %exitcond.not, label %for.end.i, label %for.body.i
+
+for.end.i:
+  %call.i = tail call fastcc ptr @new_workspace(ptr noundef nonnull %table)
+  br label %cond.end
+
+cond.end.loopexit:
+  %3 = inttoptr i64 %2 to ptr
+  br label %cond.end
 
 cond.end:
-  %call = tail call fastcc ptr @take(ptr noundef nonnull %table)
-  %.pre = load i64, ptr %workspace_bytes, align 8
-  %1 = icmp eq i64 %.pre, 0
-  %tobool3 = icmp ne ptr %call, null
-  %or.cond = select i1 %1, i1 true, i1 %tobool3
+  %cond = phi ptr [ null, %entry ], [ %call.i, %for.end.i ], [ %3, %cond.end.loopexit ]
+  %4 = load i64, ptr %workspace_bytes, align 8
+  %tobool2 = icmp eq i64 %4, 0
+  %tobool3 = icmp ne ptr %cond, null
+  %or.cond = select i1 %tobool2, i1 true, i1 %tobool3
   br i1 %or.cond, label %if.end, label %if.then
 
 if.then:
@@ -368,15 +397,144 @@ if.then:
   br label %cleanup
 
 if.end:
-  %cond15 = phi ptr [ %call, %cond.end ], [ null, %entry ]
   %call5 = tail call ptr @PyEval_SaveThread()
-  tail call fastcc void @run_with(ptr noundef nonnull %table, ptr noundef %words, ptr noundef %cond15)
+  %tobool.not.i11 = icmp eq ptr %cond, null
+  br i1 %tobool.not.i11, label %if.end.i13, label %if.then.i
+
+if.then.i:
+  %5 = ptrtoint ptr %cond to i64
+  %arrays.i = getelementptr inbounds nuw i8, ptr %table, i64 16
+  %6 = load i64, ptr %arrays.i, align 8
+  %arrayidx.i12 = getelementptr inbounds i64, ptr %words, i64 %6
+  store i64 %5, ptr %arrayidx.i12, align 8
+  br label %if.end.i13
+
+if.end.i13:
+  %threads.i = getelementptr inbounds nuw i8, ptr %table, i64 56
+  %7 = load i64, ptr %threads.i, align 8
+  %cmp.i14 = icmp sgt i64 %7, 1
+  br i1 %cmp.i14, label %if.then1.i, label %if.else.i
+
+if.then1.i:
+  %8 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 88), align 8
+  tail call void %8(ptr noundef nonnull @process, ptr noundef nonnull %table, ptr noundef %words)
+  br label %if.end2.i
+
+if.else.i:
+  %9 = load ptr, ptr %table, align 8
+  %arguments.i = getelementptr inbounds nuw i8, ptr %table, i64 32
+  %10 = load i64, ptr %arguments.i, align 8
+  switch i64 %10, label %sw.default.i [
+    i64 1, label %sw.bb.i
+    i64 2, label %sw.bb1.i
+    i64 3, label %sw.bb4.i
+    i64 4, label %sw.bb8.i
+    i64 5, label %sw.bb13.i
+    i64 6, label %sw.bb19.i
+  ]
+
+sw.bb.i:
+  %11 = load i64, ptr %words, align 8
+  tail call void %9(i64 noundef %11)
+  br label %if.end2.i
+
+sw.bb1.i:
+  %12 = load i64, ptr %words, align 8
+  %arrayidx3.i = getelementptr inbounds nuw i8, ptr %words, i64 8
+  %13 = load i64, ptr %arrayidx3.i, align 8
+  tail call void %9(i64 noundef %12, i64 noundef %13)
+  br label %if.end2.i
+
+sw.bb4.i:
+  %14 = load i64, ptr %words, align 8
+  %arrayidx6.i = getelementptr inbounds nuw i8, ptr %words, i64 8
+  %15 = load i64, ptr %arrayidx6.i, align 8
+  %arrayidx7.i = getelementptr inbounds nuw i8, ptr %words, i64 16
+  %16 = load i64, ptr %arrayidx7.i, align 8
+  tail call void %9(i64 noundef %14, i64 noundef %15, i64 noundef %16)
+  br label %if.end2.i
+
+sw.bb8.i:
+  %17 = load i64, ptr %words, align 8
+  %arrayidx10.i = getelementptr inbounds nuw i8, ptr %words, i64 8
+  %18 = load i64, ptr %arrayidx10.i, align 8
+  %arrayidx11.i = getelementptr inbounds nuw i8, ptr %words, i64 16
+  %19 = load i64, ptr %arrayidx11.i, align 8
+  %arrayidx12.i = getelementptr inbounds nuw i8, ptr %words, i64 24
+  %20 = load i64, ptr %arrayidx12.i, align 8
+  tail call void %9(i64 noundef %17, i64 noundef %18, i64 noundef %19, i64 noundef %20)
+  br label %if.end2.i
+
+sw.bb13.i:
+  %21 = load i64, ptr %words, align 8
+  %arrayidx15.i = getelementptr inbounds nuw i8, ptr %words, i64 8
+  %22 = load i64, ptr %arrayidx15.i, align 8
+  %arrayidx16.i = getelementptr inbounds nuw i8, ptr %words, i64 16
+  %23 = load i64, ptr %arrayidx16.i, align 8
+  %arrayidx17.i = getelementptr inbounds nuw i8, ptr %words, i64 24
+  %24 = load i64, ptr %arrayidx17.i, align 8
+  %arrayidx18.i = getelementptr inbounds nuw i8, ptr %words, i64 32
+  %25 = load i64, ptr %arrayidx18.i, align 8
+  tail call void %9(i64 noundef %21, i64 noundef %22, i64 noundef %23, i64 noundef %24, i64 noundef %25)
+  br label %if.end2.i
+
+sw.bb19.i:
+  %26 = load i64, ptr %words, align 8
+  %arrayidx21.i = getelementptr inbounds nuw i8, ptr %words, i64 8
+  %27 = load i64, ptr %arrayidx21.i, align 8
+  %arrayidx22.i = getelementptr inbounds nuw i8, ptr %words, i64 16
+  %28 = load i64, ptr %arrayidx22.i, align 8
+  %arrayidx23.i = getelementptr inbounds nuw i8, ptr %words, i64 24
+  %29 = load i64, ptr %arrayidx23.i, align 8
+  %arrayidx24.i = getelementptr inbounds nuw i8, ptr %words, i64 32
+  %30 = load i64, ptr %arrayidx24.i, align 8
+  %arrayidx25.i = getelementptr inbounds nuw i8, ptr %words, i64 40
+  %31 = load i64, ptr %arrayidx25.i, align 8
+  tail call void %9(i64 noundef %26, i64 noundef %27, i64 noundef %28, i64 noundef %29, i64 noundef %30, i64 noundef %31)
+  br label %if.end2.i
+
+sw.default.i:
+  %spread.i = getelementptr inbounds nuw i8, ptr %table, i64 8
+  %32 = load ptr, ptr %spread.i, align 8
+  tail call void %32(ptr noundef %9, ptr noundef %words)
+  br label %if.end2.i
+
+if.end2.i:
+  br i1 %tobool.not.i11, label %run_with.exit, label %for.cond.i15.preheader
+
+for.cond.i15.preheader:
+  %slots.i21 = getelementptr inbounds nuw i8, ptr %table, i64 72
+  %33 = ptrtoint ptr %cond to i64
+  br label %for.body.i20
+
+for.body.i20:
+  %indvars.iv37 = phi i64 [ 0, %for.cond.i15.preheader ], [ %indvars.iv.next38, %for.inc.i25 ]
+  %arrayidx.i23 = getelementptr inbounds nuw ptr, ptr %slots.i21, i64 %indvars.iv37
+  %34 = load atomic i64, ptr %arrayidx.i23 monotonic, align 8
+  %tobool.not.i24 = icmp eq i64 %34, 0
+  br i1 %tobool.not.i24, label %if.end.i27, label %for.inc.i25
+
+if.end.i27:
+  %35 = cmpxchg ptr %arrayidx.i23, i64 0, i64 %33 release monotonic, align 8
+  %36 = extractvalue { i64, i1 } %35, 1
+  br i1 %36, label %run_with.exit, label %for.inc.i25
+
+for.inc.i25:
+  %indvars.iv.next38 = add nuw nsw i64 %indvars.iv37, 1
+  %exitcond40.not = icmp eq i64 %indvars.iv.next38, 8
+  br i1 %exitcond40.not, label %for.end.i19, label %for.body.i20
+
+for.end.i19:
+  tail call void @free(ptr noundef nonnull %cond)
+  br label %run_with.exit
+
+run_with.exit:
   tail call void @PyEval_RestoreThread(ptr noundef %call5)
   tail call void @Py_IncRef(ptr noundef %result)
   br label %cleanup
 
 cleanup:
-  %retval.0 = phi ptr [ %result, %if.end ], [ %call4, %if.then ]
+  %retval.0 = phi ptr [ %result, %run_with.exit ], [ %call4, %if.then ]
   ret ptr %retval.0
 }
 
@@ -453,25 +611,25 @@ entry:
   %vla = alloca i64, i64 %2, align 16
   %arrays = getelementptr inbounds nuw i8, ptr %1, i64 16
   %3 = load i64, ptr %arrays, align 8
-  %cmp11 = icmp sgt i64 %3, 0
-  br i1 %cmp11, label %for.body, label %for.cond.cleanup
+  %cmp9 = icmp sgt i64 %3, 0
+  br i1 %cmp9, label %for.body, label %for.cond.cleanup
 
 for.cond.cleanup:
-  %call3 = tail call ptr @PyTuple_GetItem(ptr noundef %self, i64 noundef 1)
-  %call4 = call fastcc ptr @run_without_lock(ptr noundef nonnull %1, ptr noundef nonnull %vla, ptr noundef %call3)
-  ret ptr %call4
+  %4 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 64), align 8
+  %call3 = call fastcc ptr @run_without_lock(ptr noundef nonnull %1, ptr noundef nonnull %vla, ptr noundef %4)
+  ret ptr %call3
 
 for.body:
-  %i.012 = phi i64 [ %inc, %for.body ], [ 0, %entry ]
-  %arrayidx = getelementptr inbounds nuw ptr, ptr %args, i64 %i.012
-  %4 = load ptr, ptr %arrayidx, align 8
-  %call1 = tail call ptr @PyLong_AsVoidPtr(ptr noundef %4)
-  %5 = ptrtoint ptr %call1 to i64
-  %arrayidx2 = getelementptr inbounds nuw i64, ptr %vla, i64 %i.012
-  store i64 %5, ptr %arrayidx2, align 8
-  %inc = add nuw nsw i64 %i.012, 1
-  %6 = load i64, ptr %arrays, align 8
-  %cmp = icmp slt i64 %inc, %6
+  %i.010 = phi i64 [ %inc, %for.body ], [ 0, %entry ]
+  %arrayidx = getelementptr inbounds nuw ptr, ptr %args, i64 %i.010
+  %5 = load ptr, ptr %arrayidx, align 8
+  %call1 = tail call ptr @PyLong_AsVoidPtr(ptr noundef %5)
+  %6 = ptrtoint ptr %call1 to i64
+  %arrayidx2 = getelementptr inbounds nuw i64, ptr %vla, i64 %i.010
+  store i64 %6, ptr %arrayidx2, align 8
+  %inc = add nuw nsw i64 %i.010, 1
+  %7 = load i64, ptr %arrays, align 8
+  %cmp = icmp slt i64 %inc, %7
   br i1 %cmp, label %for.body, label %for.cond.cleanup
 }
 
@@ -482,105 +640,75 @@ entry:
   %workspace_bytes = getelementptr inbounds nuw i8, ptr %table, i64 40
   %0 = load i64, ptr %workspace_bytes, align 8
   %tobool.not = icmp eq i64 %0, 0
-  br i1 %tobool.not, label %if.end, label %cond.end
+  br i1 %tobool.not, label %if.end.i10, label %for.cond.i.preheader
+
+for.cond.i.preheader:
+  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 72
+  br label %for.body.i
+
+for.body.i:
+  %indvars.iv = phi i64 [ 0, %for.cond.i.preheader ], [ %indvars.iv.next, %for.inc.i ]
+  %arrayidx.i = getelementptr inbounds nuw ptr, ptr %slots.i, i64 %indvars.iv
+  %1 = load atomic i64, ptr %arrayidx.i monotonic, align 8
+  %tobool.not.i = icmp eq i64 %1, 0
+  br i1 %tobool.not.i, label %for.inc.i, label %if.end.i
+
+if.end.i:
+  %2 = atomicrmw xchg ptr %arrayidx.i, i64 0 acquire, align 8
+  %tobool5.not.i = icmp eq i64 %2, 0
+  br i1 %tobool5.not.i, label %for.inc.i, label %cond.end.loopexit
+
+for.inc.i:
+  %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
+  %exitcond.not = icmp eq i64 %indvars.iv.next, 8
+  br i1 %exitcond.not, label %for.end.i, label %for.body.i
+
+for.end.i:
+  %call.i = tail call fastcc ptr @new_workspace(ptr noundef nonnull %table)
+  br label %cond.end
+
+cond.end.loopexit:
+  %3 = inttoptr i64 %2 to ptr
+  br label %cond.end
 
 cond.end:
-  %call = tail call fastcc ptr @take(ptr noundef nonnull %table)
-  %.pre = load i64, ptr %workspace_bytes, align 8
-  %1 = icmp eq i64 %.pre, 0
-  %tobool3 = icmp ne ptr %call, null
-  %or.cond = select i1 %1, i1 true, i1 %tobool3
+  %cond = phi ptr [ %call.i, %for.end.i ], [ %3, %cond.end.loopexit ]
+  %4 = load i64, ptr %workspace_bytes, align 8
+  %tobool2 = icmp eq i64 %4, 0
+  %tobool3 = icmp ne ptr %cond, null
+  %or.cond = select i1 %tobool2, i1 true, i1 %tobool3
   br i1 %or.cond, label %if.end, label %cleanup
 
 if.end:
-  %cond12 = phi ptr [ %call, %cond.end ], [ null, %entry ]
-  tail call fastcc void @run_with(ptr noundef nonnull %table, ptr noundef %words, ptr noundef %cond12)
-  br label %cleanup
-
-cleanup:
-  %retval.0 = phi i32 [ 0, %if.end ], [ 1, %cond.end ]
-  ret i32 %retval.0
-}
-
-define internal fastcc ptr @take(ptr noundef captures(none) %table) {
-entry:
-  %slots = getelementptr inbounds nuw i8, ptr %table, i64 72
-  br label %for.body
-
-for.body:
-  %indvars.iv = phi i64 [ 0, %entry ], [ %indvars.iv.next, %for.inc ]
-  %arrayidx = getelementptr inbounds nuw ptr, ptr %slots, i64 %indvars.iv
-  %0 = load atomic i64, ptr %arrayidx monotonic, align 8
-  %tobool.not = icmp eq i64 %0, 0
-  br i1 %tobool.not, label %for.inc, label %if.end
-
-if.end:
-  %1 = atomicrmw xchg ptr %arrayidx, i64 0 acquire, align 8
-  %tobool5.not = icmp eq i64 %1, 0
-  br i1 %tobool5.not, label %for.inc, label %return.loopexit
-
-for.inc:
-  %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
-  %exitcond.not = icmp eq i64 %indvars.iv.next, 8
-  br i1 %exitcond.not, label %for.end, label %for.body
-
-for.end:
-  %workspace_alignment.i = getelementptr inbounds nuw i8, ptr %table, i64 48
-  %2 = load i64, ptr %workspace_alignment.i, align 8
-  %workspace_bytes.i = getelementptr inbounds nuw i8, ptr %table, i64 40
-  %3 = load i64, ptr %workspace_bytes.i, align 8
-  %call.i = tail call ptr @aligned_alloc(i64 noundef %2, i64 noundef %3)
-  %tobool.not.i = icmp eq ptr %call.i, null
-  br i1 %tobool.not.i, label %return, label %land.lhs.true.i
-
-land.lhs.true.i:
-  %4 = load i64, ptr %workspace_alignment.i, align 8
-  %cmp.i = icmp sgt i64 %4, 4096
-  br i1 %cmp.i, label %if.then.i, label %return
+  %tobool.not.i8 = icmp eq ptr %cond, null
+  br i1 %tobool.not.i8, label %if.end.i10, label %if.then.i
 
 if.then.i:
-  %5 = load i64, ptr %workspace_bytes.i, align 8
-  %call3.i = tail call i32 @madvise(ptr noundef nonnull %call.i, i64 noundef %5, i32 noundef 14)
-  br label %return
+  %5 = ptrtoint ptr %cond to i64
+  %arrays.i = getelementptr inbounds nuw i8, ptr %table, i64 16
+  %6 = load i64, ptr %arrays.i, align 8
+  %arrayidx.i9 = getelementptr inbounds i64, ptr %words, i64 %6
+  store i64 %5, ptr %arrayidx.i9, align 8
+  br label %if.end.i10
 
-return.loopexit:
-  %6 = inttoptr i64 %1 to ptr
-  br label %return
+if.end.i10:
+  %tobool.not.i836 = phi i1 [ true, %if.end ], [ false, %if.then.i ], [ true, %entry ]
+  %cond3235 = phi ptr [ null, %if.end ], [ %cond, %if.then.i ], [ null, %entry ]
+  %threads.i = getelementptr inbounds nuw i8, ptr %table, i64 56
+  %7 = load i64, ptr %threads.i, align 8
+  %cmp.i11 = icmp sgt i64 %7, 1
+  br i1 %cmp.i11, label %if.then1.i, label %if.else.i
 
-return:
-  %retval.4 = phi ptr [ %call.i, %if.then.i ], [ null, %for.end ], [ %call.i, %land.lhs.true.i ], [ %6, %return.loopexit ]
-  ret ptr %retval.4
-}
+if.then1.i:
+  %8 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 88), align 8
+  tail call void %8(ptr noundef nonnull @process, ptr noundef nonnull %table, ptr noundef %words)
+  br label %if.end2.i
 
-define internal fastcc void @run_with(ptr noundef %table, ptr noundef %arguments, ptr noundef %workspace) {
-entry:
-  %tobool.not = icmp eq ptr %workspace, null
-  br i1 %tobool.not, label %if.end, label %if.then
-
-if.then:
-  %0 = ptrtoint ptr %workspace to i64
-  %arrays = getelementptr inbounds nuw i8, ptr %table, i64 16
-  %1 = load i64, ptr %arrays, align 8
-  %arrayidx = getelementptr inbounds i64, ptr %arguments, i64 %1
-  store i64 %0, ptr %arrayidx, align 8
-  br label %if.end
-
-if.end:
-  %threads = getelementptr inbounds nuw i8, ptr %table, i64 56
-  %2 = load i64, ptr %threads, align 8
-  %cmp = icmp sgt i64 %2, 1
-  br i1 %cmp, label %if.then1, label %if.else
-
-if.then1:
-  %3 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 80), align 8
-  tail call void %3(ptr noundef nonnull @process, ptr noundef nonnull %table, ptr noundef %arguments)
-  br label %if.end2
-
-if.else:
-  %4 = load ptr, ptr %table, align 8
+if.else.i:
+  %9 = load ptr, ptr %table, align 8
   %arguments.i = getelementptr inbounds nuw i8, ptr %table, i64 32
-  %5 = load i64, ptr %arguments.i, align 8
-  switch i64 %5, label %sw.default.i [
+  %10 = load i64, ptr %arguments.i, align 8
+  switch i64 %10, label %sw.default.i [
     i64 1, label %sw.bb.i
     i64 2, label %sw.bb1.i
     i64 3, label %sw.bb4.i
@@ -590,102 +718,103 @@ if.else:
   ]
 
 sw.bb.i:
-  %6 = load i64, ptr %arguments, align 8
-  tail call void %4(i64 noundef %6)
-  br label %if.end2
+  %11 = load i64, ptr %words, align 8
+  tail call void %9(i64 noundef %11)
+  br label %if.end2.i
 
 sw.bb1.i:
-  %7 = load i64, ptr %arguments, align 8
-  %arrayidx3.i = getelementptr inbounds nuw i8, ptr %arguments, i64 8
-  %8 = load i64, ptr %arrayidx3.i, align 8
-  tail call void %4(i64 noundef %7, i64 noundef %8)
-  br label %if.end2
+  %12 = load i64, ptr %words, align 8
+  %arrayidx3.i = getelementptr inbounds nuw i8, ptr %words, i64 8
+  %13 = load i64, ptr %arrayidx3.i, align 8
+  tail call void %9(i64 noundef %12, i64 noundef %13)
+  br label %if.end2.i
 
 sw.bb4.i:
-  %9 = load i64, ptr %arguments, align 8
-  %arrayidx6.i = getelementptr inbounds nuw i8, ptr %arguments, i64 8
-  %10 = load i64, ptr %arrayidx6.i, align 8
-  %arrayidx7.i = getelementptr inbounds nuw i8, ptr %arguments, i64 16
-  %11 = load i64, ptr %arrayidx7.i, align 8
-  tail call void %4(i64 noundef %9, i64 noundef %10, i64 noundef %11)
-  br label %if.end2
+  %14 = load i64, ptr %words, align 8
+  %arrayidx6.i = getelementptr inbounds nuw i8, ptr %words, i64 8
+  %15 = load i64, ptr %arrayidx6.i, align 8
+  %arrayidx7.i = getelementptr inbounds nuw i8, ptr %words, i64 16
+  %16 = load i64, ptr %arrayidx7.i, align 8
+  tail call void %9(i64 noundef %14, i64 noundef %15, i64 noundef %16)
+  br label %if.end2.i
 
 sw.bb8.i:
-  %12 = load i64, ptr %arguments, align 8
-  %arrayidx10.i = getelementptr inbounds nuw i8, ptr %arguments, i64 8
-  %13 = load i64, ptr %arrayidx10.i, align 8
-  %arrayidx11.i = getelementptr inbounds nuw i8, ptr %arguments, i64 16
-  %14 = load i64, ptr %arrayidx11.i, align 8
-  %arrayidx12.i = getelementptr inbounds nuw i8, ptr %arguments, i64 24
-  %15 = load i64, ptr %arrayidx12.i, align 8
-  tail call void %4(i64 noundef %12, i64 noundef %13, i64 noundef %14, i64 noundef %15)
-  br label %if.end2
+  %17 = load i64, ptr %words, align 8
+  %arrayidx10.i = getelementptr inbounds nuw i8, ptr %words, i64 8
+  %18 = load i64, ptr %arrayidx10.i, align 8
+  %arrayidx11.i = getelementptr inbounds nuw i8, ptr %words, i64 16
+  %19 = load i64, ptr %arrayidx11.i, align 8
+  %arrayidx12.i = getelementptr inbounds nuw i8, ptr %words, i64 24
+  %20 = load i64, ptr %arrayidx12.i, align 8
+  tail call void %9(i64 noundef %17, i64 noundef %18, i64 noundef %19, i64 noundef %20)
+  br label %if.end2.i
 
 sw.bb13.i:
-  %16 = load i64, ptr %arguments, align 8
-  %arrayidx15.i = getelementptr inbounds nuw i8, ptr %arguments, i64 8
-  %17 = load i64, ptr %arrayidx15.i, align 8
-  %arrayidx16.i = getelementptr inbounds nuw i8, ptr %arguments, i64 16
-  %18 = load i64, ptr %arrayidx16.i, align 8
-  %arrayidx17.i = getelementptr inbounds nuw i8, ptr %arguments, i64 24
-  %19 = load i64, ptr %arrayidx17.i, align 8
-  %arrayidx18.i = getelementptr inbounds nuw i8, ptr %arguments, i64 32
-  %20 = load i64, ptr %arrayidx18.i, align 8
-  tail call void %4(i64 noundef %16, i64 noundef %17, i64 noundef %18, i64 noundef %19, i64 noundef %20)
-  br label %if.end2
+  %21 = load i64, ptr %words, align 8
+  %arrayidx15.i = getelementptr inbounds nuw i8, ptr %words, i64 8
+  %22 = load i64, ptr %arrayidx15.i, align 8
+  %arrayidx16.i = getelementptr inbounds nuw i8, ptr %words, i64 16
+  %23 = load i64, ptr %arrayidx16.i, align 8
+  %arrayidx17.i = getelementptr inbounds nuw i8, ptr %words, i64 24
+  %24 = load i64, ptr %arrayidx17.i, align 8
+  %arrayidx18.i = getelementptr inbounds nuw i8, ptr %words, i64 32
+  %25 = load i64, ptr %arrayidx18.i, align 8
+  tail call void %9(i64 noundef %21, i64 noundef %22, i64 noundef %23, i64 noundef %24, i64 noundef %25)
+  br label %if.end2.i
 
 sw.bb19.i:
-  %21 = load i64, ptr %arguments, align 8
-  %arrayidx21.i = getelementptr inbounds nuw i8, ptr %arguments, i64 8
-  %22 = load i64, ptr %arrayidx21.i, align 8
-  %arrayidx22.i = getelementptr inbounds nuw i8, ptr %arguments, i64 16
-  %23 = load i64, ptr %arrayidx22.i, align 8
-  %arrayidx23.i = getelementptr inbounds nuw i8, ptr %arguments, i64 24
-  %24 = load i64, ptr %arrayidx23.i, align 8
-  %arrayidx24.i = getelementptr inbounds nuw i8, ptr %arguments, i64 32
-  %25 = load i64, ptr %arrayidx24.i, align 8
-  %arrayidx25.i = getelementptr inbounds nuw i8, ptr %arguments, i64 40
-  %26 = load i64, ptr %arrayidx25.i, align 8
-  tail call void %4(i64 noundef %21, i64 noundef %22, i64 noundef %23, i64 noundef %24, i64 noundef %25, i64 noundef %26)
-  br label %if.end2
+  %26 = load i64, ptr %words, align 8
+  %arrayidx21.i = getelementptr inbounds nuw i8, ptr %words, i64 8
+  %27 = load i64, ptr %arrayidx21.i, align 8
+  %arrayidx22.i = getelementptr inbounds nuw i8, ptr %words, i64 16
+  %28 = load i64, ptr %arrayidx22.i, align 8
+  %arrayidx23.i = getelementptr inbounds nuw i8, ptr %words, i64 24
+  %29 = load i64, ptr %arrayidx23.i, align 8
+  %arrayidx24.i = getelementptr inbounds nuw i8, ptr %words, i64 32
+  %30 = load i64, ptr %arrayidx24.i, align 8
+  %arrayidx25.i = getelementptr inbounds nuw i8, ptr %words, i64 40
+  %31 = load i64, ptr %arrayidx25.i, align 8
+  tail call void %9(i64 noundef %26, i64 noundef %27, i64 noundef %28, i64 noundef %29, i64 noundef %30, i64 noundef %31)
+  br label %if.end2.i
 
 sw.default.i:
   %spread.i = getelementptr inbounds nuw i8, ptr %table, i64 8
-  %27 = load ptr, ptr %spread.i, align 8
-  tail call void %27(ptr noundef %4, ptr noundef %arguments)
-  br label %if.end2
+  %32 = load ptr, ptr %spread.i, align 8
+  tail call void %32(ptr noundef %9, ptr noundef %words)
+  br label %if.end2.i
 
-if.end2:
-  br i1 %tobool.not, label %if.end5, label %if.then4
+if.end2.i:
+  br i1 %tobool.not.i836, label %cleanup, label %for.cond.i12.preheader
 
-if.then4:
-  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 72
-  %28 = ptrtoint ptr %workspace to i64
-  br label %for.body.i
+for.cond.i12.preheader:
+  %slots.i18 = getelementptr inbounds nuw i8, ptr %table, i64 72
+  %33 = ptrtoint ptr %cond3235 to i64
+  br label %for.body.i17
 
-for.body.i:
-  %indvars.iv.i = phi i64 [ 0, %if.then4 ], [ %indvars.iv.next.i, %for.inc.i ]
-  %arrayidx.i = getelementptr inbounds nuw ptr, ptr %slots.i, i64 %indvars.iv.i
-  %29 = load atomic i64, ptr %arrayidx.i monotonic, align 8
-  %tobool.not.i = icmp eq i64 %29, 0
-  br i1 %tobool.not.i, label %if.end.i, label %for.inc.i
+for.body.i17:
+  %indvars.iv43 = phi i64 [ 0, %for.cond.i12.preheader ], [ %indvars.iv.next44, %for.inc.i22 ]
+  %arrayidx.i20 = getelementptr inbounds nuw ptr, ptr %slots.i18, i64 %indvars.iv43
+  %34 = load atomic i64, ptr %arrayidx.i20 monotonic, align 8
+  %tobool.not.i21 = icmp eq i64 %34, 0
+  br i1 %tobool.not.i21, label %if.end.i24, label %for.inc.i22
 
-if.end.i:
-  %30 = cmpxchg ptr %arrayidx.i, i64 0, i64 %28 release monotonic, align 8
-  %31 = extractvalue { i64, i1 } %30, 1
-  br i1 %31, label %if.end5, label %for.inc.i
+if.end.i24:
+  %35 = cmpxchg ptr %arrayidx.i20, i64 0, i64 %33 release monotonic, align 8
+  %36 = extractvalue { i64, i1 } %35, 1
+  br i1 %36, label %cleanup, label %for.inc.i22
 
-for.inc.i:
-  %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i, 1
-  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i, 8
-  br i1 %exitcond.not.i, label %for.end.i, label %for.body.i
+for.inc.i22:
+  %indvars.iv.next44 = add nuw nsw i64 %indvars.iv43, 1
+  %exitcond46.not = icmp eq i64 %indvars.iv.next44, 8
+  br i1 %exitcond46.not, label %for.end.i16, label %for.body.i17
 
-for.end.i:
-  tail call void @free(ptr noundef nonnull %workspace)
-  br label %if.end5
+for.end.i16:
+  tail call void @free(ptr noundef nonnull %cond3235)
+  br label %cleanup
 
-if.end5:
-  ret void
+cleanup:
+  %retval.0 = phi i32 [ 0, %if.end2.i ], [ 1, %cond.end ], [ 0, %for.end.i16 ], [ 0, %if.end.i24 ]
+  ret i32 %retval.0
 }
 
 define noundef nonnull ptr @the_process() {
@@ -702,6 +831,30 @@ declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr noundef)
 
 declare void @Py_IncRef(ptr noundef)
+
+define internal fastcc ptr @new_workspace(ptr noundef readonly captures(none) %table) {
+entry:
+  %workspace_alignment = getelementptr inbounds nuw i8, ptr %table, i64 48
+  %0 = load i64, ptr %workspace_alignment, align 8
+  %workspace_bytes = getelementptr inbounds nuw i8, ptr %table, i64 40
+  %1 = load i64, ptr %workspace_bytes, align 8
+  %call = tail call ptr @aligned_alloc(i64 noundef %0, i64 noundef %1)
+  %tobool.not = icmp eq ptr %call, null
+  br i1 %tobool.not, label %if.end, label %land.lhs.true
+
+land.lhs.true:
+  %2 = load i64, ptr %workspace_alignment, align 8
+  %cmp = icmp sgt i64 %2, 4096
+  br i1 %cmp, label %if.then, label %if.end
+
+if.then:
+  %3 = load i64, ptr %workspace_bytes, align 8
+  %call3 = tail call i32 @madvise(ptr noundef nonnull %call, i64 noundef %3, i32 noundef 14)
+  br label %if.end
+
+if.end:
+  ret ptr %call
+}
 
 declare ptr @aligned_alloc(i64 noundef, i64 noundef)
 

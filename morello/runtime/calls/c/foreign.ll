@@ -11,8 +11,8 @@ entry:
   %1 = getelementptr i8, ptr %object, i64 %0
   %add.ptr.i.i = getelementptr i8, ptr %1, i64 -8
   %2 = load ptr, ptr %add.ptr.i.i, align 8
-  %type2 = getelementptr inbounds nuw i8, ptr %process, i64 120
-  %types = getelementptr inbounds nuw i8, ptr %process, i64 112
+  %type2 = getelementptr inbounds nuw i8, ptr %process, i64 128
+  %types = getelementptr inbounds nuw i8, ptr %process, i64 120
   %3 = load i64, ptr %types, align 8
   %add.ptr.idx = mul nsw i64 %3, 56
   %add.ptr = getelementptr inbounds i8, ptr %type2, i64 %add.ptr.idx

@@ -37,8 +37,8 @@ typedef struct {
 struct Process {
   word sizes[4]; /* of Process, Type, Table, Entry */
   word header;   /* bytes that every object begins with; the last word is its type */
-  Object *array, *integer, *falsehood; /* numpy.ndarray, int, False */
-  Object *out;                         /* the interned string "out" */
+  Object *array, *integer, *falsehood, *none; /* numpy.ndarray, int, False, None */
+  Object *out;                                /* the interned string "out" */
   /* view_of_other of foreign.c, where a type is known. */
   bool (*view)(const Process *process, Object *object, const Entry *entry, bool writes,
                View *view, Buffer *buffer);

@@ -5,7 +5,7 @@
 
 define i64 @join(ptr noundef captures(none) %process, ptr noundef readonly captures(none) %table) {
 entry:
-  %busy1 = getelementptr inbounds nuw i8, ptr %process, i64 104
+  %busy1 = getelementptr inbounds nuw i8, ptr %process, i64 112
   %threads2 = getelementptr inbounds nuw i8, ptr %table, i64 56
   %0 = load i64, ptr %threads2, align 8
   %1 = atomicrmw add ptr %busy1, i64 %0 monotonic, align 8
@@ -214,10 +214,10 @@ sw.default.i:
   br label %if.end
 
 if.else:
-  %levels1 = getelementptr inbounds nuw i8, ptr %process, i64 88
+  %levels1 = getelementptr inbounds nuw i8, ptr %process, i64 96
   %24 = load ptr, ptr %levels1, align 8
   %call2 = tail call i32 %24()
-  %set_levels = getelementptr inbounds nuw i8, ptr %process, i64 96
+  %set_levels = getelementptr inbounds nuw i8, ptr %process, i64 104
   %25 = load ptr, ptr %set_levels, align 8
   tail call void %25(i32 noundef 0)
   %26 = load ptr, ptr %table, align 8
@@ -304,7 +304,7 @@ spread.exit36:
   br label %if.end
 
 if.end:
-  %busy = getelementptr inbounds nuw i8, ptr %process, i64 104
+  %busy = getelementptr inbounds nuw i8, ptr %process, i64 112
   %51 = atomicrmw sub ptr %busy, i64 %call monotonic, align 8
   ret void
 }
