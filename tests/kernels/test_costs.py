@@ -1,7 +1,6 @@
 """What the search relies on: costs and conditions over arrays, and their reasons."""
 
-import functools
-import random
+import difflib
 
 import numpy as np
 import pytest
@@ -9,12 +8,12 @@ import pytest
 from morello.kernels import KERNELS, Kernel, by_name
 from morello.machine import TARGETS
 from morello.machine.targets.avx2 import AVX2
-from morello.spec import L1, VRF, Limits, Matmul, Spec, SpecKey
+from morello.spec import L1, VRF, Matmul, Spec, SpecKey
 from morello.spec.frame import Frame
 from tests.kernels.accepted import accepted
+from tests.kernels.costs import FILE, grid, key_of, points, table
 from tests.kernels.harness import form, price
 
-SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 24, 32, 33, 1024)
 PANELS = SpecKey(
     Matmul(True),
     (
@@ -26,57 +25,6 @@ PANELS = SpecKey(
 """What a register tile is multiplied from."""
 
 NEAR = (VRF, L1)
-
-
-@functools.cache
-def key_of(name: str) -> SpecKey:
-    """The accepted key with the most conditions that some place of the grid fulfils."""
-    keys = accepted()[name]
-    drawn = random.Random(name).sample(keys, min(len(keys), 40))
-    counts = {
-        key: len(KERNELS[name].conditions(grid(key, name)))
-        for key in drawn
-        if fulfilled(name, key)
-    }
-    return max(counts, key=counts.__getitem__)
-
-
-def fulfilled(name: str, key: SpecKey) -> bool:
-    holds = [np.asarray(c.holds) for c in KERNELS[name].conditions(grid(key, name))]
-    can_fail = not any(map(np.all, holds))
-    return can_fail and bool(
-        np.any(functools.reduce(np.logical_and, holds, np.bool_(True)))
-    )
-
-
-def grid(key: SpecKey, name: str) -> Frame:
-    """Every mix of `SIZES`, at every number of free registers of a kernel."""
-    rank = len(key.kind.dims)
-    axes = np.meshgrid(*[np.array(SIZES, np.int64)] * rank, indexing="ij", sparse=True)
-    sizes = tuple(axis[..., None] for axis in axes)
-    return Frame(
-        key,
-        sizes,
-        Limits.of(vrf=np.arange(KERNELS[name].isa.registers + 1), l1=512, l2=256),
-    )
-
-
-def points(name: str, count: int) -> list[tuple[tuple[int, ...], Spec]]:
-    """Random places of the grid, and the Spec of each."""
-    key = key_of(name)
-    rng = np.random.default_rng(0)
-    found = []
-    for _ in range(count):
-        # Small sizes more often: those are the ones that kernels take.
-        place = tuple(
-            int(i)
-            for i in np.sort(rng.integers(0, len(SIZES), (len(key.kind.dims), 3)))[:, 0]
-        )
-        vrf = int(rng.integers(0, KERNELS[name].isa.registers + 1))
-        sizes = tuple(SIZES[i] for i in place)
-        limits = Limits.of(vrf=vrf, l1=512, l2=256)
-        found.append(((*place, vrf), Spec(key.kind, sizes, key.tensors, limits)))
-    return found
 
 
 def test_every_kernel_is_a_targets() -> None:
@@ -131,6 +79,13 @@ def test_no_kernel_takes_another_kind(name: str) -> None:
     for other in KERNELS:
         key = key_of(other)
         assert type(key.kind) in kinds or not KERNELS[name].accepts(key)
+
+
+def test_costs_and_reasons_are_as_listed() -> None:
+    before, after = FILE.read_text().splitlines(), table().splitlines()
+    changed = [*difflib.unified_diff(before, after, FILE.name, "now", "", "", 0)]
+    remedy = "if each line is meant, run python -m tests.kernels.costs"
+    assert not changed, "\n".join([*changed[:60], remedy])
 
 
 def test_more_chains_cost_less_a_product() -> None:
