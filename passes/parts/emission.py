@@ -166,12 +166,19 @@ class MlirEmitter(Emitter):
         if halves:
             whole = vector.BitCastOp(ir.VectorType.get([width], bits), value).result
         for start, length in pieces(count):
+            where = self._physical(buffer, self._along(buffer, index, start))
+            # LLVM 22 aborts at some shuffles that leave a vector of a single lane.
+            if length == 1:
+                lane = vector.ExtractOp(whole, [], [start]).result
+                if halves:
+                    lane = arith.BitcastOp(own, lane).result
+                memref.StoreOp(lane, buffer.value, where)
+                continue
             kind = ir.VectorType.get([length], bits)
             op = vector.ExtractStridedSliceOp(kind, whole, [start], [length], [1])
             piece = op.result
             if halves:
                 piece = vector.BitCastOp(ir.VectorType.get([length], own), piece).result
-            where = self._physical(buffer, self._along(buffer, index, start))
             vector.StoreOp(piece, buffer.value, where)
 
     def load_groups(
