@@ -299,10 +299,11 @@ def reduce_lanes(
     width: int,
 ) -> Value:
     """The lanes of a vector become one scalar: halves against halves."""
-    while width > 1:
+    while width > 2:
         half = width // 2
         low = emitter.shuffle(vector, vector, range(half))
         high = emitter.shuffle(vector, vector, range(half, width))
         vector = combine(low, high)
         width = half
-    return emitter.extract(vector, 0)
+    lanes = [emitter.extract(vector, lane) for lane in range(width)]
+    return combine(*lanes) if len(lanes) > 1 else lanes[0]
