@@ -6,10 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from morello.frontends.bodies import Element, Number, body_elements, constant, is_number
+from morello.frontends.bodies import Element, body_elements, constant, is_number
 from morello.frontends.imported_values import ImportedValues
 from morello.frontends.known_arrays import MOST, KnownArrays, narrowed
-from morello.frontends.known_places import MOST_RUNS, read_at, read_constant
+from morello.frontends.known_places import read_at, read_constant
+from morello.frontends.linalg.indices import (
+    SUMS_OF_DIMENSIONS,
+    backwards_error,
+    index_map,
+    is_backwards,
+    linear_index,
+)
+from morello.frontends.linalg.reductions import (
+    MERGE,
+    NEUTRAL,
+    OUT,
+    is_nothing,
+    neutral_of,
+    reduced,
+    split,
+)
 from morello.frontends.refusals import OpError
 from morello.frontends.simplify import simplified
 from morello.frontends.tensors import (
@@ -42,21 +58,6 @@ from morello.spec.graphs.expression import (
 )
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain, plain_dims, renamed
-
-_REDUCTIONS = {
-    **{"add": "sum", "maximum": "max", "minimum": "min"},
-    **{"fmax": "max", "fmin": "min"},
-}
-_NEUTRAL = {"sum": 0.0, "max": -math.inf, "min": math.inf}
-_LEAST_NUMBERS = {"fmax": -math.inf, "fmin": math.inf}
-_NEUTRAL_TRUTH = {"sum": 0, "max": 0, "min": 1}
-_MERGE = {"sum": "add", "max": "maximum", "min": "minimum"}
-
-_NUMBERS_ONLY = frozenset({"arith.maxnumf", "arith.minnumf"})
-"""Of a number and NaN they give the number."""
-
-_OUT = -1
-"""The reference to what the first output holds so far; others count down from it."""
 
 
 class GenericOp:
@@ -92,7 +93,7 @@ class GenericOp:
             self._move()
             return
         arguments = [self._argument(i) for i in range(self.count)]
-        outs = [Reference(_OUT - i) for i in range(len(self.op.results))]
+        outs = [Reference(OUT - i) for i in range(len(self.op.results))]
         wanted = [i for i, result in enumerate(self.op.results) if _is_used(result)]
         found = body_elements(
             block,
@@ -237,9 +238,7 @@ class GenericOp:
         return self._element(*self._seen(found, place))
 
     def _is_backwards(self, place: int) -> bool:
-        sums = (e for e in self.maps[place].results if _divided(e) is None)
-        axes = map(_linear, sums)
-        return any(step < 0 for terms, _ in axes for step in terms.values())
+        return is_backwards(self.maps[place])
 
     def _index(self, place: int, shape: tuple[int, ...]) -> tuple[IndexMap, ...]:
         """The axes of an operand, by the dimensions of the op.
@@ -248,18 +247,12 @@ class GenericOp:
             OpError: it is read backwards.
         """
         if self._is_backwards(place):
-            raise _backwards_error(self.maps[place])
+            raise backwards_error(self.maps[place])
         results = self.maps[place].results
-        return tuple(map(self._axis, results, shape))
-
-    def _axis(self, expr: ir.AffineExpr, extent: int) -> IndexMap:
-        divided = _divided(expr)
-        if divided is None:
-            terms, start = _linear(expr)
-            return window_of(terms, -start, self.extents, extent)
-        if divided.extent(self.extents) != extent:
-            raise OpError(f"of {extent} elements some are not read at {expr}", _PART)
-        return divided if extent > 1 else ONE
+        return tuple(
+            index_map(result, self.extents, extent)
+            for result, extent in zip(results, shape, strict=True)
+        )
 
     def _seen(
         self, found: Read, place: int
@@ -273,7 +266,7 @@ class GenericOp:
         if not self._is_backwards(place):
             return found, self._index(place, found.shape)
         places = []
-        for terms, start in map(_linear, self.maps[place].results):
+        for terms, start in map(linear_index, self.maps[place].results):
             along = np.full([1] * len(self.extents), start)
             for dim, step in terms.items():
                 shape = [1] * len(self.extents)
@@ -282,7 +275,7 @@ class GenericOp:
             places.append(along)
         read = read_at(self.importer, found, places, self.extents, self.place)
         if read is None:
-            raise _backwards_error(self.maps[place])
+            raise backwards_error(self.maps[place])
         return read
 
     def _element(self, found: Read | Same, inner: tuple[IndexMap, ...]) -> Element:
@@ -321,7 +314,7 @@ class GenericOp:
         ):
             if window.is_divided:
                 raise OpError(
-                    "it reads two axes by one index, one divided", _DIMENSIONS
+                    "it reads two axes by one index, one divided", SUMS_OF_DIMENSIONS
                 )
             if window.has_zeros:
                 raise OpError(
@@ -380,7 +373,9 @@ class GenericOp:
             return
         axes = self._index(self.count + number, shape_of(result))
         if not all(axis.is_plain or axis == ONE for axis in axes):
-            raise OpError("its result is written at sums of dimensions", _DIMENSIONS)
+            raise OpError(
+                "its result is written at sums of dimensions", SUMS_OF_DIMENSIONS
+            )
         kept = plain_dims(axes)
         reduces = any(n > 1 and d not in kept for d, n in enumerate(self.extents))
         init = self.op.operands[self.count + number]
@@ -437,27 +432,11 @@ class GenericOp:
         made = dataclasses.replace(node, extents=tuple(extents), axes=left)
         return Read(self.tensors.add(made), axes, shape)
 
-    def _reduced(
-        self, reduction: str, number: float, axes: tuple[IndexMap, ...], start: Number
-    ) -> float:
-        """A reduction of one number, from a start."""
-        if reduction != "sum":
-            return (max if reduction == "max" else min)(number, float(start))
-        kept = plain_dims(axes)
-        count = math.prod(n for d, n in enumerate(self.extents) if d not in kept)
-        return number * count + float(start)
-
-    def _is_nothing(self, start: Number | None) -> bool:
-        """Whether a reduction begins with NaN, which its function leaves out."""
-        block = self.op.regions[0].blocks[0]
-        leaves_out = any(op.operation.name in _NUMBERS_ONLY for op in block.operations)
-        return leaves_out and start is not None and math.isnan(start)
-
     def _with_init(
         self, expression: Expression, out_value: ir.Value, number: int
     ) -> Expression:
         """A map that may read what its output held."""
-        out = _OUT - number
+        out = OUT - number
         if out not in set(references(expression)):
             return expression
         init = self.importer.get(out_value)
@@ -477,15 +456,16 @@ class GenericOp:
         init = self.importer.get(out_value)
         result = self.op.results[number].type.maybe_downcast()
         dtype, shape = dtype_of(result), tuple(result.shape)
-        reduction, term = _split(expression, _OUT - number)
+        reduction, term = split(expression, OUT - number)
         start = init.number if isinstance(init, Same) else None
-        if self._is_nothing(start):
-            init = Same(_NEUTRAL[reduction], shape)
+        if is_nothing(self.op.regions[0].blocks[0], start):
+            init = Same(NEUTRAL[reduction], shape)
             start = init.number
-        neutral = _NEUTRAL_TRUTH if _is_truth(result) else _NEUTRAL
-        is_neutral = start == neutral[reduction]
+        is_neutral = start == neutral_of(reduction, result)
         if isinstance(term, Constant) and start is not None:
-            return Same(self._reduced(reduction, term.number, axes, start), shape)
+            kept = plain_dims(axes)
+            count = math.prod(n for d, n in enumerate(self.extents) if d not in kept)
+            return Same(reduced(reduction, term.number, count, start), shape)
         if is_neutral and not dtype.computes_in:
             return self._node(reduction, term, axes, dtype)
         found = self._node(reduction, term, axes, Dtype.F32)
@@ -498,19 +478,11 @@ class GenericOp:
                 held = Constant(float(init.number))
             else:
                 reads.append(Access(init.tensor, init.axes))
-            merged = simplified(Call(_MERGE[reduction], (Reference(0), held)))
+            merged = simplified(Call(MERGE[reduction], (Reference(0), held)))
         if dtype.rounding and reduction == "sum" and self.importer.rounds:
             merged = Call(dtype.rounding, (merged,))
         node = Node(found.shape, own, MAP, merged, tuple(reads), dtype, self.place)
         return self._added(node)
-
-
-_DIMENSIONS = "write sums of dimensions for operands, and dimensions for the result"
-
-
-def _is_truth(result: ir.RankedTensorType) -> bool:
-    element = result.element_type
-    return isinstance(element, ir.IntegerType) and element.width == 1
 
 
 def _is_used(value: ir.Value) -> bool:
@@ -526,82 +498,3 @@ def compact(node: Node) -> Node:
         expression=renumbered(node.expression, number),
         reads=tuple(node.reads[old] for old in used),
     )
-
-
-def _split(expression: Expression, out: int) -> tuple[str, Expression]:
-    """The reduction that a body is, and its term.
-
-    Raises:
-        OpError: it is none.
-    """
-    if isinstance(expression, Call) and expression.function in _REDUCTIONS:
-        name = _REDUCTIONS[expression.function]
-        a, b = expression.arguments
-        for inner, other in ((a, b), (b, a)):
-            if out in set(references(other)):
-                continue
-            if inner == Reference(out):
-                return name, _numbers_of(other, expression.function)
-            if out in set(references(inner)):
-                again, term = _split(inner, out)
-                if again == name:
-                    return name, Call(expression.function, (term, other))
-    raise OpError(
-        "it reduces by what is no sum, maximum or minimum",
-        "compute it outside of the program",
-    )
-
-
-def _numbers_of(term: Expression, function: str) -> Expression:
-    """A term of a reduction; where its function takes a number before NaN, NaN is what
-    changes no number."""
-    if function not in _LEAST_NUMBERS:
-        return term
-    return Call(function, (term, constant(_LEAST_NUMBERS[function])))
-
-
-def _backwards_error(read: Any) -> OpError:
-    return OpError(
-        f"an operand is read backwards, by {read}, along more than {MOST_RUNS} "
-        "elements, or where a sum or a product is formed",
-        "reverse it outside of the program",
-    )
-
-
-_PART = "read a slice of it"
-
-
-def _divided(expr: ir.AffineExpr) -> IndexMap | None:
-    """The index where it is a dimension divided by a number; None for others."""
-    expr = expr.maybe_downcast()
-    if not isinstance(expr, ir.AffineFloorDivExpr):
-        return None
-    left, right = expr.lhs.maybe_downcast(), expr.rhs.maybe_downcast()
-    is_dimension = isinstance(left, ir.AffineDimExpr)
-    if not is_dimension or not isinstance(right, ir.AffineConstantExpr):
-        return None
-    return IndexMap(((left.position, 1),), divisor=right.value)
-
-
-def _linear(expr: ir.AffineExpr) -> tuple[dict[int, int], int]:
-    """The coefficients of the dimensions of an index, and what is added.
-
-    Raises:
-        OpError: it is no such sum.
-    """
-    expr = expr.maybe_downcast()
-    if isinstance(expr, ir.AffineDimExpr):
-        return {expr.position: 1}, 0
-    if isinstance(expr, ir.AffineConstantExpr):
-        return {}, expr.value
-    if isinstance(expr, ir.AffineAddExpr):
-        (left, a), (right, b) = _linear(expr.lhs), _linear(expr.rhs)
-        dims = {*left, *right}
-        return {d: left.get(d, 0) + right.get(d, 0) for d in dims}, a + b
-    if isinstance(expr, ir.AffineMulExpr):
-        (left, a), (right, b) = _linear(expr.lhs), _linear(expr.rhs)
-        if not right:
-            return {d: s * b for d, s in left.items()}, a * b
-        if not left:
-            return {d: s * a for d, s in right.items()}, a * b
-    raise OpError(f"an operand is read at {expr}", _DIMENSIONS)

@@ -1,0 +1,1 @@
+"""Parts of `linalg.generic`: `morello.frontends.generic` reads the whole op."""
