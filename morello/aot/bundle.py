@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
+from morello.aot.entry_points import checks
 from morello.aot.library import Files, Library
 from morello.errors import CompileError
 from morello.lazy import cached_property
@@ -43,9 +44,12 @@ class Bundle(Files):
         return compile_modules_for_linker(
             [module for library in self.libraries for module in library.modules],
             "\n".join(
-                text
-                for library in self.libraries
-                for text in (library.declarations, library.around)
+                [checks()]
+                + [
+                    text
+                    for library in self.libraries
+                    for text in (library.declarations, library.around)
+                ]
             ),
             [name for library in self.libraries for name in library.exported],
         )

@@ -1,16 +1,19 @@
 """The functions around a kernel that is linked into C programs, as LLVM IR."""
 
-import dataclasses
 import enum
 import re
 from collections.abc import Sequence
 
 from morello.machine.architectures import HOST
 from morello.runtime.calls.call_table import ALIGNMENT
+from morello.runtime.calls.glue import FOLDER
 from morello.runtime.calls.parameter import Parameter
 
 _BASE = HOST.base_attributes
 """Attributes of functions that run before the CPU is checked."""
+
+_CHECK = "@check.entry"
+"""The function that checks arguments, by a name that no function of C has."""
 
 
 class Status(enum.IntEnum):
@@ -43,105 +46,21 @@ def rename(llvm: str, old: str, new: str) -> str:
     return re.sub(rf"@{re.escape(old)}(?=[(.])", f"@{new}", llvm)
 
 
-def _refuse(label: str, value: str, status: Status, blocks: list[str]) -> None:
-    """Go on to ``label`` unless ``value`` is true; then return ``status``."""
-    blocks.append(f"  br i1 {value}, label %{status.name}, label %{label}")
-    blocks.append(f"{label}:")
+def checks() -> str:
+    """LLVM IR of the function that checks arguments, for all kernels of an object."""
+    text = (FOLDER / "entry.ll").read_text().replace("@check_entry", _CHECK)
+    inlined = rf"define internal \1 {_BASE} alwaysinline {{"
+    return re.sub(r"^define (.*) \{$", inlined, text, flags=re.MULTILINE)
 
 
-def _pointers(arguments: Sequence[str], alignments: Sequence[int]) -> list[str]:
-    """Blocks that refuse pointers that are null, or misaligned."""
-    blocks: list[str] = []
-    for name, alignment in zip(arguments, alignments, strict=True):
-        blocks.append(f"  %{name}.null = icmp eq ptr %{name}, null")
-        _refuse(f"{name}.given", f"%{name}.null", Status.NULL, blocks)
-        blocks.append(f"  %{name}.number = ptrtoint ptr %{name} to i64")
-        blocks.append(f"  %{name}.low = and i64 %{name}.number, {alignment - 1}")
-        blocks.append(f"  %{name}.odd = icmp ne i64 %{name}.low, 0")
-        _refuse(f"{name}.aligned", f"%{name}.odd", Status.MISALIGNED, blocks)
-    return blocks
-
-
-@dataclasses.dataclass(frozen=True)
-class _Memory:
-    """Memory that an argument covers.
-
-    Args:
-        name: of the argument.
-        size: its bytes, gaps included: a number, or a value of LLVM IR.
-        row: the bytes of a row; 0 where rows have no gaps.
-        apart: the bytes from row to row: a number, or a value of LLVM IR.
-    """
-
-    name: str
-    size: int | str
-    row: int = 0
-    apart: int | str = 0
-
-
-def _memory(name: str, parameter: Parameter) -> _Memory:
-    """Find the memory that an array covers; `_row_sizes` has the values of LLVM IR."""
+def _memory(parameter: Parameter) -> list[int]:
+    """The words of ``Memory`` in ``entry.c``."""
+    size = parameter.dtype.itemsize
+    row, apart = parameter.row if parameter.strides else (0, 0)
     if parameter.any_row:
-        row, apart = parameter.row[0], f"%{name}.apart"
-        return _Memory(name, f"%{name}.bytes", row, apart)
-    if parameter.strides:
-        return _Memory(name, parameter.nbytes, *parameter.row)
-    return _Memory(name, parameter.nbytes)
-
-
-def _row_sizes(name: str, parameter: Parameter) -> list[str]:
-    """Blocks that refuse rows that would overlap, and count the bytes of others."""
-    whole, size = parameter.shape[-1], parameter.dtype.itemsize
-    blocks = [f"  %{name}.short = icmp slt i64 %{name}.row, {whole}"]
-    _refuse(f"{name}.long", f"%{name}.short", Status.SHORT_ROW, blocks)
-    return [
-        *blocks,
-        f"  %{name}.apart = mul i64 %{name}.row, {size}",
-        f"  %{name}.more = mul i64 %{name}.apart, {parameter.rows - 1}",
-        f"  %{name}.bytes = add i64 %{name}.more, {whole * size}",
-    ]
-
-
-def _may_interleave(one: _Memory, other: _Memory) -> bool:
-    """Whether rows of one may lie in the gaps of the other, for some distance."""
-    if not one.row or not other.row:
-        return False
-    if isinstance(one.apart, int) and isinstance(other.apart, int):
-        return one.apart == other.apart >= one.row + other.row
-    return True
-
-
-def _no_overlap(one: _Memory, other: _Memory) -> list[str]:
-    """Blocks that refuse two arguments that share bytes.
-
-    Rows of one may lie in the gaps of the other where both have them equally far apart.
-    """
-    pair = f"{one.name}.{other.name}"
-    blocks = [
-        f"  %{pair}.end = getelementptr i8, ptr %{one.name}, i64 {one.size}",
-        f"  %{pair}.other = getelementptr i8, ptr %{other.name}, i64 {other.size}",
-        f"  %{pair}.before = icmp ult ptr %{one.name}, %{pair}.other",
-        f"  %{pair}.within = icmp ult ptr %{other.name}, %{pair}.end",
-        f"  %{pair}.both = and i1 %{pair}.before, %{pair}.within",
-    ]
-    shared = f"{pair}.both"
-    if _may_interleave(one, other):
-        shared, apart = f"{pair}.shared", one.apart
-        blocks += [
-            f"  %{pair}.distance = sub i64 %{other.name}.number, %{one.name}.number",
-            f"  %{pair}.signed = srem i64 %{pair}.distance, {apart}",
-            f"  %{pair}.positive = add i64 %{pair}.signed, {apart}",
-            f"  %{pair}.offset = urem i64 %{pair}.positive, {apart}",
-            f"  %{pair}.low = icmp ult i64 %{pair}.offset, {one.row}",
-            f"  %{pair}.after = add i64 %{pair}.offset, {other.row}",
-            f"  %{pair}.high = icmp ugt i64 %{pair}.after, {apart}",
-            f"  %{pair}.meet = or i1 %{pair}.low, %{pair}.high",
-            f"  %{pair}.unlike = icmp ne i64 {apart}, {other.apart}",
-            f"  %{pair}.any = or i1 %{pair}.meet, %{pair}.unlike",
-            f"  %{shared} = and i1 %{pair}.both, %{pair}.any",
-        ]
-    _refuse(f"{pair}.disjoint", f"%{shared}", Status.OVERLAP, blocks)
-    return blocks
+        apart = 0
+    others = parameter.rows - 1
+    return [parameter.nbytes, size, row, apart, size, others, parameter.is_output]
 
 
 def entry_points(
@@ -247,38 +166,45 @@ def _given(parameters: Sequence[Parameter], workspace: bool) -> str:
 
 def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -> str:
     """The checked function."""
-    arguments = [f"array{i}" for i in range(len(parameters))]
-    alignments = [parameter.dtype.itemsize for parameter in parameters]
-    memories = list(map(_memory, arguments, parameters))
-    written = [i for i, parameter in enumerate(parameters) if parameter.is_output]
+    memories = [_memory(parameter) for parameter in parameters]
+    pointers = [f"array{i}" for i in range(len(parameters))]
     if workspace_bytes:
-        arguments.append("workspace")
-        alignments.append(ALIGNMENT)
-        memories.append(_Memory("workspace", workspace_bytes))
-        written.append(len(parameters))
-    blocks = _pointers(arguments, alignments)
-    statuses = [Status.UNSUPPORTED, Status.NULL, Status.MISALIGNED, Status.OVERLAP]
-    for argument, parameter in zip(arguments, parameters, strict=False):
-        if parameter.any_row:
-            blocks += _row_sizes(argument, parameter)
-            statuses = [*statuses[:4], Status.SHORT_ROW]
-    for i in written:
-        for j in range(i):
-            blocks += _no_overlap(memories[i], memories[j])
+        memories.append([workspace_bytes, ALIGNMENT, 0, 0, 1, 0, 1])
+        pointers.append("workspace")
+    words = ", ".join(f"i64 {int(word)}" for memory in memories for word in memory)
+    rows = [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
     given = _given(parameters, workspace_bytes > 0)
-    refusals = "\n".join(
-        f"{status.name}:\n  ret i32 {status.value}" for status in statuses
-    )
-    checks = "\n".join(blocks)
-    asks = supported_name(name)
+    asks, count = supported_name(name), len(pointers)
     return f"""
+@{name}.memories = internal constant [{len(memories[0]) * count} x i64] [{words}]
+
 define i32 @{name}({given}) {_BASE} {{
+  %starts = alloca [{count} x ptr]
+  %rows = alloca [{len(rows)} x i64]
   %known = call i32 @{asks}()
   %supported = icmp ne i32 %known, 0
-  br i1 %supported, label %checks, label %UNSUPPORTED
+  br i1 %supported, label %checks, label %unsupported
 checks:
-{checks}
+{_stores("ptr", pointers, "starts")}
+{_stores("i64", rows, "rows")}
+  %status = call i32 {_CHECK}(
+      ptr @{name}.memories, i64 {count}, ptr %starts, ptr %rows)
+  %good = icmp eq i32 %status, {Status.OK.value}
+  br i1 %good, label %run, label %refused
+run:
   call void @{unchecked_name(name)}({given})
   ret i32 {Status.OK.value}
-{refusals}
+refused:
+  ret i32 %status
+unsupported:
+  ret i32 {Status.UNSUPPORTED.value}
 }}"""
+
+
+def _stores(kind: str, values: Sequence[str], to: str) -> str:
+    """Stores of values one after the other."""
+    return "\n".join(
+        f"  %{value}.at = getelementptr {kind}, ptr %{to}, i64 {place}\n"
+        f"  store {kind} %{value}, ptr %{value}.at"
+        for place, value in enumerate(values)
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from morello.aot.c_names import c_identifiers, check_c_name
 from morello.aot.entry_points import (
+    checks,
     declaration,
     entry_points,
     rename,
@@ -198,7 +199,8 @@ class Library(Files):
     @cached_property
     def _compiled(self) -> Compiled:
         ((kernel, cpu, features),) = self.modules
-        return compile_for_linker(kernel, self.around, cpu=cpu, features=features)
+        around = f"{self.around}\n{checks()}"
+        return compile_for_linker(kernel, around, cpu=cpu, features=features)
 
     @property
     def header(self) -> str:

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from morello.aot.entry_points import (
+    checks,
     dispatching_entry_points,
     rename,
     variant_name,
@@ -101,4 +102,5 @@ class Variants(Library):
 
     @cached_property
     def _compiled(self) -> Compiled:
-        return compile_modules_for_linker(self.modules, self.around)
+        around = f"{self.around}\n{checks()}"
+        return compile_modules_for_linker(self.modules, around)

@@ -292,7 +292,7 @@ def _compiled(
     machine = _target_machine(cpu, features, opt, _reach(for_linker, ()))
     with _parse(_tuned(text), machine) as module:
         _link(module, more, exported)
-        functions = tuple(f.name for f in module.functions if not f.is_declaration)
+        functions = tuple(f.name for f in module.functions if _is_exported(f))
         _optimise(module, machine, opt)
         # Code generation changes the module, so its text is taken before. It can be
         # compiled again, so it is without what every function gets here.
@@ -307,6 +307,10 @@ def _compiled(
         with _parse(tuned, machine) as module:
             data = machine.emit_object(module)
     return Compiled(llvm, data, functions, cpu, features, for_linker, calls)
+
+
+def _is_exported(function: Any) -> bool:
+    return not function.is_declaration and function.linkage is not lb.Linkage.internal
 
 
 def _link(module: Any, texts: Sequence[str], exported: Sequence[str]) -> None:
