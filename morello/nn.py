@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from morello.frontends.tensors import window_of
 from morello.spec.graphs.loops import LOWEST
-from morello.spec.index_map import IndexMap
+from morello.spec.index_map import ONE, IndexMap
 from morello.tracing.products import einsum
 from morello.tracing.refusals import refusal
-from morello.tracing.renewal import ONE
-from morello.tracing.tracer import Tracer, pointwise, stored, traced
+from morello.tracing.tracer import Tracer, pointwise, traced
 
 
 def _tracer(array: Any, name: str) -> Tracer:
@@ -25,15 +25,15 @@ def _tracer(array: Any, name: str) -> Tracer:
 def _function(name: str, x: Any) -> Tracer:
     """A function of elements, by its name."""
     array = _tracer(x, name)
-    return pointwise(array._builder, name, array)
+    return pointwise(array._recording, name, array)
 
 
 def _maximum(x: Tracer, number: float) -> Tracer:
-    return pointwise(x._builder, "maximum", x, number)
+    return pointwise(x._recording, "maximum", x, number)
 
 
 def _times(x: Tracer, factor: Any) -> Tracer:
-    return pointwise(x._builder, "mul", x, factor)
+    return pointwise(x._recording, "mul", x, factor)
 
 
 def relu(x: Any) -> Tracer:
@@ -76,7 +76,7 @@ def softmax(x: Any, axis: int = -1) -> Tracer:
     greatest = x.max(axis, keepdims=True)
     powers = _function("exp", x - _maximum(greatest, LOWEST))
     total = powers.sum(axis, keepdims=True)
-    return _times(powers, pointwise(x._builder, "div", 1.0, total))
+    return _times(powers, pointwise(x._recording, "div", 1.0, total))
 
 
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
@@ -108,17 +108,17 @@ def attention(
     scores = _times(q @ k.swapaxes(-1, -2), scale)
     if causal:
         queries, keys = (np.arange(n, dtype=np.float32) for n in scores.shape[-2:])
-        seen = pointwise(q._builder, "less_equal", *_places(q, keys, queries))
-        scores = pointwise(q._builder, "where", seen, scores, LOWEST)
+        seen = pointwise(q._recording, "less_equal", *_places(q, keys, queries))
+        scores = pointwise(q._recording, "where", seen, scores, LOWEST)
     greatest = _maximum(scores.max(-1, keepdims=True), LOWEST)
     powers = _function("exp", scores - greatest)
     total = powers.sum(-1, keepdims=True)
-    return pointwise(q._builder, "div", powers @ v, total)
+    return pointwise(q._recording, "div", powers @ v, total)
 
 
 def _places(like: Tracer, keys: Any, queries: Any) -> tuple[Tracer, Tracer]:
     """The places of keys, as a row, and those of queries, as a column."""
-    row, column = (traced(like._builder, array) for array in (keys, queries))
+    row, column = (traced(like._recording, array) for array in (keys, queries))
     assert row is not None
     assert column is not None
     return row, column[:, None]
@@ -152,7 +152,6 @@ def conv2d(
         )
     if weight.shape[0] % groups:
         raise refusal(f"{groups} groups do not share {weight.shape[0]} filters evenly")
-    x = stored(x)
     steps = _Steps(_pair(stride), padding, _pair(dilation))
     if groups == 1:
         return einsum("fcij,ncuvij->nfuv", weight, _windows(x, weight, steps))
@@ -165,7 +164,7 @@ def conv2d(
 
 
 def _array(like: Tracer, given: Any) -> Tracer:
-    found = traced(like._builder, given)
+    found = traced(like._recording, given)
     if found is None:
         raise refusal("a number stands where filters should")
     return found
@@ -183,8 +182,8 @@ class _Steps:
     padding: int | tuple[int, int] | str
     dilation: tuple[int, int]
 
-    def along(self, axis: int, extent: int, taps: int) -> tuple[int, int, int]:
-        """Of rows or columns: the outputs, and the places before and after.
+    def along(self, axis: int, extent: int, taps: int) -> tuple[int, int]:
+        """Of rows or columns: the outputs, and the places before the first.
 
         Raises:
             MorelloError: the filter does not fit.
@@ -202,33 +201,23 @@ class _Steps:
             count = (extent + 2 * before - reach) // stride + 1
         if count < 1:
             raise refusal(f"a filter of {taps} does not fit {extent} rows or columns")
-        return count, before, (count - 1) * stride + reach - before - extent
+        return count, before
 
 
 def _windows(x: Tracer, weight: Tracer, steps: _Steps) -> Tracer:
     """The images, read at the sum of a place of the output and a tap: its axes, then
     the taps."""
-    builder = x._builder
-    found = builder.inputs[x._value]
-    dims, taps = list(x._dims), []
-    windows: dict[IndexMap, IndexMap] = {}
-    for axis, place in enumerate((-2, -1)):
-        extent, count = x.shape[place], weight.shape[place]
-        size, before, after = steps.along(axis, extent, count)
-        if dims[place] == ONE and count > 1:
+    inner = [IndexMap.of(i) if n > 1 else ONE for i, n in enumerate(x.shape)]
+    shape = [*x.shape, *weight.shape[-2:]]
+    for axis, place in enumerate((x.ndim - 2, x.ndim - 1)):
+        extent, taps = x.shape[place], weight.shape[axis - 2]
+        size, before = steps.along(axis, extent, taps)
+        if extent == 1 and (taps > 1 or before):
             raise refusal("a filter on images of one row or column is not traced")
-        out = builder.dimension(size)
-        tap = ONE if count == 1 else builder.dimension(count)
-        terms = [(out, steps.stride[axis])]
-        terms += [] if tap == ONE else [(tap, steps.dilation[axis])]
-        if dims[place] != ONE:
-            whole = IndexMap.of(builder.root(dims[place]))
-            windows[whole] = IndexMap(tuple(terms), before, after)
-            dims[place] = out
-        taps.append(tap)
-    axes = tuple(windows.get(axis, axis) for axis in builder.settled(found.axes))
-    value = builder.input(dataclasses.replace(found, axes=axes))
-    return Tracer(builder, value, (*dims, *taps))
+        shape[place] = size
+        terms = {place: steps.stride[axis], x.ndim + axis: steps.dilation[axis]}
+        inner[place] = window_of(terms, before, tuple(shape), extent)
+    return x.through(tuple(inner), tuple(shape))
 
 
 __all__ = [

@@ -160,7 +160,8 @@ class ImportedValues:
         for axis in sorted(unread(read)):
             # A map has no dimension that nothing has which it reads.
             extent = read.shape[axis]
-            zeros = self.constant(f"zeros{extent}", np.zeros(extent, np.float32))
+            nothing = np.full(extent, -0.0, np.float32)
+            zeros = self.constant(f"zeros{extent}", nothing)
             reads.append(Access(zeros, plain(axis)))
             expression = Call("add", (expression, Reference(len(reads) - 1)))
         dtype = self.tensors.dtype(read.tensor)

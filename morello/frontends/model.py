@@ -28,7 +28,7 @@ from morello.frontends.held_arrays import ModelArrays
 from morello.frontends.importing import imported
 from morello.frontends.improving import improved
 from morello.frontends.model_parameters import parameters, result_name
-from morello.frontends.parts import Part, PlainPart, Step
+from morello.frontends.parts import Part, PlainPart, Step, whole_part
 from morello.frontends.plain.evaluating import evaluate_plainly
 from morello.frontends.prepared import Preparation, prepared
 from morello.frontends.reading import chosen_function, read_program
@@ -339,6 +339,12 @@ def model_of(tensors: Tensors) -> Model:
     """
     tensors, preparation = prepared(channels_last(improved(tensors)))
     return Model(tensors, grouped(tensors), preparation)
+
+
+def whole_model(tensors: Tensors) -> Model | None:
+    """A DAG of tensors as one part; None where that is no Spec."""
+    part = whole_part(tensors)
+    return None if part is None else Model(tensors, (part,))
 
 
 def _imported(

@@ -5,7 +5,15 @@ import math
 
 from morello.errors import SpecError
 from morello.frontends.group_dims import Dims, Placed, UnfitError, merge, row_major
-from morello.frontends.tensors import Access, Joined, Node, PlainCode, Tensors
+from morello.frontends.tensors import (
+    Access,
+    Given,
+    Joined,
+    Node,
+    PlainCode,
+    Tensors,
+    View,
+)
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
 from morello.spec.graphs.expression import (
     Call,
@@ -223,6 +231,19 @@ def part_of_nodes(
         return _part(_Draft(tensors, nodes, shares=True), outputs)
     except UnfitError:
         return _part(_Draft(tensors, nodes, shares=False), outputs)
+
+
+def whole_part(tensors: Tensors) -> Part | None:
+    """All nodes as one graph, as they are; None where that is none."""
+    every = enumerate(tensors.all)
+    computed = {i: t for i, t in every if not isinstance(t, Given | View)}
+    if not all(isinstance(t, Node) for t in computed.values()):
+        return None
+    outputs = tuple(sorted(tensors.root(result) for result in tensors.results))
+    try:
+        return part_of_nodes(tensors, tuple(computed), outputs)
+    except UnfitError:
+        return None
 
 
 def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:

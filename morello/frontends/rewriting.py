@@ -8,6 +8,7 @@ import dataclasses
 
 from morello.frontends.tensors import (
     Access,
+    Given,
     Joined,
     Node,
     Plain,
@@ -58,7 +59,7 @@ class Rewriter:
             if made is not None:
                 self.known[number] = made
         for number, tensor in enumerate(self.old.all):
-            if isinstance(tensor, Joined):
+            if isinstance(tensor, Joined) and number in self.known:
                 pieces = tuple(self.known[p] for p in tensor.pieces)
                 made = self.known[number]
                 whole = self.new.all[made]
@@ -124,6 +125,26 @@ class Rewriter:
         """The new node that is read as it is, not in another shape."""
         found = self.new.all[access.tensor] if access.tensor >= 0 else None
         return found if isinstance(found, Node) else None
+
+
+class _Live(Rewriter):
+    def __init__(self, old: Tensors) -> None:
+        super().__init__(old)
+        self._needed = {*old.results}
+        rest = [*old.results]
+        while rest:
+            more = set(old.all[rest.pop()].sources) - self._needed
+            self._needed |= more
+            rest += more
+
+    def _made(self, number: int, tensor: Tensor) -> int | None:
+        is_needed = number in self._needed or isinstance(tensor, Given)
+        return super()._made(number, tensor) if is_needed else None
+
+
+def live(tensors: Tensors) -> Tensors:
+    """What is given, and what the results need."""
+    return _Live(tensors).run()
 
 
 def users_of(tensors: Tensors) -> dict[int, set[int]]:

@@ -47,6 +47,11 @@ class Given:
     """Which argument; -1 for a constant."""
     array: Array | None = None
 
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Nothing."""
+        return ()
+
 
 @dataclasses.dataclass(frozen=True)
 class Node:
@@ -69,6 +74,12 @@ class Node:
     """Where in a `Joined` tensor it is written, if it is a piece of one."""
     after: tuple[int, ...] = ()
     """Nodes that write first, since this one writes over what they wrote."""
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The tensors that it reads, waits for, or is a part of."""
+        joined = () if self.into is None else (self.into.tensor,)
+        return (*(access.tensor for access in self.reads), *self.after, *joined)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -110,6 +121,11 @@ class Joined:
     """What is where no piece is, as `Fill` names it; empty where pieces are all."""
     pieces: tuple[int, ...] = ()
 
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The pieces."""
+        return self.pieces
+
 
 @dataclasses.dataclass(frozen=True)
 class View:
@@ -117,6 +133,11 @@ class View:
 
     tensor: int
     shape: tuple[int, ...]
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The tensor."""
+        return (self.tensor,)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,6 +165,11 @@ class Plain:
     """What the code reads, in order, each row-major."""
     shape: tuple[int, ...]
     dtype: Dtype | PlainDtype
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The operands."""
+        return self.operands
 
 
 Tensor = Given | Node | View | Joined | Plain

@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from morello.spec.index_map import ONE, IndexMap
 from morello.tracing.concatenation import concatenate
-from morello.tracing.elementwise import builder_of, function
+from morello.tracing.elementwise import function, recording_of
 from morello.tracing.refusals import refusal
 from morello.tracing.tracer import FUNCTIONS, Tracer, axes_of, traced
 
 
 def _array(like: Any, given: Any) -> Tracer:
-    found = traced(builder_of(*like), given)
+    found = traced(recording_of(*like), given)
     if found is None:
         raise refusal("a number stands where an array should")
     return found
@@ -23,7 +24,12 @@ def broadcast_to(array: Any, shape: Any) -> Tracer:
     extents = (shape,) if isinstance(shape, int) else tuple(shape)
     if np.broadcast_shapes(array.shape, extents) != extents:
         raise refusal(f"{array.shape} cannot be broadcast to {extents}")
-    return function("mul", array, np.ones(extents, np.float32))
+    more = len(extents) - array.ndim
+    inner = [
+        IndexMap.of(axis + more) if n > 1 else ONE for axis, n in enumerate(array.shape)
+    ]
+    found: Tracer = array.through(tuple(inner), extents)
+    return found
 
 
 def tile(A: Any, reps: Any) -> Tracer:  # noqa: N803 (NumPy's name)

@@ -1,11 +1,13 @@
 """NumPy's functions of whole arrays that are traced."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from morello.spec.index_map import IndexMap, plain_dims
+from morello.frontends.tensors import window_of
+from morello.spec.index_map import ONE
 from morello.tracing import (  # noqa: F401 (they fill the tables)
     arrangements,
     composed,
@@ -13,7 +15,6 @@ from morello.tracing import (  # noqa: F401 (they fill the tables)
     products,
     reductions,
 )
-from morello.tracing.builder import Input
 from morello.tracing.concatenation import (
     append,
     concatenate,
@@ -25,16 +26,13 @@ from morello.tracing.concatenation import (
 )
 from morello.tracing.elementwise import function
 from morello.tracing.refusals import refusal
-from morello.tracing.renewal import ONE
 from morello.tracing.tracer import (
     FUNCTIONS,
     UFUNCS,
     Tracer,
-    as_input,
     axes_of,
-    stored,
+    whole,
 )
-from morello.tracing.views import Padding
 
 
 def where(condition: Any, x: Any, y: Any) -> Tracer:
@@ -94,12 +92,12 @@ def average(
     if weights is None:
         return a.mean(axis, keepdims)
     if np.ndim(weights) == a.ndim:
-        whole = weights.sum(axis=axis, keepdims=keepdims)
+        total = weights.sum(axis=axis, keepdims=keepdims)
     else:
         (place,) = axes_of(a, axis)
-        whole = weights.sum()
+        total = weights.sum()
         weights = weights[(..., *[None] * (a.ndim - 1 - place))]
-    return (a * weights).sum(axis, keepdims) / whole
+    return (a * weights).sum(axis, keepdims) / total
 
 
 def expand_dims(a: Any, axis: Any) -> Tracer:
@@ -200,109 +198,56 @@ def triu(m: Any, k: int = 0) -> Tracer:
 def pad(
     array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
 ) -> Tracer:
-    """Pads an array with one number (`numpy.pad`); an argument is copied before the
-    call."""
+    """Pads an array with one number (`numpy.pad`)."""
     if mode != "constant" or np.ndim(constant_values):
         raise refusal(
             f"np.pad with mode={mode!r} and several numbers is not traced",
             "pad with one number, or outside of the function",
         )
     number = float(constant_values)
-    widths = np.broadcast_to(pad_width, (array.ndim, 2))
-    single = [w.any() and n == 1 for w, n in zip(widths, array.shape, strict=True)]
-    if any(single):
-        # Such an axis has no dimension, and is the same all along.
-        rest = [(0, 0) if one else w for w, one in zip(widths, single, strict=True)]
-        wide = pad(array, rest, "constant", number) if np.any(rest) else array
-        alone = [w if one else (0, 0) for w, one in zip(widths, single, strict=True)]
-        ones = [1 if one else n for n, one in zip(wide.shape, single, strict=True)]
-        inside = np.pad(np.ones(ones, np.float32), alone)
-        return function("where", inside, wide, number)
-    array, found = _in_memory(array)
-    axes = plain_dims(array._builder.settled(found.axes))
-    places = dict(zip(axes, found.kept, strict=True))
-    around = [(0, 0)] * found.rank
-    order = []
-    for (before, after), dim in zip(widths, array._dims, strict=True):
-        if dim != ONE:
-            place = places[array._builder.root(dim)]
-            order.append(place)
-            around[place] = (int(before), int(after))
-    shape = [1] * found.rank
-    for place, extent in zip(found.kept, _extents(array, found), strict=True):
-        shape[place] = extent + sum(around[place])
-    if found.source >= 0 and number:
-        inside = np.pad(np.ones(array.shape, np.float32), widths)
-        return function("where", inside, pad(array, pad_width), number)
-    view = Padding(tuple(around), number)
-    whole = as_input(
-        array._builder,
-        found.argument,
-        shape,
-        found.array,
-        (*found.views, view),
-        found.source,
+    widths = [(int(a), int(b)) for a, b in np.broadcast_to(pad_width, (array.ndim, 2))]
+    shape = tuple(n + sum(w) for n, w in zip(array.shape, widths, strict=True))
+    inner = tuple(
+        window_of({i: 1}, before, shape, n) if n > 1 else ONE
+        for i, (n, (before, _)) in enumerate(zip(array.shape, widths, strict=True))
     )
-    dims = iter(order)
-    return Tracer(
-        array._builder,
-        whole._value,
-        tuple(d if d == ONE else whole._dims[next(dims)] for d in array._dims),
-    )
-
-
-def _extents(array: Tracer, found: Any) -> list[int]:
-    return [array._builder.sizes[dim] for dim in plain_dims(found.axes)]
-
-
-def _in_memory(array: Tracer) -> tuple[Tracer, Input]:
-    """An array along its own axes, and the input that it is: what is computed, or read
-    through windows, is stored first."""
-    found = array._builder.inputs.get(array._value)
-    if found is not None and not all(axis.is_plain for axis in found.axes):
-        array, found = array.copied(), None
-    if found is None:
-        array = stored(array)
-    return array, array._builder.inputs[array._value]
+    found: Tracer = array.through(inner, shape)
+    grown = any(n == 1 and any(w) for n, w in zip(array.shape, widths, strict=True))
+    if not grown and (number, math.copysign(1.0, number)) == (0.0, 1.0):
+        return found
+    pairs = zip(array.shape, widths, strict=True)
+    inside = np.pad(np.ones([n if any(w) else 1 for n, w in pairs], np.float32), widths)
+    return function("where", inside, found, number)
 
 
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Tracer:
-    """Windows that slide over an argument
+    """Windows that slide over an array
     (`numpy.lib.stride_tricks.sliding_window_view`)."""
-    x, found = _in_memory(x)
-    builder = x._builder
     lengths = [window_shape] if isinstance(window_shape, int) else [*window_shape]
     every = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
     places = [place % x.ndim for place in every]
     if len(places) != len(lengths) or len({*places}) < len(places):
         raise refusal(f"windows of {window_shape} along the axes {axis} of {x.shape}")
-    dims, taps = list(x._dims), []
-    windows: dict[IndexMap, IndexMap] = {}
+    shape = [*x.shape, *lengths]
     for place, length in zip(places, lengths, strict=True):
-        size = x.shape[place]
-        if not 1 <= length <= size:
-            raise refusal(f"a window of {length} of an axis of {size} elements")
-        if length == 1:
-            taps.append(ONE)
-            continue
-        count = size - length + 1
-        tap = builder.dimension(length)
-        taps.append(tap)
-        whole = IndexMap.of(builder.root(dims[place]))
-        windows[whole] = IndexMap.of(tap)
-        dims[place] = ONE
-        if count > 1:
-            dims[place] = builder.dimension(count)
-            windows[whole] = IndexMap(((dims[place], 1), (tap, 1)))
-    axes = tuple(windows.get(axis, axis) for axis in builder.settled(found.axes))
-    value = builder.input(type(found)(**{**vars(found), "axes": axes}))
-    return Tracer(builder, value, (*dims, *taps))
+        if not 1 <= length <= x.shape[place]:
+            raise refusal(
+                f"a window of {length} of an axis of {x.shape[place]} elements"
+            )
+        shape[place] -= length - 1
+    taps = {place: x.ndim + i for i, place in enumerate(places)}
+    inner = tuple(
+        window_of({i: 1, taps[i]: 1} if i in taps else {i: 1}, 0, tuple(shape), n)
+        for i, n in enumerate(x.shape)
+    )
+    found: Tracer = x.through(inner, tuple(shape))
+    return found
 
 
 def _filled(a: Tracer, number: Any) -> Tracer:
     """An array of the shape of another, which may be written."""
     array = np.full(a.shape, number, np.float32)
-    return as_input(a._builder, -1, a.shape, array).copy()
+    return whole(a._recording, a._recording.array(array)).copy()
 
 
 def _method(name: str) -> Callable[..., Tracer]:

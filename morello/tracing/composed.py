@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.tracing.elementwise import builder_of, function, is_nan, not_equal
+from morello.tracing.elementwise import function, is_nan, not_equal, recording_of
 from morello.tracing.tracer import FUNCTIONS, UFUNCS, Tracer, pointwise
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -90,7 +90,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Tracer:
     size = abs(b)
     near: Any = function("less_equal", abs(a - b), size * rtol + atol)
     if isinstance(b, Tracer) or np.ndim(b):
-        finite = pointwise(builder_of(a, b), "less_equal", size, _LARGEST)
+        finite = pointwise(recording_of(a, b), "less_equal", size, _LARGEST)
         near = _where(finite, near, 0.0)
     elif not math.isfinite(b):
         near = 0.0

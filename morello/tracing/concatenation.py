@@ -1,92 +1,21 @@
-"""Arrays one after the other: `concatenate`, and what NumPy has besides.
+"""Arrays one after the other: `concatenate`, and what NumPy has besides."""
 
-A graph has no such value. As a result of a function the parts are results, which are
-put together after the call. What reads the whole reads a choice by the place: each part
-is computed again with zeros around the arrays that it depends on.
-"""
-
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from morello.lazy import cached_property
-from morello.tracing.builder import Builder
-from morello.tracing.elementwise import builder_of, function
+from morello.tracing.elementwise import recording_of
 from morello.tracing.refusals import refusal
-from morello.tracing.renewal import ONE, OutOfReachError, padded, renewed
-from morello.tracing.tracer import Deferred, Tracer, axes_of, traced
+from morello.tracing.tracer import Tracer, axes_of, traced, whole
 
 _MOST_RUNS = 8
 """Of elements that go up evenly, in what `take` picks."""
 
 
-class Concatenated(Deferred):
-    """Parts along an axis.
-
-    Args:
-        builder: of the graph.
-        parts: of one rank, at least two, of the same extents but along the axis.
-        axis: not negative.
-    """
-
-    def __init__(self, builder: Builder, parts: Sequence[Tracer], axis: int) -> None:
-        self._builder = builder
-        self.parts = tuple(parts)
-        self.axis = axis
-        self._own = False
-        kinds = {part.kind for part in parts}
-        self.kind = kinds.pop() if len(kinds) == 1 else "f"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The extent of each axis."""
-        extents = list(self.parts[0].shape)
-        extents[self.axis] = sum(part.shape[self.axis] for part in self.parts)
-        return tuple(extents)
-
-    @cached_property
-    def _made(self) -> Tracer:
-        size = self.shape[self.axis]
-        place = np.arange(size, dtype=np.float32)
-        place = place.reshape(-1, *[1] * (self.ndim - self.axis - 1))
-        places = traced(self._builder, place)
-        ends = np.cumsum([part.shape[self.axis] for part in self.parts]).tolist()
-        found = None
-        for part, end in zip(self.parts[::-1], ends[::-1], strict=True):
-            wide = _padded(part, self.axis, end, size)
-            if found is None:
-                found = wide
-            else:
-                found = function(
-                    "where", function("less", places, float(end)), wide, found
-                )
-        assert found is not None
-        return found
-
-
-def _padded(part: Tracer, axis: int, end: int, size: int) -> Tracer:
-    """A part with other elements around it along an axis, which ends at a place."""
-    dim = part._dims[axis]
-    if dim == ONE:
-        return part  # the same all along
-    builder = part._builder
-    wide = builder.dimension(size)
-    start = end - part.shape[axis]
-    cut = padded(wide, part.shape[axis], start, size - end)
-    try:
-        value = renewed(builder, part._value, {builder.root(dim): cut})
-    except OutOfReachError as error:
-        raise refusal(str(error)) from None
-    dims = list(part._dims)
-    dims[axis] = wide
-    return Tracer(builder, value, tuple(dims))
-
-
 def concatenate(arrays: Any, axis: int | None = 0) -> Tracer:
     """Joins arrays along an axis (`numpy.concatenate`)."""
-    builder = builder_of(*arrays)
-    given = [traced(builder, array) for array in arrays]
+    recording = recording_of(*arrays)
+    given = [traced(recording, array) for array in arrays]
     parts = [part for part in given if part is not None]
     if len(parts) < len(given) or not all(part.ndim for part in parts):
         raise refusal("arrays without axes cannot be concatenated", "use np.stack")
@@ -100,15 +29,18 @@ def concatenate(arrays: Any, axis: int | None = 0) -> Tracer:
     if len(ranks) > 1 or len(others) > 1:
         shapes = " and ".join(str(part.shape) for part in parts)
         raise refusal(f"the shapes {shapes} cannot be concatenated along axis {axis}")
-    for part in parts:
-        part._own = False
-    return Concatenated(builder, parts, place)
+    kinds = {part.kind for part in parts}
+    pieces = [(part._access, part.shape) for part in parts]
+    made = whole(recording, recording.joined(pieces, place))
+    made.kind = kinds.pop() if len(kinds) == 1 else "f"
+    made._own = True
+    return made
 
 
 def stack(arrays: Any, axis: int = 0) -> Tracer:
     """Joins arrays along a new axis (`numpy.stack`)."""
-    builder = builder_of(*arrays)
-    parts = [_expanded(traced(builder, array), axis) for array in arrays]
+    recording = recording_of(*arrays)
+    parts = [_expanded(traced(recording, array), axis) for array in arrays]
     return concatenate(parts, axis)
 
 
@@ -176,11 +108,11 @@ def take(a: Any, indices: Any, axis: int | None = None) -> Tracer:
         found: Tracer = a[(*before, int(places))]
         return found
     parts = [a[(*before, run)] for run in _runs((places.ravel() % size).tolist())]
-    whole = parts[0] if len(parts) == 1 else concatenate(parts, place)
+    joined = parts[0] if len(parts) == 1 else concatenate(parts, place)
     if places.ndim > 1:
         shape = (*a.shape[:place], *places.shape, *a.shape[place + 1 :])
-        return whole.reshape(shape)
-    return whole
+        return joined.reshape(shape)
+    return joined
 
 
 def _runs(places: list[int]) -> list[slice]:

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from morello.spec.functions import ROWS
-from morello.tracing.builder import Builder
+from morello.tracing.recording import Recording
 from morello.tracing.tracer import UFUNCS, Tracer, pointwise
 
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def builder_of(*given: Any) -> Builder:
-    """The graph that some arguments belong to."""
-    return next(one._builder for one in given if isinstance(one, Tracer))
+def recording_of(*given: Any) -> Recording:
+    """The program that some arguments belong to."""
+    return next(one._recording for one in given if isinstance(one, Tracer))
 
 
 def function(name: str, *given: Any) -> Tracer:
     """A function of graphs, by its name."""
-    return pointwise(builder_of(*given), name, *given)
+    return pointwise(recording_of(*given), name, *given)
 
 
 def _where(condition: Any, a: Any, b: Any) -> Tracer:

@@ -1,17 +1,20 @@
-"""Elements by lists of places, and assignments to elements."""
+"""Elements by lists of places, assignments to elements, and other shapes."""
 
+import math
 from typing import Any
 
 import numpy as np
 
+from morello.spec.index_map import ONE, plain
 from morello.tracing.refusals import refusal
+from morello.tracing.slicing import is_integer
 from morello.tracing.tracer import (
     INDEXING,
     Tracer,
-    is_integer,
     is_list,
     pointwise,
     traced,
+    whole,
 )
 
 
@@ -62,12 +65,12 @@ def assign(array: Tracer, index: Any, value: Any) -> None:
     inside = np.pad(np.ones(extents, np.float32), widths)
     written: Any = value
     if isinstance(value, Tracer) or np.ndim(value):
-        whole = traced(array._builder, value)
-        assert whole is not None
-        wide = np.broadcast_to(whole, part.shape)
+        given = traced(array._recording, value)
+        assert given is not None
+        wide = np.broadcast_to(given, part.shape)
         written = np.pad(wide.reshape(extents), widths)
-    found = pointwise(array._builder, "where", inside, written, array)
-    array._value, array._dims = found._value, found._dims
+    found = pointwise(array._recording, "where", inside, written, array)
+    array._access = found._access
 
 
 def _around(places: Any, part: Any) -> list[tuple[int, int]] | None:
@@ -90,4 +93,23 @@ def _around(places: Any, part: Any) -> list[tuple[int, int]] | None:
     ]
 
 
-INDEXING |= {"assign": assign, "pick": picked}
+def reshaped(array: Tracer, shape: tuple[int, ...]) -> Tracer:
+    """An array in another shape: a view of its tensor, or of a copy."""
+    known = 1
+    for extent in shape:
+        known *= extent if extent != -1 else 1
+    if shape.count(-1) == 1 and known and array.size % known == 0:
+        shape = tuple(array.size // known if n == -1 else n for n in shape)
+    if min(shape, default=1) < 1 or math.prod(shape) != array.size:
+        raise refusal(f"{array.shape} cannot be reshaped to {shape}")
+    wide = [place for place, extent in enumerate(shape) if extent > 1]
+    if [shape[place] for place in wide] == [n for n in array.shape if n > 1]:
+        rest = iter(plain(*wide))
+        inner = tuple(next(rest) if n > 1 else ONE for n in array.shape)
+        return array.through(inner, shape)
+    array._own = False
+    tensor = array._recording.view(array.stored(), shape)
+    return whole(array._recording, tensor, array.kind)
+
+
+INDEXING |= {"assign": assign, "pick": picked, "reshape": reshaped}

@@ -1,6 +1,7 @@
 """`jit`: a function on NumPy arrays is traced by its first call, and compiled."""
 
 import contextlib
+import dataclasses
 import functools
 import inspect
 import time
@@ -12,7 +13,8 @@ import numpy as np
 
 from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError, SearchError
-from morello.frontends.model import Model, model_of
+from morello.frontends.model import Model, model_of, whole_model
+from morello.frontends.tensors import Access, Given, Tensors, own_axes
 from morello.search import Patience
 from morello.tracing import array_functions  # noqa: F401 (fills the tables of functions)
 from morello.tracing.arguments import (
@@ -26,18 +28,19 @@ from morello.tracing.arguments import (
     pattern_of,
     shape_pattern,
 )
-from morello.tracing.builder import Builder, Input, Traced
 from morello.tracing.guards import Guards
+from morello.tracing.kinds import DTYPES
 from morello.tracing.outside import OpaqueError, Outside, is_plain
-from morello.tracing.programs import tensors_of
+from morello.tracing.recording import Recording
 from morello.tracing.refusals import noted, trace_of_one_function
-from morello.tracing.renewal import ONE
-from morello.tracing.results import Constant, Result, result_of
-from morello.tracing.tracer import Tracer, as_input, pointwise
+from morello.tracing.tracer import Tracer, argument
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def trace(function: Callable[..., Any], *shapes: Any, **options: Any) -> Traced:
-    """The graph of a function for arguments of some shapes.
+def trace(function: Callable[..., Any], *shapes: Any, **options: Any) -> Model:
+    """The program of a function for arguments of some shapes: one graph where it fits
+    in one, and several parts otherwise. Arrays that the function holds are constants.
 
     Args:
         function: on arrays of f32, with NumPy's functions and those of `morello.nn`.
@@ -49,7 +52,7 @@ def trace(function: Callable[..., Any], *shapes: Any, **options: Any) -> Traced:
         MorelloError: it does what is not traced; the message has the line.
     """
     pattern, objects = _shapes(function, shapes, options)
-    return TracedFunction(function, pattern, objects).traced
+    return TracedFunction(function, pattern, objects).model()
 
 
 def _shapes(
@@ -97,105 +100,119 @@ class TracedFunction:
         objects: Sequence[Any],
         guarded: bool = False,
     ) -> None:
-        builder = Builder()
+        self.name = _name(function)
+        self._recording = Recording(self.name.rpartition(".")[2].strip("<>"))
         arguments = [
-            as_input(builder, i, leaf.shape) for i, leaf in enumerate(leaves(pattern))
+            argument(self._recording, i, leaf.shape)
+            for i, leaf in enumerate(leaves(pattern))
         ]
         run, self.guards = function, Guards(0)
         if guarded:
-            outside = Outside(builder, len(arguments), [function, *objects])
+            roots = [function, *objects]
+            outside = Outside(self._recording, len(arguments), roots)
             self.guards = outside.guards
             run, *objects = outside.roots
-        found: list[Tracer] = []
-        made: list[Result | Constant] = []
-
-        def pick(given: Any, place: str) -> Pattern:
-            if not isinstance(given, Tracer):
-                if isinstance(given, np.ndarray | np.number | int | float):
-                    made.append(Constant(given))
-                    return Leaf(np.shape(given))
-                raise MorelloError(
-                    f"{_name(function)} returns {type(given).__name__}, not an array "
-                    "that depends on its arguments",
-                    "return one array or a tuple of them",
-                )
-            result, own = result_of(given)
-            made.append(result)
-            found.extend(own)
-            return Leaf(given.shape)
-
-        self._name = _name(function)
+        self.made: list[Result | Constant] = []
+        self._outputs: dict[int, int] = {}
+        """By root: the tensor that is a result."""
         args, kwargs = filled(pattern, iter(arguments), iter(objects))
         with trace_of_one_function():
             results = run(*args, **kwargs)
-        self.results = pattern_of(results, pick)
-        if not found:
-            given = (
-                " and ".join(
-                    type(each.value).__name__
-                    for each in made
-                    if isinstance(each, Constant)
-                )
-                or "none"
+        self.results = pattern_of(results, self._result)
+        if not self._outputs:
+            given = " and ".join(
+                type(each.value).__name__
+                for each in self.made
+                if isinstance(each, Constant)
             )
             raise MorelloError(
-                f"{_name(function)} returns {given}, not an array that depends on its "
-                "arguments",
+                f"{self.name} returns {given or 'none'}, not an array that depends on "
+                "its arguments",
                 "return one array or a tuple of them",
             )
-        self.made = made
-        self.builder = builder
-        self.outputs = [_output(builder, value) for value in found]
 
-    @property
-    def traced(self) -> Traced:
-        """The graph of all outputs.
+    def _result(self, given: Any, place: str) -> Pattern:
+        """Notes a result."""
+        if isinstance(given, Tracer):
+            number = self._output(given)
+            self.made.append(Result(number, given.shape, DTYPES[given.kind]))
+            return Leaf(given.shape)
+        if isinstance(given, np.ndarray | np.number | int | float):
+            self.made.append(Constant(given))
+            return Leaf(np.shape(given))
+        raise MorelloError(
+            f"{self.name} returns {type(given).__name__}, not an array that depends "
+            "on its arguments",
+            "return one array or a tuple of them",
+        )
 
-        Raises:
-            MorelloError: it is larger than graphs may be, or several.
+    def _output(self, result: Tracer) -> int:
+        """The number of the tensor that has the elements of a result, in order."""
+        tensors, tensor = self._recording.tensors, result.stored()
+        root = tensors.root(tensor)
+        if isinstance(tensors.all[root], Given):
+            shape = tensors.all[root].shape
+            copy = self._recording.copy(Access(root, own_axes(shape)), shape)
+            root, tensor = copy, self._recording.view(copy, result.shape)
+        self._outputs.setdefault(root, tensor)
+        return list(self._outputs).index(root)
+
+    def program(self, holds: bool) -> tuple[Tensors, list[Given]]:
+        """The tensors of all results, and what its arguments are, in order.
+
+        Args:
+            holds: whether arrays that the function holds are constants; otherwise they
+                are arguments, after the function's.
         """
-        return self.builder.traced(self.outputs)
+        return self._recording.program([*self._outputs.values()], holds)
 
-    def model(self) -> tuple[Model, list[Input]]:
-        """The parts that compute all outputs, each once, and what they are given."""
-        wanted = list(dict.fromkeys(self.outputs))
-        tensors, given = tensors_of(self.builder, wanted, _symbol(self._name))
-        return model_of(tensors), given
-
-
-def _output(builder: Builder, result: Tracer) -> int:
-    """The node that a result is, with its axes in the order of the result's."""
-    dims = tuple(builder.root(d) for d in result._dims if d != ONE)
-    is_node = result._value in builder.nodes
-    if not is_node or builder.node_dims(result._value) != dims:
-        copied = pointwise(builder, "copy", result)
-        return copied._value
-    return result._value
+    def model(self) -> Model:
+        """The parts that compute the results, each once, of the function's arguments:
+        one part if that can be."""
+        tensors, _ = self.program(holds=True)
+        return whole_model(tensors) or model_of(tensors)
 
 
-def _symbol(name: str) -> str:
-    """A name of a function that has no `<lambda>` in it."""
-    return name.rpartition(".")[2].strip("<>")
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """An output in a shape."""
+
+    number: int
+    """Which output."""
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def of(self, outputs: Sequence[Array]) -> Array:
+        """The array."""
+        array = outputs[self.number].reshape(self.shape)
+        return array.astype(self.dtype, copy=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Constant:
+    """A result that depends on no argument."""
+
+    value: Any
+
+    def of(self, outputs: Sequence[Array]) -> Any:
+        """A copy of it."""
+        return np.array(self.value)[()]
 
 
 def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", function))
 
 
-class _Program:
-    """The kernel of a trace, or of its parts, without the arrays that it reads."""
-
-    def __init__(self, made: TracedFunction, options: dict[str, Any]) -> None:
-        self.graph: _Graph | _Parts
-        start, limit = time.perf_counter(), Patience.of(options.get("time_limit"))
-        if made.builder.is_graph(made.outputs):
-            try:
-                self.graph = _Graph(made.traced, options)
-                return
-            except SearchError:
-                pass  # its parts have programs
-        left = limit.after(time.perf_counter() - start)
-        self.graph = _Parts(made, {**options, "time_limit": left})
+def _compiled_program(tensors: Tensors, options: dict[str, Any]) -> Kernel:
+    """The kernel of a program: of one graph if that has a program within the time, else
+    of its parts."""
+    start, limit = time.perf_counter(), Patience.of(options.get("time_limit"))
+    model = whole_model(tensors)
+    if model is not None:
+        with contextlib.suppress(SearchError):  # its parts have programs
+            return model.compile(**options)
+    left = limit.after(time.perf_counter() - start)
+    return model_of(tensors).compile(**{**options, "time_limit": left})
 
 
 class Jitted:
@@ -215,7 +232,7 @@ class Jitted:
         """By the shapes of arrays of f32 and the classes of objects: a short way."""
         self._classes: set[type] = set()
         """Of objects that were arguments."""
-        self._programs: dict[Hashable, _Program] = {}
+        self._programs: dict[Hashable, Kernel] = {}
 
     __morello_jit__ = True
 
@@ -279,10 +296,10 @@ class Jitted:
             self._variants[pattern] = found
         return found
 
-    def _program(self, made: TracedFunction) -> _Program:
-        key = made.builder.key(made.outputs)
+    def _program(self, tensors: Tensors) -> Kernel:
+        key = tuple(tensors.all), tuple(tensors.results)
         if key not in self._programs:
-            self._programs[key] = _Program(made, self._options)
+            self._programs[key] = _compiled_program(tensors, self._options)
         return self._programs[key]
 
     def __repr__(self) -> str:
@@ -301,14 +318,14 @@ class _Variants:
     besides these, or, where that cannot be noted, a trace in each call.
 
     Args:
-        program: the program of a trace.
+        program: the kernel of a trace.
     """
 
     def __init__(
         self,
         function: Callable[..., Any],
         pattern: Pattern,
-        program: Callable[[TracedFunction], _Program],
+        program: Callable[[Tensors], Kernel],
     ) -> None:
         self._function = function
         self._pattern = pattern
@@ -351,7 +368,8 @@ class _Variants:
         return TracedFunction(self._function, self._pattern, objects, guarded)
 
     def _compiled(self, made: TracedFunction) -> "_Compiled":
-        return _Compiled(_name(self._function), made, self._program(made))
+        tensors, given = made.program(holds=False)
+        return _Compiled(made, given, self._program(tensors))
 
     def __call__(self, arrays: Sequence[Any], objects: Sequence[Any]) -> Any:
         compiled, more = self.of(objects)
@@ -361,85 +379,27 @@ class _Variants:
 class _Compiled:
     """A function that was traced, with the arrays that it holds."""
 
-    def __init__(self, name: str, made: TracedFunction, program: _Program) -> None:
-        self._name, self._results, self._made = name, made.results, made.made
-        self._graph = program.graph
-        self._inputs = program.graph.inputs(made.builder)
+    def __init__(
+        self, made: TracedFunction, given: list[Given], kernel: Kernel
+    ) -> None:
+        self.kernel = kernel
+        self._results, self._made, self._given = made.results, made.made, given
 
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel, or several as one function."""
-        return self._graph.kernel
-
-    def __call__(self, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
-        outputs = iter(self._graph(self._inputs, arrays))
+    def __call__(self, arrays: Sequence[Array]) -> Any:
+        made = self.kernel(*(_argument(given, arrays) for given in self._given))
+        outputs = made if isinstance(made, tuple) else (made,)
         results = [result.of(outputs) for result in self._made]
         if isinstance(self._results, Leaf):
             return results[0]
         return filled(self._results, iter(results))
 
 
-_Inputs = list[tuple[Input, tuple[int, ...]]]
-
-
-class _Graph:
-    """A graph as a kernel of arrays."""
-
-    def __init__(self, traced: Traced, options: dict[str, Any]) -> None:
-        self.kernel = traced.compile(**options)
-        spec = self.kernel.spec
-        self._shapes = [spec.shape(i) for i in range(len(spec.tensors))]
-        self._values = traced.inputs
-        self._out = [self._shapes[out] for out in spec.kind.written]
-        self._outputs = traced.outputs
-
-    def inputs(self, builder: Builder) -> _Inputs:
-        """Inputs of the kernel, each with the shape in which it is read."""
-        found = (builder.inputs[value] for value in self._values)
-        return [*zip(found, self._shapes, strict=False)]
-
-    def __call__(
-        self, inputs: _Inputs, arrays: Sequence[np.ndarray[Any, Any]]
-    ) -> list[np.ndarray[Any, Any]]:
-        given = [_argument(found, arrays, shape) for found, shape in inputs]
-        made = [np.empty(shape, np.float32) for shape in self._out]
-        self.kernel(*given, *made)
-        return [made[place] for place in self._outputs]
-
-
-class _Parts:
-    """Several graphs as one function of arrays."""
-
-    def __init__(self, made: TracedFunction, options: dict[str, Any]) -> None:
-        model, given = made.model()
-        self.kernel = model.compile(**options)
-        number = {id(found): v for v, found in made.builder.inputs.items()}
-        self._values = [number[id(each)] for each in given]
-        self._shapes = [p.shape for p in model.parameters[: len(given)]]
-        wanted = list(dict.fromkeys(made.outputs))
-        self._outputs = [wanted.index(output) for output in made.outputs]
-
-    def inputs(self, builder: Builder) -> _Inputs:
-        """Inputs of the kernel, each with the shape in which it is read."""
-        found = (builder.inputs[value] for value in self._values)
-        return [*zip(found, self._shapes, strict=True)]
-
-    def __call__(
-        self, inputs: _Inputs, arrays: Sequence[np.ndarray[Any, Any]]
-    ) -> list[np.ndarray[Any, Any]]:
-        made = self.kernel(*(_argument(i, arrays, shape) for i, shape in inputs))
-        results = made if isinstance(made, tuple) else (made,)
-        return [results[place] for place in self._outputs]
-
-
-def _argument(
-    found: Input, arrays: Sequence[np.ndarray[Any, Any]], shape: tuple[int, ...]
-) -> np.ndarray[Any, Any]:
-    """Array that the kernel reads: the input itself where shape and layout fit."""
-    array = found.viewed(arrays)
-    if array.shape == shape and array.flags.c_contiguous:
+def _argument(given: Given, arrays: Sequence[Array]) -> Array:
+    """An array as the kernel reads it: itself where its layout is that."""
+    array = arrays[given.argument] if given.array is None else given.array
+    if array.flags.c_contiguous:
         return array
-    return np.ascontiguousarray(array).reshape(shape)
+    return np.ascontiguousarray(array)
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:

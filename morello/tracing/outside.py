@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from morello.tracing import guards as reads
-from morello.tracing.builder import Builder
 from morello.tracing.guards import ABSENT, Check, Get, Guards, is_constant
+from morello.tracing.recording import Recording
 from morello.tracing.refusals import noted
-from morello.tracing.tracer import as_input
+from morello.tracing.tracer import argument
 
 _MOST_STEPS = 4000
 """Reads that are checked in a call; a larger structure is traced anew."""
@@ -65,14 +65,14 @@ class Outside:
     """Stand-ins for one trace.
 
     Args:
-        builder: of the graph.
+        recording: of the trace.
         arguments: how many arrays the function is given.
         roots: the function, and its arguments that are no arrays.
     """
 
-    def __init__(self, builder: Builder, arguments: int, roots: list[Any]) -> None:
+    def __init__(self, recording: Recording, arguments: int, roots: list[Any]) -> None:
         self.guards = Guards(len(roots))
-        self._builder = builder
+        self._recording = recording
         self._arguments = arguments
         self._known: dict[int, tuple[int, Any, Any]] = {}
         """By identity: the number of a value, its stand-in, and the value."""
@@ -109,7 +109,7 @@ class Outside:
                 return self._function(value, number)
             case np.ndarray():
                 place = self._arguments + self.guards.array(number)
-                made = as_input(self._builder, place, value.shape)
+                made = argument(self._recording, place, value.shape)
                 return self._keep(value, number, made)
             case tuple() | list() | dict():
                 return self._keep(value, number, self._several(value, number))

@@ -1,5 +1,6 @@
 """Sums of products: `np.einsum`, and what can be written as one."""
 
+import math
 import string
 from collections.abc import Sequence
 from typing import Any
@@ -8,10 +9,9 @@ import numpy as np
 
 from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import MAP
-from morello.tracing.builder import Builder
-from morello.tracing.elementwise import builder_of
+from morello.tracing.elementwise import recording_of
+from morello.tracing.recording import Recording
 from morello.tracing.refusals import refusal
-from morello.tracing.renewal import ONE
 from morello.tracing.tracer import Tracer, aligned, node, traced
 
 Letters = str
@@ -22,8 +22,8 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Tracer:
     """Einstein summation of any number of arrays, two at a time (`numpy.einsum`)."""
     if not isinstance(subscripts, str):
         raise refusal("einsum of lists of numbers is not traced", "write letters")
-    builder = builder_of(*operands)
-    arrays = [_array(builder, one) for one in operands]
+    recording = recording_of(*operands)
+    arrays = [_array(recording, one) for one in operands]
     terms, wanted = _read(subscripts, arrays)
     for term, array in zip(terms, arrays, strict=True):
         if len(term) != array.ndim:
@@ -36,7 +36,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Tracer:
         raise refusal(
             f"einsum('{subscripts}'): the result has a letter of no array, or one twice"
         )
-    return _contracted(builder, subscripts, pairs, wanted)
+    return _contracted(recording, subscripts, pairs, wanted)
 
 
 def _without_diagonals(term: Letters, array: Any) -> tuple[Letters, Tracer]:
@@ -85,7 +85,10 @@ def _read(text: str, arrays: list[Tracer]) -> tuple[list[Letters], Letters]:
 
 
 def _contracted(
-    builder: Builder, text: str, given: list[tuple[Letters, Tracer]], wanted: Letters
+    recording: Recording,
+    text: str,
+    given: list[tuple[Letters, Tracer]],
+    wanted: Letters,
 ) -> Tracer:
     """Two arrays at a time, in NumPy's order; letters of one array are summed first."""
     order = [tuple(range(len(given)))]
@@ -106,7 +109,7 @@ def _contracted(
             )
         )
         pair = [_reduced(t, a, pair, kept) for t, a in pair]
-        rest.append((term, _product(builder, text, pair, term)))
+        rest.append((term, _product(recording, text, pair, term)))
     return rest[0][1]
 
 
@@ -123,22 +126,30 @@ def _reduced(
 
 
 def _product(
-    builder: Builder, text: str, given: list[tuple[Letters, Tracer]], wanted: Letters
+    recording: Recording,
+    text: str,
+    given: list[tuple[Letters, Tracer]],
+    wanted: Letters,
 ) -> Tracer:
-    name = f"einsum('{text}')"
-    arrays, dims = aligned(builder, [a for _, a in given], [t for t, _ in given], name)
-    out = tuple(dims.get(letter, ONE) for letter in wanted)
-    expression: Expression = Reference(arrays[0]._value)
-    for array in arrays[1:]:
-        expression = Call("mul", (expression, Reference(array._value)))
-    gone = {letter for letter in dims if letter not in wanted}
-    if not gone and len(arrays) == 1:
-        return Tracer(builder, arrays[0]._value, out)
-    return node(builder, out, "sum" if gone else MAP, expression)
+    arrays = [array for _, array in given]
+    terms = "".join(term for term, _ in given)
+    gone = [c for c in dict.fromkeys(terms) if c not in wanted]
+    place = {letter: i for i, letter in enumerate([*wanted, *gone])}
+    labels = [[place[letter] for letter in term] for term, _ in given]
+    reads, extents = aligned(arrays, labels, f"einsum('{text}')")
+    shape = tuple(extents[place[letter]] for letter in wanted)
+    lost = tuple(extents[place[letter]] for letter in gone)
+    expression: Expression = Reference(0)
+    for number in range(1, len(reads)):
+        expression = Call("mul", (expression, Reference(number)))
+    is_sum = math.prod(lost) > 1
+    if not is_sum and len(reads) == 1:
+        return Tracer(recording, reads[0], shape)
+    return node(recording, shape, "sum" if is_sum else MAP, expression, reads, lost)
 
 
-def _array(builder: Builder, given: Any) -> Tracer:
-    found = traced(builder, given)
+def _array(recording: Recording, given: Any) -> Tracer:
+    found = traced(recording, given)
     if found is None:
         raise refusal("a number stands where an array should", "multiply by it")
     return found
@@ -146,8 +157,8 @@ def _array(builder: Builder, given: Any) -> Tracer:
 
 def matmul(a: Any, b: Any) -> Tracer:
     """Matrix product of the last two axes; others are broadcast (`numpy.matmul`)."""
-    builder = builder_of(a, b)
-    left, right = _array(builder, a), _array(builder, b)
+    recording = recording_of(a, b)
+    left, right = _array(recording, a), _array(recording, b)
     if not left.ndim or not right.ndim:
         raise refusal("a matrix product of an array without axes", "multiply by it")
     inner = left.shape[-1], right.shape[max(right.ndim - 2, 0)]
@@ -167,8 +178,8 @@ def matmul(a: Any, b: Any) -> Tracer:
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
     """Tensor product summed over pairs of axes (`numpy.tensordot`)."""
-    builder = builder_of(a, b)
-    left, right = _array(builder, a), _array(builder, b)
+    recording = recording_of(a, b)
+    left, right = _array(recording, a), _array(recording, b)
     if isinstance(axes, int):
         pairs = [(left.ndim - axes + i, i) for i in range(axes)]
     else:
@@ -190,8 +201,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
 
 def dot(a: Any, b: Any) -> Tracer:
     """Dot product over the last axis of a and the last but one of b (`numpy.dot`)."""
-    builder = builder_of(a, b)
-    left, right = traced(builder, a), traced(builder, b)
+    recording = recording_of(a, b)
+    left, right = traced(recording, a), traced(recording, b)
     if left is None or right is None or not left.ndim or not right.ndim:
         return a * b  # type: ignore[no-any-return]
     if right.ndim <= 2:
@@ -201,16 +212,16 @@ def dot(a: Any, b: Any) -> Tracer:
 
 def inner(a: Any, b: Any) -> Tracer:
     """Inner product over the last axes (`numpy.inner`)."""
-    builder = builder_of(a, b)
-    left, right = _array(builder, a), _array(builder, b)
+    recording = recording_of(a, b)
+    left, right = _array(recording, a), _array(recording, b)
     return tensordot(left, right, ([left.ndim - 1], [right.ndim - 1]))
 
 
 def outer(a: Any, b: Any, flat: bool = True) -> Tracer:
     """Outer product: a matrix (`numpy.outer`), or, unless ``flat``, an array with all
     axes of both (`numpy.multiply.outer`)."""
-    builder = builder_of(a, b)
-    left, right = _array(builder, a), _array(builder, b)
+    recording = recording_of(a, b)
+    left, right = _array(recording, a), _array(recording, b)
     if flat:
         left, right = left.reshape(-1), right.reshape(-1)
     return left[(..., *[None] * right.ndim)] * right  # type: ignore[no-any-return]

@@ -7,7 +7,7 @@ import numpy as np
 
 from morello.tracing.elementwise import function, is_nan, not_equal
 from morello.tracing.refusals import refusal
-from morello.tracing.tracer import FUNCTIONS, Tracer, axes_of, stored
+from morello.tracing.tracer import FUNCTIONS, Tracer, axes_of
 
 _MOST_PLACES = 2**24
 """Whole numbers below it are exact in f32."""
@@ -73,7 +73,6 @@ def _running(name: str, neutral: float) -> Callable[..., Tracer]:
         size, step = found.shape[place], 1
         before = (slice(None),) * place
         while step < size:
-            found = stored(found)
             widths = [(0, 0)] * found.ndim
             widths[place] = (step, 0)
             moved = found[(*before, slice(None, size - step))]
@@ -93,7 +92,6 @@ def prod(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
     for place in places:
         before = (slice(None),) * place
         while found.shape[place] > 1:
-            found = stored(found)
             half = found.shape[place] // 2
             first, second, rest = (
                 (*before, slice(start, end))

@@ -1,10 +1,12 @@
 """A stand-in for an array of f32 that notes what is done with it.
 
-NumPy's functions and operators on a `Tracer` become nodes of a graph (`Builder`). An
-axis of one element has no dimension there, so that it broadcasts. What has no place in
-a graph is refused, with the function's name and the line.
+NumPy's functions and operators on a `Tracer` become nodes of a program (`Recording`).
+A tracer is an access of a tensor: transposes, slices, windows and broadcasts compute
+nothing. What has no place in a program is refused, with the function's name and the
+line.
 """
 
+import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -13,24 +15,24 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from morello.lazy import cached_property
+from morello.frontends.tensors import Access, own_axes, substituted
 from morello.spec.graphs.expression import (
     NAN,
     Call,
     Constant,
     Expression,
     Reference,
+    renumbered,
 )
 from morello.spec.graphs.graph import MAP
-from morello.spec.index_map import plain
-from morello.tracing.builder import Builder, Input
+from morello.spec.index_map import ONE, IndexMap, dims_of, renamed
 from morello.tracing.kinds import DTYPES, kind_of
+from morello.tracing.recording import Recording
 from morello.tracing.refusals import called, not_traced, noted, refusal
-from morello.tracing.renewal import ONE, Cut, OutOfReachError, fresh, renewed
-from morello.tracing.views import View
+from morello.tracing.slicing import Cut, cuts_of, is_integer
 
-Dims = tuple[int, ...]
-"""The dimension of each axis, or `ONE`."""
+Shape = tuple[int, ...]
+Axes = tuple[IndexMap, ...]
 
 UFUNCS: dict[Any, Callable[..., Any]] = {}
 """What each of NumPy's functions of elements becomes: `elementwise.py`."""
@@ -46,21 +48,24 @@ _MOST_ROWS = 8
 
 
 class Tracer(NDArrayOperatorsMixin):
-    """An array that is not there yet: ``value`` of a graph, with a shape."""
+    """An array that is not there yet: how a tensor is read, by the array's own axes.
+
+    Axes of one element, and axes along which all elements are the same, index nothing.
+    """
 
     __array_priority__ = 1000
 
     def __init__(
         self,
-        builder: Builder,
-        value: int,
-        dims: Dims,
+        recording: Recording,
+        access: Access,
+        shape: Shape,
         own: bool = False,
         kind: str = "f",
     ) -> None:
-        self._builder = builder
-        self._value = value
-        self._dims = dims
+        self._recording = recording
+        self._access = access
+        self._shape = shape
         self.kind = kind
         """Of NumPy's result: ``f`` for float32, ``b`` for truth values, ``i`` for whole
         numbers, which a graph has as float32."""
@@ -68,10 +73,9 @@ class Tracer(NDArrayOperatorsMixin):
         """Whether no other array of NumPy would share its memory."""
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """The extent of each axis."""
-        sizes = self._builder.sizes
-        return tuple(1 if d == ONE else sizes[d] for d in self._dims)
+        return self._shape
 
     @property
     def ndim(self) -> int:
@@ -89,7 +93,7 @@ class Tracer(NDArrayOperatorsMixin):
         return DTYPES[self.kind]
 
     def __len__(self) -> int:
-        if not self._dims:
+        if not self._shape:
             raise refusal("an array without axes has no length")
         return self.shape[0]
 
@@ -191,7 +195,7 @@ class Tracer(NDArrayOperatorsMixin):
                 f"{sign}= of an array {self.shape} has the shape {found.shape}",
                 f"write x = x {sign} …, which makes a new array",
             )
-        self._value, self._dims = found._value, found._dims
+        self._access = found._access
         return self
 
     def __iadd__(self, other: Any) -> "Tracer":
@@ -223,19 +227,55 @@ class Tracer(NDArrayOperatorsMixin):
         order = tuple(range(self.ndim)[::-1] if is_open else given)
         if sorted(a % max(self.ndim, 1) for a in order) != list(range(self.ndim)):
             raise refusal(f"{order} is no order of {self.ndim} axes")
-        return self._seen(tuple(self._dims[axis] for axis in order))
+        places = {old % self.ndim: new for new, old in enumerate(order)}
+        shape = tuple(self._shape[axis] for axis in order)
+        return self._seen(renamed(self._access.axes, places), shape)
 
     def swapaxes(self, axis1: int, axis2: int) -> "Tracer":
         """Two axes the other way round."""
         (a,), (b,) = axes_of(self, axis1), axes_of(self, axis2)
-        dims = list(self._dims)
-        dims[a], dims[b] = dims[b], dims[a]
-        return self._seen(tuple(dims))
+        order = [*range(self.ndim)]
+        order[a], order[b] = b, a
+        return self.transpose(order)
 
-    def _seen(self, dims: Dims) -> "Tracer":
-        """View of the value with axes in another order, or with axes of size one."""
+    def _seen(self, axes: Axes, shape: Shape) -> "Tracer":
+        """The tensor read along other axes."""
         self._own = False
-        return Tracer(self._builder, self._value, dims, kind=self.kind)
+        access = Access(self._access.tensor, axes)
+        return Tracer(self._recording, access, shape, kind=self.kind)
+
+    def through(self, inner: Axes, shape: Shape) -> "Tracer":
+        """The array whose elements are those at computed places of this one.
+
+        Args:
+            inner: what indexes each axis of this one, by the axes of the new one; an
+                axis of one element is not padded.
+            shape: of the new one.
+        """
+        tensor, axes = self._access.tensor, self._access.axes
+        padded = {i for i, axis in enumerate(inner) if axis.has_zeros}
+        found = None
+        if padded <= dims_of(axes):
+            extents = self._recording.shape(tensor)
+            found = substituted(axes, inner, shape, extents)
+        if found is None:
+            return self.copied().through(inner, shape)
+        return self._seen(found, shape)
+
+    def copied(self) -> "Tracer":
+        """The elements as a tensor of their own."""
+        tensor = self._recording.copy(self._access, self._shape)
+        return whole(self._recording, tensor, self.kind)
+
+    def stored(self) -> int:
+        """A tensor whose elements are those of the array, in its shape."""
+        tensor = self._access.tensor
+        extents = self._recording.shape(tensor)
+        used = [axis for axis in self._access.axes if axis != ONE]
+        plain = [IndexMap.of(i) for i, n in enumerate(self._shape) if n > 1]
+        if used != plain or math.prod(extents) != self.size:
+            return self._recording.copy(self._access, self._shape)
+        return self._recording.view(tensor, self._shape)
 
     def __getitem__(self, index: Any) -> "Tracer":
         """New axes (``None``), whole axes (``:``, ``...``), slices and integers."""
@@ -243,76 +283,17 @@ class Tracer(NDArrayOperatorsMixin):
         if any(is_list(part) for part in parts):
             picked: Tracer = INDEXING["pick"](self, parts)
             return picked
-        given = sum(part is not None and part is not Ellipsis for part in parts)
-        if given > self.ndim:
-            raise refusal(f"{given} indices of an array of {self.ndim} axes")
-        dims: list[Any] = []
-        cuts: dict[int, Cut] = {}
-        rest = list(zip(self._dims, self.shape, strict=True))
-        for part in parts:
-            if part is None:
-                dims.append(ONE)
-            elif part is Ellipsis:
-                for _ in range(self.ndim - given):
-                    dims.append(rest.pop(0)[0])
-            else:
-                dims += self._cut(part, *rest.pop(0), cuts)
-        dims += [dim for dim, _ in rest]
-        if not cuts:
-            return self._seen(tuple(dims))
-        try:
-            value = renewed(self._builder, self._value, cuts)
-        except OutOfReachError:
-            return self._stored()[index]
-        self._own = False
-        return Tracer(self._builder, value, tuple(dims), kind=self.kind)
+        return self._cut(*cuts_of(parts, self._shape))
 
-    def _stored(self) -> "Tracer":
-        """The array in memory, where it is computed or read through windows.
-
-        Raises:
-            MorelloError: it is stored, and cannot be read so.
-        """
-        found = self._builder.inputs.get(self._value)
-        if found is None:
-            return stored(self)
-        if all(axis.is_plain for axis in found.axes):
-            raise refusal(
-                "an array that is computed is not traced backwards",
-                "turn arguments, or the result",
-            )
-        return stored(self.copied())
-
-    def copied(self) -> "Tracer":
-        """Copy of the elements, as a computed value."""
-        dims = tuple(self._builder.root(d) if d != ONE else ONE for d in self._dims)
-        return node(self._builder, dims, MAP, Call("copy", (Reference(self._value),)))
-
-    def _cut(self, part: Any, dim: Any, size: int, cuts: dict[int, Cut]) -> list[Any]:
-        """The axes that are left of one by an index, which goes to ``cuts``."""
-        if is_integer(part):
-            place = operator.index(part)
-            if not -size <= place < size:
-                raise refusal(f"the index {place} of an axis of {size} elements")
-            if dim != ONE:
-                root = self._builder.root(dim)
-                cuts[root] = Cut((), place % size, 1, 1, size)
-            return []
-        if not isinstance(part, slice):
-            shown = part if isinstance(part, slice | str) else type(part).__name__
-            raise refusal(
-                f"an index of {shown} is not traced",
-                "use integers, slices, lists, None or ...; np.where chooses by element",
-            )
-        start, stop, step = part.indices(size)
-        count = len(range(start, stop, step))
-        if not count:
-            raise refusal(f"the slice {start}:{stop}:{step} of {size} is empty")
-        if count == size and (step == 1 or dim == ONE):
-            return [dim]
-        new = () if count == 1 else (self._builder.dimension(count),)
-        cuts[self._builder.root(dim)] = Cut(new, start, step, count, size)
-        return [*new] or [ONE]
+    def _cut(self, cuts: list[Cut], shape: Shape) -> "Tracer":
+        """The elements that slices leave; what they read backwards is copied first."""
+        read = dims_of(self._access.axes)
+        back = [i for i, cut in enumerate(cuts) if cut.is_backwards and i in read]
+        if back:
+            tensor = self._recording.reversed(self.stored(), frozenset(back))
+            turned = [cut.turned if i in back else cut for i, cut in enumerate(cuts)]
+            return whole(self._recording, tensor, self.kind)._cut(turned, shape)
+        return self.through(tuple(cut.index(shape) for cut in cuts), shape)
 
     def sum(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Sum along axes (`numpy.sum`)."""
@@ -332,7 +313,7 @@ class Tracer(NDArrayOperatorsMixin):
         share = 1.0
         for place in axes_of(self, axis):
             share /= self.shape[place]
-        return pointwise(self._builder, "mul", total, share)
+        return pointwise(self._recording, "mul", total, share)
 
     def astype(self, dtype: Any, **options: Any) -> "Tracer":
         """f32, whole numbers of 64 bits and truth values."""
@@ -351,7 +332,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     def copy(self, order: str = "C") -> "Tracer":
         """Independent copy of the array (`numpy.copy`)."""
-        return Tracer(self._builder, self._value, self._dims, True, self.kind)
+        return Tracer(self._recording, self._access, self._shape, True, self.kind)
 
     def flatten(self, order: str = "C") -> "Tracer":
         """One axis."""
@@ -369,35 +350,21 @@ class Tracer(NDArrayOperatorsMixin):
 _SIGNS = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}
 
 
-def is_integer(given: Any) -> bool:
-    """Whether it is a whole number."""
-    return isinstance(given, int | np.integer) and not isinstance(given, bool)
-
-
 def is_list(index: Any) -> bool:
     """Whether it is an index of known places."""
     return isinstance(index, list | np.ndarray) and not isinstance(index, Tracer)
 
 
-class Deferred(Tracer):
-    """Array computed when something reads it; as a result it may cost nothing."""
-
-    _made: cached_property[Tracer]
-    """What it is then, of each subclass."""
-
-    @property
-    def _value(self) -> int:  # type: ignore[override]
-        return self._made._value
-
-    @property
-    def _dims(self) -> Dims:  # type: ignore[override]
-        return self._made._dims
+def whole(recording: Recording, tensor: int, kind: str = "f") -> Tracer:
+    """A tensor as an array."""
+    shape = recording.shape(tensor)
+    return Tracer(recording, Access(tensor, own_axes(shape)), shape, kind=kind)
 
 
-def traced(builder: Builder, given: Any) -> Tracer | None:
-    """A value of the graph; None for a number, which is a constant."""
+def traced(recording: Recording, given: Any) -> Tracer | None:
+    """A value of the program; None for a number, which is a constant."""
     if isinstance(given, Tracer):
-        if given._builder is not builder:
+        if given._recording is not recording:
             raise refusal("a value of another function that is traced is used")
         return given
     if isinstance(given, int | float | np.integer | np.floating | np.bool_):
@@ -409,57 +376,38 @@ def traced(builder: Builder, given: Any) -> Tracer | None:
         raise refusal(f"{what} is not traced", "use numbers of float32")
     if array.ndim == 0:
         return None
-    return as_input(builder, -1, array.shape, np.asarray(array, np.float32))
+    _check(array.shape)
+    return whole(recording, recording.array(np.asarray(array, np.float32)))
 
 
-def as_input(
-    builder: Builder,
-    argument: int,
-    shape: Sequence[int],
-    array: Any = None,
-    views: tuple[View, ...] = (),
-    source: int = -1,
-) -> Tracer:
-    """An input of the graph that has a shape."""
+def _check(shape: Shape) -> None:
     if any(extent < 1 for extent in shape):
-        raise refusal(f"an array of shape {tuple(shape)} has no elements")
-    dims = tuple(ONE if n == 1 else builder.dimension(n) for n in shape)
-    axes = plain(*(d for d in dims if d != ONE))
-    kept = tuple(place for place, d in enumerate(dims) if d != ONE)
-    value = builder.input(Input(argument, axes, kept, len(shape), array, views, source))
-    return Tracer(builder, value, dims)
+        raise refusal(f"an array of shape {shape} has no elements")
 
 
-def stored(array: Tracer) -> Tracer:
-    """An array that is read as an argument is: what is computed is stored first."""
-    builder, made = array._builder, array._builder.nodes.get(array._value)
-    if made is None:
-        return array
-    own = builder.node_dims(array._value)
-    shape = [builder.sizes[dim] for dim in own]
-    whole = as_input(builder, -1, shape, source=array._value)
-    dims = dict(zip(own, whole._dims, strict=True))
-    seen = (d if d == ONE else dims[builder.root(d)] for d in array._dims)
-    return Tracer(builder, whole._value, tuple(seen))
+def argument(recording: Recording, number: int, shape: Sequence[int]) -> Tracer:
+    """An argument of the function."""
+    _check(tuple(shape))
+    return whole(recording, recording.argument(number, tuple(shape)))
 
 
-def pointwise(builder: Builder, name: str, *given: Any) -> Tracer:
+def pointwise(recording: Recording, name: str, *given: Any) -> Tracer:
     """A function of elements; shapes broadcast as NumPy's do."""
-    arguments = [traced(builder, one) for one in given]
+    arguments = [traced(recording, one) for one in given]
     arrays = [a for a in arguments if a is not None]
     rank = max(a.ndim for a in arrays)
-    labels = [tuple(range(rank - a.ndim, rank)) for a in arrays]
-    arrays, dims = aligned(builder, arrays, labels, name)
-    rest = iter(arrays)
+    labels = [range(rank - a.ndim, rank) for a in arrays]
+    reads, extents = aligned(arrays, labels, name)
+    places = itertools.count()
     expression = Call(
         name,
         tuple(
-            _constant(one) if a is None else Reference(next(rest)._value)
+            _constant(one) if a is None else Reference(next(places))
             for one, a in zip(given, arguments, strict=True)
         ),
     )
-    out = tuple(dims.get(place, ONE) for place in range(rank))
-    return node(builder, out, MAP, expression)
+    shape = tuple(extents[place] for place in range(rank))
+    return node(recording, shape, MAP, expression, reads)
 
 
 def _constant(number: Any) -> Expression:
@@ -477,64 +425,57 @@ def _constant(number: Any) -> Expression:
 
 
 def aligned(
-    builder: Builder,
-    arrays: list[Tracer],
-    labels: Sequence[Sequence[Any]],
-    name: str,
-) -> tuple[list[Tracer], dict[Any, Any]]:
-    """Arrays whose axes of one label are along one dimension, and that of each label.
+    arrays: list[Tracer], labels: Sequence[Sequence[int]], name: str
+) -> tuple[list[Access], dict[int, int]]:
+    """How arrays are read along dimensions, and the extent of each dimension.
 
-    An array that is along two labels at once becomes another value, with dimensions of
-    its own, for the second.
+    Args:
+        arrays: of one program.
+        labels: the dimension of each axis of each array.
+        name: of the function that reads them.
+
+    Raises:
+        MorelloError: axes of one dimension have different extents.
     """
-    dims: dict[Any, Any] = {}
-    found = []
-    for array, own in zip(arrays, labels, strict=True):
-        if not _join(builder, array, own, dims, arrays, name):
-            value, known = fresh(builder, array._value)
-            again = (d if d == ONE else known[builder.root(d)] for d in array._dims)
-            array = Tracer(builder, value, tuple(again))
-            joined = _join(builder, array, own, dims, arrays, name)
-            assert joined
-        found.append(array)
-    return found, {label: dim for label, dim in dims.items() if dim != ONE}
-
-
-def _join(
-    builder: Builder,
-    array: Tracer,
-    labels: Sequence[Any],
-    dims: dict[Any, Any],
-    arrays: list[Tracer],
-    name: str,
-) -> bool:
-    """Make the dimensions of an array those of its labels; False where it would have
-    one of them twice."""
-    known = {builder.root(d): label for label, d in dims.items() if d != ONE}
-    for label, dim in zip(labels, array._dims, strict=True):
-        if dim == ONE:
-            dims.setdefault(label, ONE)
-            continue
-        if known.get(builder.root(dim), label) != label:
-            return False
-        other = dims.get(label, ONE)
-        if other != ONE and builder.root(other) != builder.root(dim):
-            if builder.sizes[other] != builder.sizes[dim]:
+    extents: dict[int, int] = {}
+    reads = []
+    for array, dims in zip(arrays, labels, strict=True):
+        for dim, extent in zip(dims, array.shape, strict=True):
+            if extent > 1 and extents.get(dim, 1) not in (1, extent):
                 shapes = " and ".join(str(one.shape) for one in arrays)
                 raise refusal(f"the shapes {shapes} do not broadcast in {name}")
-            if builder.clash(other, dim):
-                return False
-            builder.unify(other, dim)
-        dims[label] = builder.root(dim)
-    return True
+            extents[dim] = max(extent, extents.get(dim, 1))
+        axes = renamed(array._access.axes, dict(enumerate(dims)))
+        reads.append(Access(array._access.tensor, axes))
+    return reads, extents
 
 
 def node(
-    builder: Builder, dims: Dims, reduction: str, expression: Expression
+    recording: Recording,
+    shape: Shape,
+    reduction: str,
+    expression: Expression,
+    reads: Sequence[Access],
+    gone: Shape = (),
 ) -> Tracer:
-    """A value that is computed."""
-    axes = tuple(d for d in dims if d != ONE)
-    return Tracer(builder, builder.node(axes, reduction, expression), dims, own=True)
+    """A value that is computed.
+
+    Args:
+        shape: of its axes, which are the first dimensions.
+        gone: the extents of the dimensions that it reduces, which come after.
+    """
+    used = tuple(dict.fromkeys(reads))
+    places = {place: used.index(access) for place, access in enumerate(reads)}
+    tensor = recording.node(
+        (*shape, *gone),
+        own_axes(shape),
+        reduction,
+        renumbered(expression, places),
+        used,
+    )
+    found = whole(recording, tensor)
+    found._own = True
+    return found
 
 
 def axes_of(array: Tracer, axis: Any) -> tuple[int, ...]:
@@ -562,12 +503,22 @@ def reduced(
             "leave the option out",
         )
     places = axes_of(array, axis)
-    kept = [ONE if place in places else dim for place, dim in enumerate(array._dims)]
-    gone = [array._dims[p] for p in places if array._dims[p] != ONE]
-    found = array
-    if gone:
-        reference = Reference(array._value)
-        found = node(array._builder, tuple(kept), reduction, reference)
-    dims = tuple(d for place, d in enumerate(kept) if keepdims or place not in places)
     kind = "i" if reduction == "sum" and array.kind != "f" else array.kind
-    return Tracer(array._builder, found._value, dims, True, kind)
+    kept = [1 if place in places else n for place, n in enumerate(array.shape)]
+    gone = [place for place in places if array.shape[place] > 1]
+    found = array.copy()
+    if gone:
+        names = {place: place for place in range(array.ndim)}
+        names |= {place: array.ndim + i for i, place in enumerate(gone)}
+        access = array._access
+        read = Access(access.tensor, renamed(access.axes, names))
+        lost = tuple(array.shape[place] for place in gone)
+        shape = tuple(kept)
+        found = node(array._recording, shape, reduction, Reference(0), [read], lost)
+    if not keepdims:
+        found = found[
+            tuple(0 if i in places else slice(None) for i in range(array.ndim))
+        ]
+        found._own = True
+    found.kind = kind
+    return found

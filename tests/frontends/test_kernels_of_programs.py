@@ -71,5 +71,5 @@ def test_a_trace_is_compiled() -> None:
     traced = morello.trace(lambda a, b: np.maximum(a @ b, 0), (3, 4), (4, 2))
     kernel = morello.compile(traced, target="avx2", threads=1)
     np.testing.assert_array_equal(kernel(X, W), np.maximum(X @ W, 0))
-    by_text = morello.compile(kernel.text, target="avx2", threads=1)
-    assert by_text.object == kernel.object
+    by_text = morello.compile(*traced.specs("avx2"), target="avx2", threads=1)
+    assert by_text.spec == kernel.spec

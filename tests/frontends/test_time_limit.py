@@ -9,6 +9,7 @@ import pytest
 import morello
 from morello.compiler import compile as compiler
 from morello.errors import SearchError
+from morello.frontends.model import model_of
 from morello.search import Patience
 from morello.tracing.jit import TracedFunction, _shapes
 
@@ -37,8 +38,8 @@ def test_searches_share_what_is_left(
     monkeypatch.setattr(compiler, "best_program", noted)
     pairs = itertools.pairwise(extents)
     pattern, objects = _shapes(_layers, ((2, extents[0]), *pairs), {})
-    model, _ = TracedFunction(_layers, pattern, objects).model()
-    compiled = model.compile(threads=1, time_limit=_LIMIT, db="none")
+    tensors, _ = TracedFunction(_layers, pattern, objects).program(holds=True)
+    compiled = model_of(tensors).compile(threads=1, time_limit=_LIMIT, db="none")
     assert len(compiled.specs) == 3
     assert len(shares) == distinct
     # What searches have not used, all but some seconds, is the others'.

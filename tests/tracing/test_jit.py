@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import morello
 from morello.errors import MorelloError
-from morello.tracing import builder
+from morello.frontends.model import Model
 
 Array = np.ndarray[Any, Any]
 
@@ -85,10 +85,10 @@ def test_functions_of_nn_are_short_names() -> None:
         "attention:9x7x8x5:f32": (morello.nn.attention, [(9, 8), (7, 8), (7, 5)]),
     }
     for text, (function, given) in shapes.items():
-        traced = morello.trace(function, *given)
+        (part,) = morello.trace(function, *given).parts
         wanted = morello.Spec.parse(text)
-        assert traced.kind == wanted.kind, text
-        assert traced.sizes == wanted.sizes
+        assert part.kind == wanted.kind, text
+        assert part.sizes == wanted.sizes
 
 
 @pytest.mark.parametrize("stride", [1, 2])
@@ -105,16 +105,16 @@ def test_images_are_convolved(stride: int) -> None:
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The Specs that are compiled in a test."""
-    specs: list[Any] = []
-    compile_spec = builder.compile
+    """The programs that are compiled in a test."""
+    programs: list[Any] = []
+    compile_program = Model.compile
 
-    def noted(spec: Any, **options: Any) -> Any:
-        specs.append(spec)
-        return compile_spec(spec, **options)
+    def noted(model: Model, **options: Any) -> Any:
+        programs.append(model)
+        return compile_program(model, **options)
 
-    monkeypatch.setattr(builder, "compile", noted)
-    return specs
+    monkeypatch.setattr(Model, "compile", noted)
+    return programs
 
 
 def test_each_shape_is_compiled_once(compiled: list[Any]) -> None:

@@ -1,0 +1,101 @@
+"""Slices and integers as indices of the axes of an array."""
+
+import dataclasses
+import operator
+from typing import Any
+
+import numpy as np
+
+from morello.frontends.tensors import window_of
+from morello.spec.index_map import IndexMap
+from morello.tracing.refusals import refusal
+
+Shape = tuple[int, ...]
+
+
+def is_integer(given: Any) -> bool:
+    """Whether it is a whole number."""
+    return isinstance(given, int | np.integer) and not isinstance(given, bool)
+
+
+@dataclasses.dataclass
+class Cut:
+    """An index of one axis: the elements of it that are left."""
+
+    places: range
+    size: int
+    """Of the axis."""
+    is_one: bool = False
+    """Whether it is an integer, which leaves no axis."""
+    axis: int = 0
+    """The axis that is left."""
+
+    @staticmethod
+    def of(part: Any, size: int) -> "Cut":
+        """A slice or an integer.
+
+        Raises:
+            MorelloError: it is neither, or leaves no elements.
+        """
+        if is_integer(part):
+            place = operator.index(part)
+            if not -size <= place < size:
+                raise refusal(f"the index {place} of an axis of {size} elements")
+            return Cut(range(place % size, place % size + 1), size, True)
+        if not isinstance(part, slice):
+            shown = part if isinstance(part, str) else type(part).__name__
+            raise refusal(
+                f"an index of {shown} is not traced",
+                "use integers, slices, lists, None or ...; np.where chooses by element",
+            )
+        places = range(*part.indices(size))
+        if not places:
+            start, stop, step = part.indices(size)
+            raise refusal(f"the slice {start}:{stop}:{step} of {size} is empty")
+        return Cut(places, size)
+
+    @property
+    def is_backwards(self) -> bool:
+        """Whether it leaves several elements in the other order."""
+        return self.places.step < 0 and len(self.places) > 1
+
+    @property
+    def turned(self) -> "Cut":
+        """The same elements of the axis the other way round."""
+        first, last = (self.size - 1 - self.places[i] for i in (0, -1))
+        places = range(first, last + 1, -self.places.step)
+        return dataclasses.replace(self, places=places)
+
+    def index(self, shape: Shape) -> IndexMap:
+        """What indexes the axis, by the axes of the array that is left."""
+        terms = {} if self.is_one else {self.axis: abs(self.places.step)}
+        return window_of(terms, -self.places[0], shape, self.size)
+
+
+def cuts_of(parts: tuple[Any, ...], extents: Shape) -> tuple[list[Cut], Shape]:
+    """What is left of each axis of an array, and the shape of it all.
+
+    Args:
+        parts: of an index: integers, slices, new axes (``None``) and ``...``.
+        extents: of the array.
+    """
+    rank = len(extents)
+    given = sum(part is not None and part is not Ellipsis for part in parts)
+    if given > rank:
+        raise refusal(f"{given} indices of an array of {rank} axes")
+    if all(part is not Ellipsis for part in parts):
+        parts = (*parts, Ellipsis)
+    cuts: list[Cut] = []
+    shape: list[int] = []
+    for part in parts:
+        if part is None:
+            shape.append(1)
+            continue
+        whole = part is Ellipsis
+        for one in [slice(None)] * (rank - given) if whole else [part]:
+            cut = Cut.of(one, extents[len(cuts)])
+            cuts.append(cut)
+            if not cut.is_one:
+                cut.axis = len(shape)
+                shape.append(len(cut.places))
+    return cuts, tuple(shape)
