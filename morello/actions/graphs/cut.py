@@ -21,8 +21,14 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Expansion, near_form
 from morello.actions.copies.move import may_enter_registers
-from morello.actions.graphs.parts import PartKey, given_forms, part_key
+from morello.actions.graphs.parts import (
+    PartKey,
+    given_forms,
+    part_key,
+    with_plain_operands,
+)
 from morello.cost.of_target import cost_model
+from morello.lazy import cached_property
 from morello.machine import Target
 from morello.spec import L1, Dtype, Layout, Memory, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
@@ -45,6 +51,24 @@ class Cutting:
     that does, and take a line or two, which are not counted."""
     producers: PartKey
     consumers: PartKey
+
+    @cached_property
+    def counts(self) -> tuple[object, ...]:
+        """All that an action costs, and its holes are, depends on but the keys."""
+        dims = self.producers.dims, self.consumers.dims
+        return self.temporaries, self.forms, self.rows, dims
+
+    @property
+    def keys(self) -> tuple[SpecKey, SpecKey]:
+        """The keys of both halves."""
+        return self.producers.key, self.consumers.key
+
+
+def counts_alike(one: Cutting | str, other: Cutting | str) -> bool:
+    """Whether two cuts of keys cost the same, and leave holes of the same sizes."""
+    if isinstance(one, str) or isinstance(other, str):
+        return False
+    return one.counts == other.counts
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -87,6 +111,17 @@ class Cut(Action):
             found.consumers.child("consumers", frame, limits),
         )
         return Expansion(tuple(conditions), cost, children)
+
+    def relevant(self, key: SpecKey, target: Target) -> SpecKey:
+        """No operand counts beside the temporaries, if these are the same."""
+        plain = with_plain_operands(key)
+        alike = counts_alike(self.cutting(key, target), self.cutting(plain, target))
+        return plain if alike else key
+
+    def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
+        """The keys of both halves."""
+        found = self.cutting(key, target)
+        return () if isinstance(found, str) else found.keys
 
     def feature(self, key: SpecKey) -> str:
         """The cache of the temporaries, and whether producers are recomputed."""

@@ -19,8 +19,15 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
-from morello.actions.graphs.cut import Cutting, form_of_row, is_row, named, rounds
-from morello.actions.graphs.parts import given_forms, part_key
+from morello.actions.graphs.cut import (
+    Cutting,
+    counts_alike,
+    form_of_row,
+    is_row,
+    named,
+    rounds,
+)
+from morello.actions.graphs.parts import given_forms, part_key, with_plain_operands
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Dtype, SpecKey, TensorSpec
@@ -55,6 +62,20 @@ class CutInPlace(Action):
         reason = f"the output takes more than half of the {target.l1_lines} lines of L1"
         cost = cost_model(target).temporary(lines)
         return Expansion((Condition(fits, reason),), cost, children)
+
+    def relevant(self, key: SpecKey, target: Target) -> SpecKey:
+        """No operand counts but the output that has the temporary, if that is the
+        same."""
+        found = self.cutting(key)
+        if isinstance(found, str):
+            return key
+        plain = with_plain_operands(key, key.kind.values.index(self.output(key)))
+        return plain if counts_alike(found, self.cutting(plain)) else key
+
+    def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
+        """The keys of both halves."""
+        found = self.cutting(key)
+        return () if isinstance(found, str) else found.keys
 
     def feature(self, key: SpecKey) -> str:
         """The name of the candidate family: a temporary in the buffer of an output."""

@@ -2,9 +2,10 @@
 
 import dataclasses
 from collections.abc import Mapping
+from functools import lru_cache
 
 from morello.actions.base import Child
-from morello.spec import Compose, Kind, Limits, SpecKey, TensorSpec
+from morello.spec import MEM, Compose, Kind, Layout, Limits, SpecKey, TensorSpec
 from morello.spec.embedding import ONE
 from morello.spec.frame import Frame, Ints
 from morello.spec.graphs.graph import Part
@@ -74,6 +75,25 @@ def followed(kind: Kind, tensors: tuple[TensorSpec, ...]) -> tuple[TensorSpec, .
         else tensor.brought_to(tensors[kind.leader(i)].level.backing)
         for i, tensor in enumerate(tensors)
     )
+
+
+@lru_cache(maxsize=65536)
+def with_plain_operands(key: SpecKey, but: int = -1) -> SpecKey:
+    """A key whose operands lie row-major in memory, contiguous if one of them is; those
+    in registers stay as they are.
+
+    Args:
+        key: of a graph.
+        but: an operand that stays as it is, too; none where it is negative.
+    """
+    whole = any(tensor.contiguous for tensor in key.tensors)
+    tensors = tuple(
+        tensor
+        if tensor.level.is_registers or index == but
+        else TensorSpec(tensor.dtype, MEM, Layout.row_major(tensor.rank), whole)
+        for index, tensor in enumerate(key.tensors)
+    )
+    return dataclasses.replace(key, tensors=tensors)
 
 
 def given_forms(key: SpecKey) -> dict[int, TensorSpec]:
