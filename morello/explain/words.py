@@ -108,6 +108,9 @@ def searched_text(found: Statistics) -> str:
     if not found.specs and not found.tables:
         return "read from the database as it was found before"
     if not found.specs:
-        return f"read from {counted(found.tables, 'table')} of the database"
+        place = "earlier goals" if found.goals else "the database"
+        return f"read from {counted(found.tables, 'table')} of {place}"
     specs, tables = counted(found.specs, "Spec"), counted(found.tables, "table")
-    return f"found among {specs} in {tables}"
+    read = f", of which {found.unsolved:,} were read" if found.unsolved else ""
+    goals = ", ".join(goal for goal, _ in found.goals)
+    return f"found among {specs} in {tables}{read}{goals and f': those of {goals}'}"

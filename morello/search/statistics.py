@@ -24,6 +24,18 @@ class Statistics:
     peak_bytes: int = 0
     """The most memory that the process has had by then."""
 
+    read: int = 0
+    """Of ``tables``, those that came from the database."""
+    parts: int = 0
+    """Those that are parts of tables of other goals, there or in this process."""
+    goals: tuple[tuple[str, int], ...] = ()
+    """Earlier goals of this process, and how many tables came from each."""
+
+    @property
+    def unsolved(self) -> int:
+        """Tables that were read, wherever."""
+        return min(self.tables, self.read + sum(count for _, count in self.goals))
+
     @property
     def compression(self) -> float | None:
         """Specs a box, of decisions and of costs together; None of none."""
@@ -36,7 +48,8 @@ class Statistics:
         return self.packed / self.boxes if self.boxes else None
 
     def since(self, before: "Statistics") -> "Statistics":
-        """The difference to earlier ones; tables, seconds, peak memory stay as is."""
+        """The difference to earlier ones; tables, where they were read, seconds, peak
+        memory stay as is."""
         return Statistics(
             self.tables,
             self.specs - before.specs,
@@ -46,6 +59,9 @@ class Statistics:
             self.boxes - before.boxes,
             self.cost_boxes - before.cost_boxes,
             self.peak_bytes,
+            self.read,
+            self.parts,
+            self.goals,
         )
 
 

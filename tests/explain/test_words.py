@@ -72,6 +72,11 @@ def test_titles_have_the_names_of_graphs(label: str) -> None:
 def test_one_of_something_is_not_several() -> None:
     assert (counted(1, "table"), counted(2000, "table")) == ("1 table", "2,000 tables")
     assert searched_text(Statistics(1, 1, 1.0)) == "found among 1 Spec in 1 table"
+    shared = Statistics(9, 5, 1.0, read=2, goals=(("matmul:8x8x8:f32", 3),))
+    assert searched_text(shared) == (
+        "found among 5 Specs in 9 tables, of which 5 were read: those of "
+        "matmul:8x8x8:f32"
+    )
     assert searched_text(Statistics(1, 0, 1.0)) == "read from 1 table of the database"
 
 

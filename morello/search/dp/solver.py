@@ -371,8 +371,10 @@ class _Run:
 
     def statistics(self, seconds: float) -> Statistics:
         """Statistics of the search so far, which took so many seconds."""
-        counts = (self.impls, *self.store.tally, peak_bytes())
-        return Statistics(len(self.store), self.points, seconds, *counts)
+        store = self.store
+        counts = (self.impls, *store.tally, peak_bytes(), store.total_read, store.parts)
+        goals = tuple(store.shared.items())
+        return Statistics(len(store), self.points, seconds, *counts, goals)
 
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table, and its pins."""

@@ -115,6 +115,8 @@ class TableStore:
         """How many tables came from the database."""
         self.parts = 0
         """How many are parts of tables of goals with longer axes."""
+        self.stored_parts = 0
+        """How many of these came from the database."""
         self.shared: dict[str, int] = {}
         """How many tables came from earlier goals of this process, by the goal."""
         self.tally = (0, 0, 0)
@@ -139,6 +141,11 @@ class TableStore:
 
     def __len__(self) -> int:
         return len(self._packed)
+
+    @property
+    def total_read(self) -> int:
+        """How many tables, or parts of some, came from the database."""
+        return self.read + self.stored_parts
 
     def __iter__(self) -> Iterator[TableId]:
         """Iterate over the tables that are stored here."""
@@ -261,6 +268,7 @@ class TableStore:
                         identity, box, actions(identity)
                     )
                     self.parts += 1
+                    self.stored_parts += 1
                     return True
         return False
 

@@ -245,6 +245,8 @@ def _search_data(solution: Solution | None) -> dict[str, Any] | None:
     statistics = solution.statistics
     return {
         "tables": statistics.tables,
+        "tables_read": statistics.unsolved,
+        "table_parts": statistics.parts,
         "specs": statistics.specs,
         "impls": statistics.impls,
         "compression": statistics.compression,
