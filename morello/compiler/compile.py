@@ -95,9 +95,15 @@ def compile(
     _check(goal, schedule)
     count = available_threads(thread_count(threads, schedule))
     parallel, machine = parallel_goal(goal.spec, machine, count)
-    goal = OpenSpec(parallel, goal.open)
-    start = time.perf_counter()
     search = Searches(db, time_limit, tuning)
+    return _kernel(OpenSpec(parallel, goal.open), machine, schedule, search)
+
+
+def _kernel(
+    goal: OpenSpec, machine: Target, schedule: str | None, search: "Searches"
+) -> Kernel:
+    """The kernel of one Spec: by the schedule, if there is one, else by a search."""
+    start = time.perf_counter()
     wanted = goal.spec
     program: Solution | str
     if schedule is not None:

@@ -63,28 +63,9 @@ def peak_module(dtype: str = "f32", isa: Isa = AVX2) -> str:
         )
     element, lanes = _ELEMENTS[dtype], isa.vector_bytes // _WORD
     vector = f"vector<{lanes}x{element}>"
-    factor, name, casts = "", "", ""
-    if dtype in _DOTS:
-        op, group = _DOTS[dtype]
-        factor = f"vector<{lanes * group}x{_FACTORS[dtype]}>"
-        name = isa.instructions[op]
-        casts = "\n    ".join(
-            f"%{to} = vector.bitcast %{of} : {vector} to {factor}"
-            for to, of in (("a", "x"), ("b", "y"))
-        )
+    casts, steps = _products(dtype, isa, vector, lanes)
     add = f"arith.add{element[0]}"
     count = range(_ACCUMULATORS)
-    steps = "\n      ".join(
-        _STEPS[dtype].format(
-            i=i,
-            acc=f"acc{i}",
-            out=f"out{i}",
-            vector=vector,
-            factor=factor,
-            name=name,
-        )
-        for i in count
-    )
     sums = "\n    ".join(
         f"%sum{i} = {add} %{f'sum{i - 1}' if i > 1 else 'done#0'}, %done#{i} : {vector}"
         for i in count[1:]
@@ -118,6 +99,26 @@ def peak_module(dtype: str = "f32", isa: Isa = AVX2) -> str:
     return
   }}
 """
+
+
+def _products(dtype: str, isa: Isa, vector: str, lanes: int) -> tuple[str, str]:
+    """The casts before the loop, and its products: one for each accumulator."""
+    factor, name, casts = "", "", ""
+    if dtype in _DOTS:
+        op, group = _DOTS[dtype]
+        factor = f"vector<{lanes * group}x{_FACTORS[dtype]}>"
+        name = isa.instructions[op]
+        casts = "\n    ".join(
+            f"%{to} = vector.bitcast %{of} : {vector} to {factor}"
+            for to, of in (("a", "x"), ("b", "y"))
+        )
+    steps = (
+        _STEPS[dtype].format(
+            i=i, acc=f"acc{i}", out=f"out{i}", vector=vector, factor=factor, name=name
+        )
+        for i in range(_ACCUMULATORS)
+    )
+    return casts, "\n      ".join(steps)
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """A kernel as an operator of PyTorch: `operator`."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -36,13 +36,7 @@ def operator(kernel: Kernel) -> Callable[..., Any]:
     read = [p for p in kernel.parameters if not p.is_output]
     inputs = read[: len(read) - held]
     outputs = [p for p in kernel.parameters if p.is_output]
-    for parameter in (*inputs, *outputs):
-        if parameter.strides or parameter.accumulates:
-            raise CompileError(
-                f"{parameter.role} of {kernel.symbol} has gaps, or holds what is added "
-                "to",
-                "compile a Spec without a leading dimension (ld), or not _accum",
-            )
+    _check_forms(kernel, (*inputs, *outputs))
     taken = [_dtype(p) for p in inputs]
     made = [_dtype(p) for p in outputs]
 
@@ -86,6 +80,17 @@ def operator(kernel: Kernel) -> Callable[..., Any]:
     )
     declared.register_fake(new)
     return getattr(torch.ops.morello, name).default  # type: ignore[no-any-return]
+
+
+def _check_forms(kernel: Kernel, parameters: Sequence[Parameter]) -> None:
+    """Refuse operands with gaps, and outputs that are added to."""
+    for parameter in parameters:
+        if parameter.strides or parameter.accumulates:
+            raise CompileError(
+                f"{parameter.role} of {kernel.symbol} has gaps, or holds what is added "
+                "to",
+                "compile a Spec without a leading dimension (ld), or not _accum",
+            )
 
 
 def _dtype(parameter: Parameter) -> torch.dtype:

@@ -30,7 +30,7 @@ from morello.search.compiled import compiled
 from morello.search.compiled.parameters import CLASSES
 from morello.search.queries.measured import Measured, keep_measured, measured_key
 from morello.search.queries.partial_program import Partial
-from morello.search.storage.measured_rows import MeasuredRow
+from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
 from morello.spec import Spec
 
 _FINDING = 0.25
@@ -147,7 +147,22 @@ def tune(
         for one, entry in zip(kernels, entries, strict=True)
         if entry.repeats
     ]
-    rows = tuple(
+    rows = _rows(key, timed, cycle, entries[winner])
+    keep_measured(rows, solver.database)
+    took = time.perf_counter() - start
+    left_out = len(candidates) - tried + len(kernels) - len(timed)
+    names = tuple(candidate for candidate, _ in timed)
+    return Tuned(Measured(rows), names, left_out, took)
+
+
+def _rows(
+    key: MeasuredKey,
+    timed: Sequence[tuple[Candidate, Entry]],
+    cycle: float,
+    fastest: Entry,
+) -> tuple[MeasuredRow, ...]:
+    """Programs that were timed, as the database keeps them."""
+    return tuple(
         MeasuredRow(
             key,
             place,
@@ -155,15 +170,10 @@ def tune(
             candidate.class_text,
             entry.seconds,
             entry.seconds / cycle,
-            int(entry is entries[winner]),
+            int(entry is fastest),
         )
         for place, (candidate, entry) in enumerate(timed)
     )
-    keep_measured(rows, solver.database)
-    took = time.perf_counter() - start
-    left_out = len(candidates) - tried + len(kernels) - len(timed)
-    names = tuple(candidate for candidate, _ in timed)
-    return Tuned(Measured(rows), names, left_out, took)
 
 
 def _timed(

@@ -376,36 +376,39 @@ def _add_checks(parser: argparse.ArgumentParser) -> None:
     )
 
 
+_PRINTING = (
+    ("--emit-bytecode", "write bytecode"),
+    ("--mlir-print-ir-before-all", "print the IR before each pass"),
+    ("--mlir-print-ir-after-all", "print the IR after each pass"),
+    (
+        "--mlir-print-ir-after-change",
+        "of the dumps after passes, print only those of passes that changed it",
+    ),
+    ("--mlir-print-ir-after-failure", "print it only after a pass that failed"),
+    ("--mlir-print-ir-module-scope", "print the whole module each time"),
+    ("--mlir-print-op-generic", "print every op in its generic form"),
+    ("--mlir-print-debuginfo", "print locations"),
+    ("--mlir-pretty-debuginfo", "print locations in a short form"),
+    (
+        "--mlir-print-local-scope",
+        "print attributes and locations without aliases",
+    ),
+    ("--mlir-print-skip-regions", "print no regions"),
+    (
+        "--mlir-print-assume-verified",
+        "do not verify once more before printing",
+    ),
+    ("--mlir-use-nameloc-as-prefix", "name values by their locations"),
+    ("--mlir-timing", "print how long each pass took"),
+    ("--mlir-pass-statistics", "print what passes counted"),
+    ("--debug", "print what passes say of themselves, if MLIR was built so"),
+)
+"""Flags that print something, or leave something out."""
+
+
 def _add_printing(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("printing")
-    _add_truths(
-        group,
-        ("--emit-bytecode", "write bytecode"),
-        ("--mlir-print-ir-before-all", "print the IR before each pass"),
-        ("--mlir-print-ir-after-all", "print the IR after each pass"),
-        (
-            "--mlir-print-ir-after-change",
-            "of the dumps after passes, print only those of passes that changed it",
-        ),
-        ("--mlir-print-ir-after-failure", "print it only after a pass that failed"),
-        ("--mlir-print-ir-module-scope", "print the whole module each time"),
-        ("--mlir-print-op-generic", "print every op in its generic form"),
-        ("--mlir-print-debuginfo", "print locations"),
-        ("--mlir-pretty-debuginfo", "print locations in a short form"),
-        (
-            "--mlir-print-local-scope",
-            "print attributes and locations without aliases",
-        ),
-        ("--mlir-print-skip-regions", "print no regions"),
-        (
-            "--mlir-print-assume-verified",
-            "do not verify once more before printing",
-        ),
-        ("--mlir-use-nameloc-as-prefix", "name values by their locations"),
-        ("--mlir-timing", "print how long each pass took"),
-        ("--mlir-pass-statistics", "print what passes counted"),
-        ("--debug", "print what passes say of themselves, if MLIR was built so"),
-    )
+    _add_truths(group, *_PRINTING)
     for flag, text in (
         ("--mlir-print-ir-before", "print the IR before these passes"),
         ("--mlir-print-ir-after", "print the IR after these passes"),
