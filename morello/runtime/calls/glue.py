@@ -117,10 +117,17 @@ def loaded(text: str, opt: int = 0) -> Engine:
     return engine
 
 
-@functools.cache
+_codes: dict[str, Engine] = {}
+
+
 def code(name: str, opt: int = 0) -> Engine:
-    """The code of a file of C, compiled once."""
-    return loaded((FOLDER / f"{name}.ll").read_text(), opt)
+    """The code of a file of C. It has data, so all threads get one and the same."""
+    engine = _codes.get(name)
+    if engine is None:
+        # Two threads may compile it at a time; a lock would be held in a fork.
+        text = (FOLDER / f"{name}.ll").read_text()
+        engine = _codes.setdefault(name, loaded(text, opt))
+    return engine
 
 
 def call_code() -> Engine:

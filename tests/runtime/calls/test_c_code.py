@@ -4,6 +4,8 @@ import ctypes
 import importlib.metadata
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,21 @@ def test_other_structures_are_refused() -> None:
 
     with pytest.raises(CompileError, match="Other has 8 bytes, and 16 in C"):
         glue.check_sizes([16], Other)
+
+
+def test_threads_get_the_same_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each copy has data of its own: one would not know what another was told."""
+    both, load = threading.Barrier(2, timeout=60), glue.loaded
+
+    def loaded(text: str, opt: int) -> glue.Engine:
+        both.wait()
+        return load(text, opt)
+
+    monkeypatch.setattr(glue, "loaded", loaded)
+    monkeypatch.setattr(glue, "_codes", {})
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(glue.code, ["team", "team"])
+    assert first is second
 
 
 def test_code_that_few_calls_need_is_loaded_when_it_is_needed() -> None:
