@@ -1,6 +1,7 @@
 """What is read of programs, trees as numbers, and which model is found."""
 
 import dataclasses
+import difflib
 import io
 import json
 import lzma
@@ -26,6 +27,7 @@ from morello.machine import AVX2, find_target
 from morello.search import Solver
 from morello.search.storage.overlay import open_database
 from morello.spec import parse_spec
+from tests.learned.listing import FILE, listing
 from tests.learned.made_up import model_file, stump
 
 pytestmark = pytest.mark.quick
@@ -37,6 +39,13 @@ TEXT = "matmul:6x8x16:f32"
 def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What was searched, so that it is searched once."""
     return tmp_path_factory.mktemp("learned") / "searched.sqlite"
+
+
+def test_features_are_as_listed(db: Path) -> None:
+    before, after = FILE.read_text().splitlines(), listing(db).splitlines()
+    changed = [*difflib.unified_diff(before, after, FILE.name, "now", "", "", 0)]
+    remedy = "if each line is meant, run python -m tests.learned.listing"
+    assert not changed, "\n".join([*changed[:60], remedy])
 
 
 def test_counts_are_those_of_the_program(db: Path) -> None:
