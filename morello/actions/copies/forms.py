@@ -18,6 +18,7 @@ def makes_progress(source: TensorSpec, level: Memory, form: Form) -> bool:
     return form.layout.is_packed and not source.layout.is_packed
 
 
+@lru_cache(maxsize=65536)
 def asked_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
     """The forms other than its own that kernels ask for an operand in, and may have.
 

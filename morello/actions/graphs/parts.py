@@ -45,7 +45,16 @@ def part_key(
         tensors: the forms of the values of that graph.
         serial: whether parallel loops are forbidden.
     """
+    return _part_key(part, tuple(map(tensors.get, part.values)), serial)
+
+
+@lru_cache(maxsize=65536)
+def _part_key(
+    part: Part, own: tuple[TensorSpec | None, ...], serial: bool
+) -> PartKey | None:
     inner = normal(part.graph)
+    pairs = zip(part.values, own, strict=True)
+    tensors = {value: tensor for value, tensor in pairs if tensor is not None}
     if inner is None:
         kind = Compose.of(part.graph)
         values = tuple(part.values[v] for v in kind.values)
