@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.frontends.linalg.powers import known_power
 from morello.frontends.refusals import OpError
 from morello.frontends.simplify import nice
 from morello.frontends.types import float_dtype
@@ -242,50 +243,10 @@ def _power(operands: list[Element]) -> Element:
     if exponent == 0:
         return 1.0
     if is_number(exponent):
-        return _to_the(constant(base), float(exponent))  # type: ignore[arg-type]
+        return known_power(constant(base), float(exponent))  # type: ignore[arg-type]
     if base == 2:
         return Call("exp2", (constant(exponent),))
     return Call("pow", (constant(base), constant(exponent)))
-
-
-def _to_the(base: Expression, power: float) -> Expression:
-    """A power of which the exponent is known: as few operations as may be."""
-    match power:
-        case 1.0:
-            return base
-        case 2.0:
-            return Call("square", (base,))
-        case 3.0:
-            return Call("mul", (Call("square", (base,)), base))
-        case -0.5 | -1.0 | -2.0:
-            return Call("div", (Constant(1.0), _to_the(base, -power)))
-    if 0 < power <= _MOST_FACTORS and power.is_integer():
-        return _product(base, int(power))
-    if 0 < power <= _MOST_FACTORS and (2 * power).is_integer():
-        return _root(base, int(power))
-    return Call("pow", (base, Constant(power)))
-
-
-def _root(x: Expression, factors: int) -> Expression:
-    """The root of x, times a power of it: inf of -inf, and 0 of -0."""
-    product: Expression = Call("sqrt", (x,))
-    if factors:
-        product = Call("mul", (product, _product(x, factors)))
-    is_lowest = Call("equal", (x, Constant(-math.inf)))
-    return Call("where", (is_lowest, Constant(math.inf), Call("abs", (product,))))
-
-
-_MOST_FACTORS = 16
-"""Of a power that is written as products."""
-
-
-def _product(base: Expression, power: int) -> Expression:
-    """A power as few products."""
-    if power == 1:
-        return base
-    half = _product(base, power // 2)
-    whole: Expression = Call("square", (half,))
-    return Call("mul", (whole, base)) if power % 2 else whole
 
 
 def _refusal(op: ir.Operation) -> OpError:

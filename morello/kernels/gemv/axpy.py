@@ -25,7 +25,7 @@ from morello.kernels.predicates import (
     within_pack,
 )
 from morello.kernels.template import Kernel
-from morello.spec import L1, Dtype, Form, Layout, Matmul, Memory, Spec, SpecKey
+from morello.spec import Dtype, Form, Layout, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 
 _N = 3
@@ -212,7 +212,7 @@ def _beside_rhs(frame: Frame) -> tuple[Condition, ...]:
     lines = out.lines(frame.operand_sizes(2))
     return (
         Condition(
-            lines <= frame.limits[L1],
+            lines <= frame.limits[rhs.level],
             "needs room in L1 for its rows of out beside rhs: tile n smaller",
         ),
     )
