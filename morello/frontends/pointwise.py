@@ -16,7 +16,7 @@ from morello.frontends.rewriting import (
     replaced,
     users_of,
 )
-from morello.frontends.simplify import simplified
+from morello.frontends.simplify import nice, simplified
 from morello.frontends.tensors import Access, Node, Tensors, through
 from morello.spec.functions import ROWS
 from morello.spec.graphs.expression import (
@@ -217,17 +217,51 @@ class _Sharing(Rewriter):
             node = self._outlined(node, part)
 
     def _multiplied(self, node: Node, expression: Expression) -> Expression:
-        """Divisions by what lacks a dimension, as products with 1 over it; not where
-        a sum of products is divided, as in attention."""
+        """Divisions by what lacks a dimension, as products with 1 over it: where that
+        is a rounded number in any case, and its inverse is finite; and those of sums by
+        a number. Not where a sum of products is divided, as in attention."""
         if not isinstance(expression, Call):
             return expression
         arguments = tuple(self._multiplied(node, a) for a in expression.arguments)
         match expression.function, arguments:
+            case "div", (top, Constant(number)) if number and self._is_sum(node, top):
+                return Call("mul", (top, Constant(nice(1.0 / number))))
             case "div", (top, bottom) if not isinstance(top, Constant):
                 fewer = expression_dims(node, bottom) < expression_dims(node, top)
-                if fewer and not self._is_product(node, top):
+                is_alike = fewer and self._is_bounded_sum(node, bottom)
+                if is_alike and not self._is_product(node, top):
                     return Call("mul", (top, Call("div", (Constant(1.0), bottom))))
         return Call(expression.function, arguments)
+
+    def _is_bounded_sum(self, node: Node, divisor: Expression) -> bool:
+        """Whether a divisor is made of a sum, and far from 0: the sum of exponentials
+        of a softmax, or a sum to which a positive number is added, or which is at least
+        such a number."""
+        match divisor:
+            case Reference(place):
+                read = self.read(node.reads[place])
+                if read is None or read.reduction not in (MAP, "sum"):
+                    return False
+                if read.reduction == MAP:
+                    return self._is_bounded_sum(read, read.expression)
+                return _is_exponential(self, read)
+            case Call("sqrt", (inner,)) | Call("mul" | "div", (inner, Constant())):
+                return self._is_bounded_sum(node, inner)
+            case Call("add" | "maximum", (inner, Constant(number))):
+                return number >= _LEAST and self._is_sum(node, inner)
+        return False
+
+    def _is_sum(self, node: Node, expression: Expression) -> bool:
+        """Whether an expression reads a sum, at once or by maps."""
+        reads = [self.read(node.reads[place]) for place in references(expression)]
+        return any(
+            read is not None
+            and (
+                read.reduction == "sum"
+                or (read.reduction == MAP and self._is_sum(read, read.expression))
+            )
+            for read in reads
+        )
 
     def _is_product(self, node: Node, top: Expression) -> bool:
         if not isinstance(top, Reference):
@@ -283,6 +317,21 @@ class _Sharing(Rewriter):
             deep = (c for c in _calls(node.expression) if depth(c) == MOST_DEPTH)
             node = self._outlined(node, next(deep))
         return node
+
+
+_LEAST = 1e-30
+"""Numbers from which on an inverse is finite and has all its digits."""
+
+
+def _is_exponential(rewriter: Rewriter, node: Node) -> bool:
+    """Whether the terms of a sum are exponentials."""
+    match node.expression:
+        case Call("exp"):
+            return True
+        case Reference(place):
+            read = rewriter.read(node.reads[place])
+            return read is not None and _is_exponential(rewriter, read)
+    return False
 
 
 _ZERO, _ONE = Constant(0.0), Constant(1.0)

@@ -95,13 +95,15 @@ def _known(call: Call) -> Expression | None:
             return Call("mul", (x, Constant(nice(a * b))))
         case Call("maximum", (x, Constant(0.0))):
             return Call("relu", (x,))
-        case Call("div", (x, Constant(number))) if number and math.isfinite(number):
-            return simplified(Call("mul", (x, Constant(nice(1.0 / number)))))
+        case Call("div", (x, Constant(number))) if _has_exact_inverse(number):
+            return simplified(Call("mul", (x, Constant(1.0 / number))))
         case Call("div", (Constant(1.0), Call("sqrt", (x,)))):
             return Call("rsqrt", (x,))
         case Call("div", (Constant(1.0), bottom)) if _one_and_exp(bottom) is not None:
             return _named("sigmoid", _one_and_exp(bottom))
-        case Call("div", (x, Call("sqrt", (y,)))):
+        case Call("div", (x, Call("sqrt", (Call("add", (_, Constant(n))) as y,)))) if (
+            n > 0
+        ):
             return Call("mul", (x, Call("rsqrt", (y,))))
         case Call("div", (x, bottom)) if x == _one_and_exp(bottom):
             return Call("silu", (x,))
@@ -117,6 +119,12 @@ def _known(call: Call) -> Expression | None:
         ) if x == above == below:
             return Call("trunc", (x,))
     return None
+
+
+def _has_exact_inverse(number: float) -> bool:
+    """Whether it is a power of two with a normal inverse: of others a product with the
+    inverse may be a neighbour of the quotient, 41 / 41 less than 1."""
+    return abs(math.frexp(number)[0]) == 0.5 and 2.0**-126 <= abs(number) <= 2.0**126
 
 
 def _named(name: str, argument: Expression | None) -> Expression | None:
