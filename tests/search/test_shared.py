@@ -21,7 +21,7 @@ from tests.search.agreement import searched
 from tests.search.goals import KINDS, goals_of, random_goal
 from tests.search.test_contexts import random_context, same
 
-GOALS = {kind: goals_of(kind, few=2, many=6) for kind in KINDS}
+GOALS = {kind: goals_of(kind, few=1, many=4) for kind in KINDS}
 
 Make = Callable[[Target], Solver]
 """Makes solvers that share a store."""
@@ -56,7 +56,7 @@ def program(solver: Solver, goal: Spec) -> tuple[int, str] | None:
     return None if cost is None else (cost, str(Partial.of(solver.solve(goal).impl)))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_pairs_of_goals_are_as_alone(kind: Kind, store: str, tmp_path: Path) -> None:

@@ -293,7 +293,8 @@ class TableStore:
                 other = dataclasses.replace(identity, sizes=sizes)
                 if (
                     _begins(identity.sizes, sizes)
-                    and _begins(box.axes, whole.costs.box.axes)
+                    and _begins(box.sizes, whole.costs.box.sizes)
+                    and box.limits == whole.costs.box.limits
                     and self._is_alike(identity, other, box, actions)
                 ):
                     self.shelf.get(key, sizes)  # it was read
