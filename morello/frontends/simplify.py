@@ -91,7 +91,9 @@ def _neutral(call: Call) -> Expression | None:
 def _known(call: Call) -> Expression | None:
     """A function that has a name, or a better form."""
     match call:
-        case Call("mul", (Call("mul", (x, Constant(a))), Constant(b))):
+        case Call("mul", (Call("mul", (x, Constant(a))), Constant(b))) if (
+            _has_exact_inverse(a) or _has_exact_inverse(b)
+        ):
             return Call("mul", (x, Constant(nice(a * b))))
         case Call("maximum", (x, Constant(0.0))):
             return Call("relu", (x,))

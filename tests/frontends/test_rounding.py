@@ -178,3 +178,11 @@ def test_softmax_of_linalg_is_one_part() -> None:
     wanted = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
     assert len(model.parts) == 1
     np.testing.assert_allclose(model.evaluate(x), wanted, rtol=1e-5)
+
+
+def test_products_with_two_numbers_round_twice() -> None:
+    x = np.arange(1000, dtype=np.float32)
+    kernel = morello.jit(lambda x: x * np.float32(0.1) * np.float32(10))
+    expected = x * np.float32(0.1) * np.float32(10)
+    assert (expected != x).any()
+    np.testing.assert_array_equal(kernel(x), expected)
