@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morello.runtime.calls import array_layout
+from morello.runtime.calls import array_layout, machine_call
 from morello.runtime.calls.call_table import CallTable
 from morello.runtime.calls.function import NativeFunction
 from morello.runtime.calls.machine_call import checked
@@ -337,3 +337,50 @@ def test_another_layout_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(array_layout, name, array_layout.HEADER + 32)
             assert not array_layout._agrees(A), name
+
+
+def digits(count: int, has_workspace: bool) -> NativeFunction:
+    """A function that writes its inputs' first elements as digits, left to right."""
+    inputs = count - 1
+    steps = "".join(
+        f"  %x{i} = load i64, ptr %a{i}\n"
+        f"  %t{i} = mul i64 {f'%s{i - 1}' if i else 0}, 10\n"
+        f"  %s{i} = add i64 %t{i}, %x{i}\n"
+        for i in range(inputs)
+    )
+    result = f"%s{inputs - 1}" if inputs else "7"
+    if has_workspace:
+        steps += f"  store i64 {result}, ptr %w\n  %r = load i64, ptr %w\n"
+        result = "%r"
+    taken = [f"ptr %a{i}" for i in range(count)] + ["ptr %w"] * has_workspace
+    text = (
+        f"define void @f({', '.join(taken)}) {{\n{steps}"
+        f"  store i64 {result}, ptr %a{inputs}\n  ret void\n}}"
+    )
+    kind = np.dtype(np.int64)
+    parameters = tuple(
+        Parameter(f"a{i}", kind, (1,), is_output=i == inputs) for i in range(count)
+    )
+    engine = compile_llvm(text, cpu="haswell")
+    return NativeFunction(engine, "f", parameters, 8 * has_workspace)
+
+
+@pytest.mark.parametrize("has_workspace", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, 7, 8, 12])
+def test_each_array_is_given_in_its_place(count: int, has_workspace: bool) -> None:
+    """Some arguments are passed by the C code, more by code for their number."""
+    function = digits(count, has_workspace)
+    inputs = [np.array([i % 9 + 1]) for i in range(count - 1)]
+    wanted = int("".join(str(int(each[0])) for each in inputs) or 7)
+    addresses = machine_call.on_addresses(function._table)
+    out = np.zeros(1, np.int64)
+    places = [int(each.ctypes.data) for each in (*inputs, out)]
+    for call in (
+        lambda: function.checked()(*inputs, out),
+        lambda: function.bind(*inputs, out)(),
+        lambda: function(*inputs, out),
+        lambda: addresses(*places),
+    ):
+        out[0] = 0
+        call()
+        assert out[0] == wanted

@@ -61,8 +61,7 @@ static char *data_of(Object *array) {
   return ((Array *)at(array, process.header))->data;
 }
 
-static bool view_of_numpy(Object *object, const Entry *entry,
-                          View *view) {
+static bool view_of_numpy(Object *object, const Entry *entry, View *view) {
   const Array *array = at(object, process.header);
   view->data = array->data;
   view->rank = array->rank;
