@@ -1,22 +1,22 @@
-/* The checks before a kernel that is linked into C programs. They are compiled with each
-   kernel, whose arrays are constants there. */
+/* The checks before a kernel that is linked into C programs. They are compiled with
+   each kernel, whose arrays are constants there. */
 
 #include "python.h"
 
 /* The memory that an array, or the workspace, covers. */
 typedef struct {
-  word bytes;        /* gaps included; where rows may be any distance apart: of a row */
-  word alignment;    /* a power of 2 */
-  word row;          /* bytes of a row; 0 where rows have no gaps */
-  word apart;        /* bytes from row to row; 0 where a call says it */
+  word bytes;     /* gaps included; where rows may be any distance apart: of a row */
+  word alignment; /* a power of 2 */
+  word row;       /* bytes of a row; 0 where rows have no gaps */
+  word apart;     /* bytes from row to row; 0 where a call says it */
   word itemsize, other_rows;
   word is_written;
 } Memory;
 
 enum { OK, SHORT_ROW = 6, NULL_POINTER = 2, MISALIGNED = 3, OVERLAP = 4 };
 
-/* Whether rows share bytes of arrays that cover each other: they may lie in each other's
-   gaps where both are equally far apart. */
+/* Whether rows share bytes of arrays that cover each other: they may lie in each
+   other's gaps where both are equally far apart. */
 static bool rows_meet(const Memory *one, const Memory *other, word apart,
                       word other_apart, word distance) {
   if (!one->row || !other->row || apart != other_apart) return true;

@@ -23,7 +23,8 @@ static bool is_plain(const Process *process, const Type *type, Object *object) {
   if (!is_false(process, PyObject_GetAttr(object, type->gradient)) &&
       !is_false(process, PyObject_Vectorcall(type->is_recording, NULL, 0, NULL)))
     return false;
-  return is_false(process, PyObject_VectorcallMethod(type->is_negated, &object, 1, NULL));
+  Object *sign = PyObject_VectorcallMethod(type->is_negated, &object, 1, NULL);
+  return is_false(process, sign);
 }
 
 static bool view_of_dlpack(const Process *process, const Type *type, Object *object,
@@ -126,8 +127,7 @@ static bool read_interface(const Process *process, const Type *type, Object *dic
 
 static bool view_of_interface(const Process *process, const Type *type, Object *object,
                               const Entry *entry, bool writes, View *view) {
-  Object *dict =
-      PyObject_GetAttr(object, PyTuple_GetItem(type->names, WHOLE));
+  Object *dict = PyObject_GetAttr(object, PyTuple_GetItem(type->names, WHOLE));
   bool fits = dict && read_interface(process, type, dict, entry, writes, view);
   PyErr_Clear();
   if (dict) Py_DecRef(dict);

@@ -54,7 +54,8 @@ struct Process {
 /* One for each native function. */
 struct Table {
   void *native;
-  void (*spread)(void *native, const word *arguments); /* for more than MOST_ARGUMENTS */
+  /* For more than MOST_ARGUMENTS: calls the native function. */
+  void (*spread)(void *native, const word *arguments);
   word arrays, rows, arguments; /* rows: index of the first distance of rows */
   word workspace_bytes, workspace_alignment;
   word threads, processors;

@@ -39,7 +39,8 @@ static bool startable(word threads) {
   uint64_t ids[others];
   pthread_mutex_init(gate, NULL);
   pthread_mutex_lock(gate);
-  while (started < others && !pthread_create(&ids[started], NULL, pass, gate)) started++;
+  while (started < others && !pthread_create(&ids[started], NULL, pass, gate))
+    started++;
   pthread_mutex_unlock(gate);
   for (word i = 0; i < started; i++) pthread_join(ids[i], NULL);
   pthread_mutex_destroy(gate);

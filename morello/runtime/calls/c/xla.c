@@ -163,7 +163,8 @@ Error *handle(const Handler *handler, Frame *frame) {
   }
   for (word i = 0; i < results->count; i++)
     words[inputs + i] = (word)results->buffers[i]->data;
-  if (handler->run(table, words)) return refuse(frame, handler->no_memory, RESOURCE_EXHAUSTED);
+  if (handler->run(table, words))
+    return refuse(frame, handler->no_memory, RESOURCE_EXHAUSTED);
   return NULL;
 }
 
