@@ -7,6 +7,7 @@
 | ``int`` | ``size = 48`` |
 | ``tuple[int, ...]`` | ``steps = array<i64: 1, 2>`` |
 | `Memory` | ``level = "L1"`` |
+| `Graph` | ``graph = "out v0[d0]=sum(x0[d0,d1])"`` |
 | `Layout` | ``layout = #morello.layout<"[0,2,1]">`` |
 """
 
@@ -25,6 +26,8 @@ from morello.dialect.attributes import (
 )
 from morello.mlir import ir
 from morello.spec import Layout, Memory
+from morello.spec.graphs.graph import Graph
+from morello.spec.graphs.text import parse_canonical, print_graph
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +62,12 @@ FORMS: dict[Any, ValueForm] = {
         lambda level: ir.StringAttr.get(str(level)),
         lambda attr, what: Memory.parse(string_of(attr, what)),
         '"L1"',
+    ),
+    Graph: ValueForm(
+        ir.StringAttr,
+        lambda graph: ir.StringAttr.get(print_graph(graph)),
+        lambda attr, what: parse_canonical(string_of(attr, what)),
+        '"out v0[d0]=sum(x0[d0,d1])"',
     ),
     Layout: ValueForm(
         Any,  # a constraint cannot name an attribute of another dialect

@@ -23,7 +23,7 @@ from morello.spec.graphs.expression import (
 )
 from morello.spec.graphs.graph import MAP, Graph, Output, canonical
 from morello.spec.graphs.graph import Node as GraphNode
-from morello.spec.graphs.text import MOST_RANK, MOST_VALUES, print_graph
+from morello.spec.graphs.text import MOST_RANK, MOST_VALUES
 from morello.spec.index_map import ONE, IndexMap, plain_dims, renamed
 from morello.spec.limits import Limits
 
@@ -366,7 +366,7 @@ def _kind(graph: Graph) -> Compose:
     ):
         raise UnfitError
     try:
-        return Compose(print_graph(graph))
+        return Compose(graph)
     except SpecError as error:
         raise UnfitError from error
 

@@ -1,6 +1,7 @@
 """Compose: a graph of reductions and maps (`morello/spec/graphs`), as one Spec."""
 
 import dataclasses
+import functools
 import math
 from functools import lru_cache
 from typing import Any, ClassVar, Self
@@ -21,6 +22,7 @@ from morello.spec.graphs.graph import NEUTRAL, Graph, canonical
 from morello.spec.graphs.names import SHORT_NAMES, expanded, short_text
 from morello.spec.graphs.reductions import REDUCTIONS, of_any_rank
 from morello.spec.graphs.text import (
+    parse_canonical,
     parse_graph,
     parse_named,
     print_graph,
@@ -32,7 +34,8 @@ from morello.spec.operand import Operand
 from morello.spec.spec import MAX_SIZE
 
 
-@dataclasses.dataclass(frozen=True, order=True)
+@functools.total_ordering
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Compose(Kind):
     """A graph in its canonical form: the outputs from the inputs, of f32 or bf16.
 
@@ -45,26 +48,38 @@ class Compose(Kind):
     has_element: ClassVar[bool] = False
     is_variadic: ClassVar[bool] = True
 
-    graph: str
-    """Its text."""
+    graph: Graph
+    """In its canonical form. Graphs of one text are equal."""
 
     def __post_init__(self) -> None:
-        plain = print_graph(self.value)  # refuses what is no graph
-        if plain != self.graph:
-            raise SpecError(
-                f"the graph '{self.graph[:80]}' is not in canonical form",
-                f"write {plain}",
-            )
+        parse_canonical(self.text)  # refuses what is no graph
 
     @cached_property
-    def value(self) -> Graph:
-        """The graph itself."""
-        return canonical(parse_graph(self.graph)).graph
+    def text(self) -> str:
+        """The graph as text."""
+        return print_graph(self.graph)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Compose) and self.text == other.text
+
+    def __lt__(self, other: "Compose") -> bool:
+        return self.text < other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Compose(graph={self.text!r})"
 
     @classmethod
     def of(cls, graph: Graph) -> "Compose":
         """The kind of a graph that is canonical."""
         return _composed(graph)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The text of the graph."""
+        return {"graph": self.text}
 
     @classmethod
     def labels(cls) -> tuple[str, ...]:
@@ -79,7 +94,7 @@ class Compose(Kind):
                 f"{label} needs the option graph=…",
                 "write for example compose:8x33:f32:graph=y[m]=sum(x[m,n])",
             )
-        return cls(canonical_text(parse_graph(options.pop("graph"))))
+        return cls(canonical(parse_graph(options.pop("graph"))).graph)
 
     @classmethod
     def with_sizes(
@@ -93,10 +108,10 @@ class Compose(Kind):
                 )
         if label in SHORT_NAMES:
             found = expanded(label, sizes, options)
-            return cls(found.text), found.sizes
+            return cls(found.graph), found.sizes
         if label in REDUCTIONS:
             found = of_any_rank(label, sizes, options)
-            return cls(found.text), found.sizes
+            return cls(found.graph), found.sizes
         if "graph" not in options:
             return cls.from_text(label, len(sizes), options), sizes
         graph, names = parse_named(options.pop("graph"))
@@ -107,11 +122,11 @@ class Compose(Kind):
                 "give one for each, in this order",
             )
         part, order = canonical(graph), size_order(names)
-        return cls(print_graph(part.graph)), tuple(sizes[order[d]] for d in part.dims)
+        return cls(part.graph), tuple(sizes[order[d]] for d in part.dims)
 
     def short(self, sizes: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
         """A short name, and sizes in its order; None where there is none."""
-        return short_text(self.graph, sizes)
+        return short_text(self.text, sizes)
 
     @classmethod
     def instances(cls) -> tuple[Self, ...]:
@@ -123,22 +138,22 @@ class Compose(Kind):
             "y[r,n]=x[r,n]*w[r]+b[n]",
             "out l[n]+=sum(x[m,n]*w[m])",
         )
-        return tuple(cls(canonical_text(parse_graph(text))) for text in texts)
+        return tuple(cls(canonical(parse_graph(text)).graph) for text in texts)
 
     @cached_property
     def dims(self) -> tuple[str, ...]:
         """``d0``, ``d1``, …"""
-        return tuple(f"d{i}" for i in range(self.value.rank))
+        return tuple(f"d{i}" for i in range(self.graph.rank))
 
     @property
     def operands(self) -> tuple[Operand, ...]:
         """The inputs ``x0``, … and the outputs, which are called as their nodes are."""
-        return _operands(self.value)
+        return _operands(self.graph)
 
     @property
     def as_graph(self) -> Graph:
         """The graph."""
-        return self.value
+        return self.graph
 
     def with_graph(self, graph: Graph) -> "Compose":
         """The graph as it is: it is canonical where this one is."""
@@ -147,17 +162,17 @@ class Compose(Kind):
     @cached_property
     def values(self) -> tuple[int, ...]:
         """The value of the graph that each operand is."""
-        graph = self.value
+        graph = self.graph
         return (*range(len(graph.inputs)), *(out.value for out in graph.outputs))
 
     @cached_property
     def reductions(self) -> tuple[int, ...]:
         """The dimensions that a node reduces."""
-        return tuple(sorted({d for node in self.value.nodes for d in node.reduced}))
+        return tuple(sorted({d for node in self.graph.nodes for d in node.reduced}))
 
     def loops(self, dim: int) -> bool:
         """Whether tiles along a dimension are Specs of the same graph."""
-        return rule.loops(self.value, dim)
+        return rule.loops(self.graph, dim)
 
     @property
     def accumulating(self) -> "Kind | None":
@@ -168,7 +183,7 @@ class Compose(Kind):
     @cached_property
     def reform(self) -> Reform | None:
         """`accumulating`: it has maxima inside as outputs of its own."""
-        made = rule.accumulating(self.value)
+        made = rule.accumulating(self.graph)
         if made is None:
             return None
         part = canonical(made)
@@ -180,28 +195,28 @@ class Compose(Kind):
     @property
     def contractions(self) -> int:
         """Number of contractions in the graph."""
-        return len(self.value.contractions)
+        return len(self.graph.contractions)
 
     def products(self, operand: int) -> tuple[tuple[Embedding, int], ...]:
         """The products that an operand is in, and which of their operands it is."""
         own = self.values[operand]
         return tuple(
             (inner, inner.values.index(own))
-            for inner in products_inside(self.value)
+            for inner in products_inside(self.graph)
             if own in inner.values
         )
 
     def is_batch(self, dim: int) -> bool:
         """A dimension that every value has, beside others; of a convolution all but
         those of the product of matrices that it is made of."""
-        return few_sizes(self.value, dim) or self.is_common(dim)
+        return few_sizes(self.graph, dim) or self.is_common(dim)
 
     def is_common(self, dim: int) -> bool:
         """Whether something is a product and every value has a dimension, beside others
         and but for inputs of one dimension, as the places that a mask compares: two
         elements of it have nothing in common that would be worth keeping near.
         """
-        graph = self.value
+        graph = self.graph
         return (
             graph.rank > 1
             and bool(graph.contractions)
@@ -214,12 +229,12 @@ class Compose(Kind):
 
     def neutral_of(self, operand: int) -> str:
         """The neutral element of the reduction that an output is."""
-        return NEUTRAL[self.value.node(self.values[operand]).reduction]
+        return NEUTRAL[self.graph.node(self.values[operand]).reduction]
 
     def rounded_terms(self, sizes: tuple[int, ...]) -> int:
         """The terms of its longest sum; 0 where nothing is summed."""
         longest = 0
-        for node in self.value.nodes:
+        for node in self.graph.nodes:
             if node.reduction == "sum":
                 terms = math.prod(sizes[d] for d in node.reduced)
                 longest = max(longest, terms)
@@ -233,14 +248,14 @@ class Compose(Kind):
         self, sizes: tuple[int, ...], arrays: tuple[Array, ...]
     ) -> tuple[tuple[Array, Array], ...]:
         """By a running error analysis."""
-        return bounded(self.value, sizes, arrays)
+        return bounded(self.graph, sizes, arrays)
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """f32, or a narrow float for inputs and for outputs that are maps."""
         wrong = next((d for d in dtypes if not d.is_float), None)
         if wrong is not None:
             raise SpecError(f"{self.name} has no dtype {wrong}", f"use {FLOAT_NAMES}")
-        graph = self.value
+        graph = self.graph
         sums = [graph.is_node(v) and not graph.is_map(v) for v in self.values]
         right = [
             Dtype.F32 if reduces else dtype
@@ -258,7 +273,7 @@ class Compose(Kind):
     def flops(self, sizes: tuple[int, ...]) -> int:
         """One for each function of each element, and for each term of a reduction."""
         total = 0
-        for node in self.value.nodes:
+        for node in self.graph.nodes:
             dims = (*node.axes, *node.reduced)
             each = _calls(node.expression) + bool(node.reduced)
             extents = [sizes[d] for d in dims]
@@ -278,7 +293,7 @@ class Compose(Kind):
             elements.convert(array, dtype, Dtype.F32)
             for array, dtype in zip(arrays, read, strict=True)
         ]
-        found = evaluate(self.value, sizes, wide)
+        found = evaluate(self.graph, sizes, wide)
         return tuple(
             elements.convert(array, Dtype.F32, dtypes[out])
             for array, out in zip(found, self.written, strict=True)
@@ -305,22 +320,17 @@ class Compose(Kind):
         """The operands that lie where this one does: they have some of its dimensions,
         and not all."""
         return tuple(
-            i for i, at in enumerate(_leaders(self.value)) if at == operand != i
+            i for i, at in enumerate(_leaders(self.graph)) if at == operand != i
         )
 
     def leader(self, operand: int) -> int:
         """The operand that this one follows; itself if it leads."""
-        return _leaders(self.value)[operand]
-
-
-def canonical_text(graph: Graph) -> str:
-    """The text of the canonical form of a graph."""
-    return print_graph(canonical(graph).graph)
+        return _leaders(self.graph)[operand]
 
 
 @lru_cache(maxsize=65536)
 def _composed(graph: Graph) -> Compose:
-    return Compose(print_graph(graph))
+    return Compose(graph)
 
 
 @lru_cache(maxsize=65536)

@@ -105,7 +105,7 @@ def test_programs_are_right(name: str) -> None:
 
 def test_nothing_is_copied_for_an_argument() -> None:
     (part,) = morello.from_mlir(MAPS + PROGRAMS["an argument"][0]).parts
-    assert "d2//4" in part.kind.graph
+    assert "d2//4" in part.kind.text
 
 
 def test_a_part_of_what_is_divided_is_refused() -> None:

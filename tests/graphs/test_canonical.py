@@ -56,7 +56,7 @@ def test_it_is_the_canonical_form_of_itself(seed: int) -> None:
         graph = canonical(random_graph(rng, windows=True)).graph
         assert canonical(graph).graph == graph
         assert _text(parse_graph(print_graph(graph))) == print_graph(graph)
-        assert Compose.of(graph).value == graph
+        assert Compose.of(graph).graph == graph
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -71,7 +71,7 @@ class GraphRows(Kernel):
     def accepts(self, key: SpecKey) -> bool:
         """Graphs whose nodes need no second pass; nothing packed, nothing padded."""
         kind = key.kind
-        if not isinstance(kind, Compose) or kind.value.padded_dims:
+        if not isinstance(kind, Compose) or kind.graph.padded_dims:
             return False
         for tensor in key.tensors:
             if tensor.layout.is_packed or is_interleaved(tensor.layout):
@@ -79,9 +79,9 @@ class GraphRows(Kernel):
             if not in_l1(tensor) and not in_registers(tensor, self.isa):
                 return False
         inner = _inner(key)
-        if inner is None or one_pass(kind.value) is None:
+        if inner is None or one_pass(kind.graph) is None:
             return False
-        plan = one_pass(in_one_block(kind.value, inner))
+        plan = one_pass(in_one_block(kind.graph, inner))
         if plan is None:
             return False
         registers = any(t.level.is_registers for t in key.tensors)
@@ -91,7 +91,7 @@ class GraphRows(Kernel):
         """Unpacked, with the dimension along vectors innermost."""
         kind, tensor = key.kind, key.tensors[operand]
         own = kind.operands[operand]
-        if not isinstance(kind, Compose) or one_pass(kind.value) is None:
+        if not isinstance(kind, Compose) or one_pass(kind.graph) is None:
             return ()
         if not own.is_plain or tensor.level.is_registers:
             return ()
@@ -173,7 +173,7 @@ def _inner(key: SpecKey) -> int | None:
 
 def _value(key: SpecKey) -> Graph:
     assert isinstance(key.kind, Compose)
-    return key.kind.value
+    return key.kind.graph
 
 
 def _seen(key: SpecKey) -> tuple[Graph, int]:

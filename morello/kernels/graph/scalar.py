@@ -26,9 +26,9 @@ class GraphScalar(Kernel):
     def accepts(self, key: SpecKey) -> bool:
         """Every graph without padding whose sums need not be rescaled."""
         kind = key.kind
-        if not isinstance(kind, Compose) or kind.value.padded_dims:
+        if not isinstance(kind, Compose) or kind.graph.padded_dims:
             return False
-        return in_l1(*key.tensors) and not _is_relative(kind.value)
+        return in_l1(*key.tensors) and not _is_relative(kind.graph)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Every size is 1."""
@@ -42,7 +42,7 @@ class GraphScalar(Kernel):
         kind = frame.key.kind
         assert isinstance(kind, Compose)
         count = len(kind.operands)
-        for node in kind.value.nodes:
+        for node in kind.graph.nodes:
             counted = CountedElements(_F32)
             computed(node.expression, counted, counted.read)
             count += counted.operations + 1
@@ -52,7 +52,7 @@ class GraphScalar(Kernel):
         """Each node from what it reads."""
         kind = spec.kind
         assert isinstance(kind, Compose)
-        graph = kind.value
+        graph = kind.graph
         buffers = dict(zip(kind.values, operands, strict=True))
         elements = EmittedElements(emitter)
         found: dict[int, Value] = {}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from morello.errors import SpecError
-from morello.spec.graphs.graph import canonical
+from morello.spec.graphs.graph import Graph, canonical
 from morello.spec.graphs.loops import LOWEST
 from morello.spec.graphs.text import parse_named, print_graph
 
@@ -255,8 +255,13 @@ SHORT_NAMES = {
 class Named:
     """A graph in its canonical form, with sizes."""
 
-    text: str
+    graph: Graph
     sizes: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The graph as text."""
+        return print_graph(self.graph)
 
 
 def expanded(label: str, given: tuple[int, ...], options: Options) -> Named:
@@ -295,7 +300,7 @@ def named(text: str, sizes: dict[str, int]) -> Named:
     part = canonical(graph)
     by_number = {number: name for name, number in names.dims.items()}
     own = tuple(sizes[by_number[dim]] for dim in part.dims)
-    return Named(print_graph(part.graph), own)
+    return Named(part.graph, own)
 
 
 @lru_cache(maxsize=4096)
@@ -328,4 +333,4 @@ def _reordered(
     by_name = dict(zip(order, sizes, strict=True))
     given = tuple(by_name[name] for name in names)
     again = expanded(short.name, given, {})
-    return given if again == Named(text, sizes) else None
+    return given if (again.text, again.sizes) == (text, sizes) else None

@@ -30,6 +30,7 @@ from morello.spec.graphs.graph import (
     Graph,
     Node,
     Output,
+    canonical,
 )
 from morello.spec.index_map import IndexMap, dims_of, plain_dims
 from morello.suggestions import did_you_mean
@@ -444,6 +445,22 @@ def _unparsed(tree: ast.expr) -> str:
         return shortened(ast.unparse(tree))
     except (RecursionError, ValueError):
         return "…"
+
+
+@lru_cache(maxsize=65536)
+def parse_canonical(text: str) -> Graph:
+    """The canonical graph that a text is.
+
+    Raises:
+        SpecError: it is no graph, or another text is its canonical form.
+    """
+    graph = canonical(parse_graph(text)).graph
+    plain = print_graph(graph)
+    if plain != text:
+        raise SpecError(
+            f"the graph '{text[:80]}' is not in canonical form", f"write {plain}"
+        )
+    return graph
 
 
 def print_graph(graph: Graph) -> str:
