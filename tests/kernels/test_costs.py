@@ -1,6 +1,7 @@
 """What the search relies on: costs and conditions over arrays, and their reasons."""
 
 import difflib
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from morello.machine import TARGETS
 from morello.machine.targets.avx2 import AVX2
 from morello.spec import L1, VRF, Matmul, Spec, SpecKey
 from morello.spec.frame import Frame
+from tests.kernels import code, costs
 from tests.kernels.accepted import accepted
-from tests.kernels.costs import FILE, grid, key_of, points, table
+from tests.kernels.costs import grid, key_of, points
 from tests.kernels.harness import form, price
 
 PANELS = SpecKey(
@@ -81,10 +83,11 @@ def test_no_kernel_takes_another_kind(name: str) -> None:
         assert type(key.kind) in kinds or not KERNELS[name].accepts(key)
 
 
-def test_costs_and_reasons_are_as_listed() -> None:
-    before, after = FILE.read_text().splitlines(), table().splitlines()
-    changed = [*difflib.unified_diff(before, after, FILE.name, "now", "", "", 0)]
-    remedy = "if each line is meant, run python -m tests.kernels.costs"
+@pytest.mark.parametrize("listed", [costs, code])
+def test_costs_and_code_are_as_listed(listed: ModuleType) -> None:
+    before, after = listed.FILE.read_text().splitlines(), listed.table().splitlines()
+    changed = [*difflib.unified_diff(before, after, "listed", "now", "", "", 0)]
+    remedy = f"if each line is meant, run python -m {listed.__name__}"
     assert not changed, "\n".join([*changed[:60], remedy])
 
 
