@@ -186,3 +186,28 @@ def test_sums_of_given_inputs_may_be_rounded_otherwise() -> None:
         arguments[2][...] += np.float32(1e-3)
         assert not trial.is_right(arguments)
         assert not trial.judge(arguments).holds
+
+
+def test_a_verdict_counts_what_differs_and_names_the_worst() -> None:
+    """Of two outputs, sums of ones: 3 and, of squares, 3; one bit of 3 is 2^-22."""
+    text = "compose:2x3:f32:graph=out a[m]=sum(x[m,n]);out b[m]=sum(x*x)"
+    spec, ones = parse_spec(text, AVX2.limits), np.ones((2, 3), np.float32)
+    three = np.full(2, 3, np.float32)
+    near, far = three.copy(), three.copy()
+    near[1] += 2**-22
+    far[0], far[1] = 3 + 2**-22, 4
+    exact = judge(spec, (ones,), (three, three), exact=False)
+    assert str(exact) == "exact: all 4 elements are the definition's, bit for bit"
+    for outputs, count in (((near, three), 1), ((three, near), 1), ((near, near), 2)):
+        verdict = judge(spec, (ones,), outputs, exact=False)
+        assert verdict.holds
+        assert (verdict.elements, verdict.differing) == (4, count)
+        assert verdict.max_error == 2**-22
+        assert verdict.of_bound is not None
+        assert 0 < verdict.of_bound <= 1
+        assert not judge(spec, (ones,), outputs, exact=True).holds
+    verdict = judge(spec, (ones,), (near, far), exact=False)
+    assert not verdict.holds
+    assert (verdict.elements, verdict.differing, verdict.max_error) == (2, 2, 1.0)
+    assert str(verdict).startswith("max error 1 against the definition in f64, ")
+    assert str(verdict).endswith("[1] is 4.0, the definition has 3.0")
