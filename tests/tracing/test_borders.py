@@ -70,3 +70,21 @@ def test_axes_are_moved_there(source: Any, to: Any) -> None:
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     run = morello.jit(lambda x: np.moveaxis(x, source, to) * 2, threads=1)
     assert np.array_equal(run(x), np.moveaxis(x, source, to) * 2)
+
+
+BROADCAST = """
+func.func @main(%x: tensor<3xf32>) -> tensor<2x3xf32> {
+  %y = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}
+"""
+
+
+def test_a_broadcast_keeps_the_sign_of_zero() -> None:
+    x = np.array([-0.0, 0.0, np.nan], np.float32)
+    wanted = np.signbit([x[:2], x[:2]])
+    repeated = morello.jit(lambda x: np.broadcast_to(x, (2, 3)), threads=1)
+    for found in (repeated(x), morello.from_mlir(BROADCAST).evaluate(x)):
+        assert isinstance(found, np.ndarray)
+        assert np.array_equal(np.signbit(found[:, :2]), wanted)
+        assert np.isnan(found[:, 2]).all()
