@@ -9,7 +9,7 @@ from morello.actions import ToAccum
 from morello.actions.to_accum import INITS, filled, reformed
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import buffer_of
+from morello.dialect.transform.graphs.parts import buffer_of
 
 
 def apply_to_accum(site: Site, action: ToAccum) -> Left:

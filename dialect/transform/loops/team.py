@@ -1,6 +1,6 @@
 """Thread-parallel regions: a loop with one iteration a thread, and conditions in it."""
 
-from morello.dialect.transform.loops import index
+from morello.dialect.transform.loops.nest import index
 from morello.dialect.transform.price import TRIPS_ATTRIBUTE
 from morello.mlir import dialect, ir
 

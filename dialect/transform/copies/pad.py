@@ -8,7 +8,7 @@ where it is among the zeros (``copy``); and the op on the buffer (``body``).
 from morello.actions.copies.pad import Pad, Padded
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import buffer_of, part_at
+from morello.dialect.transform.graphs.parts import buffer_of, part_at
 
 
 def apply_pad(site: Site, action: Pad) -> Left:

@@ -9,7 +9,7 @@ in memory. After: the op on views (handle ``body``): of the weights by a
 from morello.actions.dims.merge import Merge, Merged, merged_key
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import joined, overlapping
+from morello.dialect.transform.graphs.parts import joined, overlapping
 from morello.mlir import ir
 from morello.spec import Layout
 from morello.spec.graphs.merging import Taps

@@ -16,10 +16,10 @@ from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import DYNAMIC, element_type
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import with_ones
-from morello.dialect.transform.loops import index
+from morello.dialect.transform.graphs.parts import with_ones
+from morello.dialect.transform.loops.nest import index
+from morello.dialect.transform.loops.team import build_team, build_where
 from morello.dialect.transform.subview import Start, elements, tile_of
-from morello.dialect.transform.team import build_team, build_where
 from morello.mlir import dialect, ir
 from morello.spec import TensorSpec
 

@@ -7,7 +7,7 @@ remains (handle ``remainder``).
 
 from morello.actions import Split
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.loops import build_loop
+from morello.dialect.transform.loops.nest import build_loop
 
 
 def apply_split(site: Site, action: Split) -> Left:

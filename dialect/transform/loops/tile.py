@@ -6,7 +6,7 @@ operands (handle ``main``), and the Spec op of what remains (handle ``remainder`
 
 from morello.actions import Tile
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.loops import build_loop
+from morello.dialect.transform.loops.nest import build_loop
 
 
 def apply_tile(site: Site, action: Tile) -> Left:

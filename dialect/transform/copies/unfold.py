@@ -8,7 +8,7 @@ that into the buffer (handle ``copy``); and the op on the buffer (``body``).
 from morello.actions.copies.unfold import Unfold, Unfolded, unfolded_key
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import buffer_of, overlapping
+from morello.dialect.transform.graphs.parts import buffer_of, overlapping
 from morello.mlir import ir
 
 

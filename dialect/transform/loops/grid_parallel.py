@@ -11,9 +11,9 @@ import dataclasses
 from morello.actions import GridParallel, Hole
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.loops import index
+from morello.dialect.transform.loops.nest import index
+from morello.dialect.transform.loops.team import build_team, build_where
 from morello.dialect.transform.subview import Start, elements, tile_of
-from morello.dialect.transform.team import build_team, build_where
 from morello.mlir import dialect, ir
 
 _ROLES = {

@@ -7,7 +7,7 @@ dimension (handle ``body``).
 from morello.actions.dims.drop import Drop, Dropped
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import without_axes
+from morello.dialect.transform.graphs.parts import without_axes
 from morello.spec.graphs.collapsing import dropped_axes
 
 

@@ -8,7 +8,7 @@ the op on ``memref.collapse_shape`` of the operands that have the dimensions (ha
 from morello.actions.dims.collapse import Collapse, Collapsed
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import joined
+from morello.dialect.transform.graphs.parts import joined
 
 
 def apply_collapse(site: Site, action: Collapse) -> Left:

@@ -9,7 +9,7 @@ are rows beside it have a ``memref.alloc`` each.
 from morello.actions.graphs.cut import Cutting
 from morello.actions.graphs.cut_in_place import CutInPlace
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import apply_cutting
+from morello.dialect.transform.graphs.parts import apply_cutting
 
 
 def apply_cut_in_place(site: Site, action: CutInPlace) -> Left:

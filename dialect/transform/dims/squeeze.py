@@ -7,7 +7,7 @@ Before: a ``morello.compose`` op of which all dimensions but three are 1. After:
 from morello.actions.dims.squeeze import Squeeze, Squeezed, squeezed_key
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import narrowed, with_ones
+from morello.dialect.transform.graphs.parts import narrowed, with_ones
 
 
 def apply_squeeze(site: Site, action: Squeeze) -> Left:

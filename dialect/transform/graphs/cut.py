@@ -9,7 +9,7 @@ of matrices becomes a ``morello.matmul``.
 from morello.actions.graphs.cut import Cut, Cutting
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import apply_cutting
+from morello.dialect.transform.graphs.parts import apply_cutting
 
 
 def apply_cut(site: Site, action: Cut) -> Left:

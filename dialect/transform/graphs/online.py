@@ -9,7 +9,7 @@ the maximum was, a ``morello.move`` of it there (handle ``save``), the op of the
 from morello.actions.graphs.online import OLD, Online, Settling
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graph_parts import buffer_of, part_operands
+from morello.dialect.transform.graphs.parts import buffer_of, part_operands
 
 
 def apply_online(site: Site, action: Online) -> Left:

@@ -8,7 +8,7 @@ Spec op that adds another part (handle ``main``); and the one that adds what rem
 
 from morello.actions import Peel
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.loops import build_loop, build_tile
+from morello.dialect.transform.loops.nest import build_loop, build_tile
 from morello.dialect.transform.subview import Start
 
 

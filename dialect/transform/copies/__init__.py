@@ -1,0 +1,1 @@
+"""The ops of actions that bring operands elsewhere, or into another form."""

@@ -1,0 +1,1 @@
+"""The ops of actions that change the dimensions of a Spec."""

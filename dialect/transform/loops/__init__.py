@@ -1,0 +1,1 @@
+"""The ops of actions that make loops."""
