@@ -19,7 +19,7 @@ from morello.kernels.code.vectors import end_count
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.gemv.elements import (
     Dtypes,
-    Element,
+    Stepped,
     fetched_in,
     lines_of_out,
     starts_of,
@@ -37,7 +37,7 @@ _PARTS = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class Bytes(Element):
+class Bytes(Stepped):
     """Pairs of u8 and s8, widened to 16 bits; `Quads` where an instruction has them.
 
     Sums are from zero on: when they are in order they are added to out.

@@ -174,12 +174,8 @@ class Columns:
         The rows ``following`` rows after them are prefetched, if any. If not ``held``,
         out has no values yet, and is overwritten.
         """
-        alone = self.spec.sizes[1] == 1
-        factors = (
-            [self.element.factor(self.emitter, self.lhs, 0, row) for row in rows]
-            if alone
-            else []
-        )
+        alone = rows if self.spec.sizes[1] == 1 else ()
+        factors = [self.factor(0, row) for row in alone]
 
         def write(
             start: Value, carried: Sequence[Value], prefetch: Prefetcher | None

@@ -177,17 +177,44 @@ class Element(ABC):
         """Whether one instruction reads the end of a run."""
         return True
 
+    @abstractmethod
     def counts(self, frame: Frame, streams: int, own: bool) -> OpCounts:
         """Operations of the axpy form.
-
-        Steps of columns in passes over out, or once over all of k; columns that are
-        left once.
 
         Args:
             frame: the products.
             streams: rows, or groups, of rhs that are read side by side.
             own: whether they prefetch their own lines to L1.
         """
+
+
+def fetched_in(frame: Frame, passes: Ints) -> Ints:
+    """How often out is read, in so many passes over it."""
+    return passes if frame.key.kind.accumulates else passes - 1
+
+
+def lines_of_out(
+    fetched: Ints, passes: Ints, lines: Ints, hidden: bool = True
+) -> tuple[Lines, ...]:
+    """Lines of out that are read ``fetched`` times, and written ``passes`` times."""
+    return (
+        Lines(2, fetched * lines, Access.OVERLAPPED),
+        Lines(2, passes * lines, Access.STORED, hidden=hidden),
+    )
+
+
+def starts_of(frame: Frame, columns: Ints) -> tuple[Lines, ...]:
+    """The rows of rhs that are begun."""
+    runs = frame.key.tensors[1].runs((1, frame.sizes[2], columns))
+    return (Lines(1, 0, Access.DEMAND, starts=runs, hidden=False),)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stepped(Element):
+    """A row whose steps of columns, and those that are left, are counted apart."""
+
+    def counts(self, frame: Frame, streams: int, own: bool) -> OpCounts:
+        """Operations of the axpy form: of passes, and of columns that are read once."""
         k, n = frame.sizes[2:]
         whole, rest = n // self.step * self.step, n % self.step
         several, single, left = whole > self.step, whole == self.step, rest > 0
@@ -217,29 +244,8 @@ class Element(ABC):
         """The phases of some columns once over all of k."""
 
 
-def fetched_in(frame: Frame, passes: Ints) -> Ints:
-    """How often out is read, in so many passes over it."""
-    return passes if frame.key.kind.accumulates else passes - 1
-
-
-def lines_of_out(
-    fetched: Ints, passes: Ints, lines: Ints, hidden: bool = True
-) -> tuple[Lines, ...]:
-    """Lines of out that are read ``fetched`` times, and written ``passes`` times."""
-    return (
-        Lines(2, fetched * lines, Access.OVERLAPPED),
-        Lines(2, passes * lines, Access.STORED, hidden=hidden),
-    )
-
-
-def starts_of(frame: Frame, columns: Ints) -> tuple[Lines, ...]:
-    """The rows of rhs that are begun."""
-    runs = frame.key.tensors[1].runs((1, frame.sizes[2], columns))
-    return (Lines(1, 0, Access.DEMAND, starts=runs, hidden=False),)
-
-
 @dataclasses.dataclass(frozen=True)
-class Whole(Element):
+class Whole(Stepped):
     """Elements as wide as sums, or widened in their order to be so."""
 
     @property
@@ -420,22 +426,12 @@ class Halves(Element):
         return {"vector_op": 2} if dtypes[operand].is_upper_half else {"shuffle": 4}
 
     def counts(self, frame: Frame, streams: int, own: bool) -> OpCounts:
-        """All columns in passes over out; in one, of a panel."""
+        """All columns in passes over out; those of a panel in one."""
         k = frame.sizes[2]
         packed = frame.key.tensors[1].layout.is_packed
         passes = 1 if packed else ceil_div(k, streams)
         phases = self.phases(frame, passes, k + 4 * passes, 1, own)
         return OpCounts(phases, kernels=1, loops=passes)
-
-    def passes_of(
-        self, frame: Frame, columns: Ints, streams: int, own: bool
-    ) -> tuple[Phase, ...]:
-        """The phases of all columns."""
-        return self.counts(frame, streams, own).phases
-
-    def once_of(self, frame: Frame, columns: Ints, own: bool) -> tuple[Phase, ...]:
-        """None: `passes_of` has them."""
-        return ()
 
     def phases(
         self, frame: Frame, passes: Ints, chain: Ints, factors: Ints, own: bool = False
