@@ -468,3 +468,25 @@ def test_a_scale_of_attention_may_be_zero(scale: float | None) -> None:
     wanted = functional.scaled_dot_product_attention(q, k, v, scale=scale)
     found, _ = lowering._attention(q, k, v, scale=scale)
     torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize("op", [torch.fmod, torch.fmax, torch.fmin])
+def test_what_becomes_of_an_op_of_two_numbers_is_the_same(op: Any) -> None:
+    """For all pairs of numbers of each sign, zeros and NaN, in PyTorch itself."""
+    numbers = torch.tensor([-7.5, -2.0, -0.0, 0.0, 1.5, 2.0, 6.0, float("nan")])
+    x, y = (
+        grid.reshape(-1) for grid in torch.meshgrid(numbers, numbers, indexing="ij")
+    )
+
+    class Pair(nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            return op(x, y)
+
+    graph = torch.fx.symbolic_trace(Pair())
+    (found,) = torch.utils._pytree.tree_leaves(lowering.lowered(graph, (x, y))(x, y))
+    wanted = op(x, y)
+    torch.testing.assert_close(found, wanted, rtol=0, atol=0, equal_nan=True)
+    if op is torch.fmod:
+        assert torch.equal(
+            found.signbit() | found.isnan(), wanted.signbit() | wanted.isnan()
+        )
