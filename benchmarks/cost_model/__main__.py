@@ -44,7 +44,7 @@ SPECS = (
     "move:900x1100:f32:dst=[1,0]",
     "move:1536x1024:f32:dst=[1,0]",
     "max:900x1100:f32",
-    "max:900x1100:f32:src=[1,0]",
+    "max:900x1100:f32:x0=[1,0]",
 )
 """Large, small, odd, skinny and memory-bound ones, and 8 to 196 rows by a wide rhs.
 `morello calibrate` fits to none of them."""

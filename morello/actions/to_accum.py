@@ -19,7 +19,8 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion, canonical, near_form
 from morello.machine import Target
-from morello.spec import Dtype, Fill, Layout, Reform, SpecKey, TensorSpec
+from morello.spec import Fill, Layout, Reform, SpecKey, TensorSpec
+from morello.spec.dtypes import computed_in
 from morello.spec.frame import Condition, Frame
 
 INITS = ("init", "init1", "init2", "init3")
@@ -85,7 +86,7 @@ def reformed(key: SpecKey, form: Reform) -> tuple[TensorSpec, ...]:
     counted."""
     found: list[TensorSpec] = []
     for operand, at in zip(form.kind.operands, form.operands, strict=True):
-        row = near_form(Dtype.F32, Layout.row_major(operand.rank))
+        row = near_form(computed_in(key.dtypes), Layout.row_major(operand.rank))
         found.append(row if at < 0 else key.tensors[at])
     for i, at in enumerate(form.operands):
         leader = form.kind.leader(i)

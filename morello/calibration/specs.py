@@ -19,14 +19,14 @@ IN_L1 = (
     "move:8x64:f32:src=[0,1]@L1:dst=[0,1]@L1",
     "move:32x24:f32:src=[0,1]@L1:dst=[1,0]@L1",
     "move:6x192:f32:src=[0,1]@L1:dst=[0,1,0p6]@L1",
-    "max:16x100:f32:src=[0,1]@L1:out=[0]@L1",
-    "max:32x48:f32:src=[1,0]@L1:out=[0]@L1",
+    "max:16x100:f32:x0=[0,1]@L1:v0=[0]@L1",
+    "max:32x48:f32:x0=[1,0]@L1:v0=[0]@L1",
 )
 IN_L2 = (
     f"matmul:192x160x128:f32:{_L2_MATMUL}",
     "move:200x300:f32:src=[0,1]@L2:dst=[1,0]@L2",
     "move:256x256:f32:src=[0,1]@L2:dst=[0,1]@L2",
-    "max:300x300:f32:src=[0,1]@L2:out=[0]@L2",
+    "max:300x300:f32:x0=[0,1]@L2:v0=[0]@L2",
 )
 IN_MEM = (
     "matmul:2048x2048x2048:f32",
@@ -67,12 +67,12 @@ IN_MEM = (
     "move:2048x2048:f32:dst=[1,0]",
     "max:4000x4000:f32",
     "max:1200x1000:f32",
-    "max:1200x1000:f32:src=[1,0]",
+    "max:1200x1000:f32:x0=[1,0]",
 )
 GRAPHS = (
     "exp:64x1000:f32",
     "add:256x1024:f32",
-    "sum:500x700:f32:src=[1,0]",
+    "sum:500x700:f32:x0=[1,0]",
     "softmax:32x512:f32",
     "softmax:300x49:f32",
     "softmax:4x20000:f32",
@@ -91,7 +91,7 @@ ALL = (*IN_L1, *IN_L2, *IN_MEM, *GRAPHS)
 QUICK = (
     f"matmul_accum:6x40x16:f32:{_L1_MATMUL}",
     "move:16x24:f32:src=[0,1]@L1:dst=[1,0]@L1",
-    "max:16x100:f32:src=[0,1]@L1:out=[0]@L1",
+    "max:16x100:f32:x0=[0,1]@L1:v0=[0]@L1",
     "fill:1000:f32:out=[0]@L1",
 )
 """A few that take seconds: for a look at what the command does."""

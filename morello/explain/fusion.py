@@ -18,7 +18,8 @@ from morello.explain.model import Explanation, Node
 from morello.explain.words import MILLI, Clock, byte_count, sizes
 from morello.machine import Target
 from morello.search import Impl
-from morello.spec import Dtype, Layout, Memory, Spec, argument_tensor
+from morello.spec import Layout, Memory, Spec, argument_tensor
+from morello.spec.dtypes import computed_in
 from morello.spec.graphs.graph import Graph, Output, part_of
 from morello.spec.graphs.text import value_name
 
@@ -109,7 +110,7 @@ def _shape(graph: Graph, value: int, spec: Spec) -> tuple[int, ...]:
 
 
 def _bytes(graph: Graph, value: int, spec: Spec) -> int:
-    return math.prod(_shape(graph, value, spec)) * Dtype.F32.itemsize
+    return math.prod(_shape(graph, value, spec)) * computed_in(spec.dtypes).itemsize
 
 
 def _of(
@@ -144,8 +145,9 @@ def graph_parts(spec: Spec) -> tuple[Spec, ...]:
     graph = spec.kind.as_graph
     if graph is None or len(graph.nodes) < 2:
         return ()
+    number = computed_in(spec.dtypes)
     forms = {
-        value: argument_tensor(Dtype.F32, Layout.row_major(len(graph.axes(value))))
+        value: argument_tensor(number, Layout.row_major(len(graph.axes(value))))
         for value in graph.node_values
     }
     forms |= dict(zip(spec.kind.values, spec.tensors, strict=True))

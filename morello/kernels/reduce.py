@@ -1,15 +1,15 @@
-"""The vector kernels of reductions: along rows in memory, and across them.
+"""The vector kernels of one reduction: along rows in memory, and across them.
 
-What two elements become together is the kind's (`Kind.element`).
+They take graphs of one node, which reduces its one input along one dimension.
 """
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from itertools import product as every
 
 import numpy as np
 
 from morello.cost.counts import OpCounts, Phase, times
-from morello.kernels.code.elements import CountedElements, EmittedElements
 from morello.kernels.code.running import Running
 from morello.kernels.code.vectors import (
     overlapping,
@@ -18,57 +18,88 @@ from morello.kernels.code.vectors import (
     vectors_of,
 )
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.predicates import in_l1, is_interleaved, within_pack
+from morello.kernels.predicates import (
+    in_l1,
+    is_interleaved,
+    others,
+    size_is_one,
+    within_pack,
+)
 from morello.kernels.template import Kernel
-from morello.machine.isa import Op
-from morello.spec import Dtype, Fill, Kind, Layout, Spec, SpecKey
+from morello.spec import Dtype, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
+from morello.spec.graphs.expression import Reference
+from morello.spec.graphs.graph import Graph, Node
+
+_SRC, _OUT = 0, 1
+"""The operands, and the values of the graph."""
+
+
+def _reduction(key: SpecKey) -> Node | None:
+    """The one node of a graph, if it reduces its one input along one dimension, and all
+    is in L1 and of one dtype; else None."""
+    graph = key.kind.as_graph
+    if graph is None or not key.kind.has_element or not in_l1(*key.tensors):
+        return None
+    node = graph.nodes[0]
+    alone = len(node.reduced) == 1 and node.expression == Reference(_SRC)
+    return node if alone and len({*key.dtypes}) == 1 else None
+
+
+def _graph(key: SpecKey) -> tuple[Graph, Node, int]:
+    """The graph, its node, and the dimension that is reduced."""
+    graph = key.kind.as_graph
+    assert graph is not None
+    (node,) = graph.nodes
+    return graph, node, node.reduced[0]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReduceRows(Kernel):
-    """out[m] = f(out[m], src[m,n]) in L1, n innermost, over all of n.
+    """out[m] = or f= src[m,n] in L1, n innermost, over all of n.
 
     Vectors along the row are reduced lane by lane, then their lanes. The last vector of
     a row overlaps the one before if an element may be taken twice. Else, and in rows
     shorter than a vector, its lanes after the row hold the neutral element.
     """
 
-    kind: Kind
-    """The reduction, which adds to its output."""
     rows: int
     """The most rows."""
     accumulators: int
     """The most vectors that are reduced side by side, of all rows together."""
 
     def accepts(self, key: SpecKey) -> bool:
-        """Any dtypes; n innermost in src; nothing interleaved."""
-        if key.kind != self.kind or not in_l1(*key.tensors):
+        """What is reduced is innermost in src; nothing interleaved."""
+        node = _reduction(key)
+        if node is None or any(is_interleaved(t.layout) for t in key.tensors):
             return False
-        src, out = (t.layout for t in key.tensors)
-        return src.innermost == 1 and not (is_interleaved(src) or is_interleaved(out))
+        return node.reduced[0] == _innermost(key, _SRC)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Few rows; each within a pack."""
+        _, _, along = _graph(frame.key)
+        axis = frame.key.kind.operands[_SRC].axis(along)
         return (
             Condition(
-                frame.sizes[0] <= self.rows,
+                others(frame.sizes, along) <= self.rows,
                 f"takes at most {self.rows} rows: tile m smaller",
             ),
-            *within_pack(frame, 0, 1),
+            *within_pack(frame, _SRC, axis),
         )
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """Loads and operations, or the chains' latency; then lane reductions."""
-        m, n = frame.sizes
-        lanes = self.isa.lanes(frame.key.dtypes[0])
+        _, node, along = _graph(frame.key)
+        n, m = frame.sizes[along], others(frame.sizes, along)
+        number = frame.key.dtypes[_SRC]
+        lanes = self.isa.lanes(number)
         vectors = vectors_of(n, lanes)
-        masked = tail_of(n, lanes) * ((n < lanes) | (not self.kind.idempotent))
+        masked = tail_of(n, lanes) * ((n < lanes) | (node.reduction == "sum"))
         chains = np.minimum(vectors, self.accumulators // np.minimum(m, self.rows))
-        element = CountedElements.of(self.kind, frame.key.dtypes, isa=self.isa)
-        each = element
-        if self._has_numbers(frame.key.dtypes[0]):
-            each = Running.counted(self.kind.name, self.isa, along=True)
+        element, each = (
+            Running.counted(node.reduction, self.isa, number, along=vector)
+            for vector in (False, True)
+        )
         body = Phase(
             {
                 "load": m * (vectors - masked),
@@ -87,33 +118,57 @@ class ReduceRows(Kernel):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over groups of vectors where there are enough, then what is left."""
+        graph, node, along = _graph(spec.key)
         src, out = operands
-        pair = _Combine(emitter, spec)
-        lanes = self.isa.lanes(src.tensor.dtype)
-        for row, vector in enumerate(self._vectors(pair, src, *spec.sizes)):
-            found = reduce_lanes(emitter, pair, vector, lanes)
-            held = emitter.load_element(out, (row,))
-            emitter.store_element(pair(held, found), out, (row,))
+        rows = [*every(*(range(spec.sizes[d]) for d in node.axes))]
+        order = spec.kind.operands[_SRC].dims
 
-    def _vectors(self, pair: "_Combine", src: Buffer, m: int, n: int) -> list[Value]:
+        def index(row: int, column: Value) -> tuple[Value, ...]:
+            at = {**dict(zip(node.axes, rows[row], strict=True)), along: column}
+            return tuple(at[d] for d in order)
+
+        own = Running.of(emitter, graph, _OUT, src.tensor.dtype)
+        lanes = self.isa.lanes(src.tensor.dtype)
+        reader = _Rows(self, own, src, index, len(rows), spec.sizes[along])
+        for place, vector in zip(rows, reader.vectors(), strict=True):
+            found = reduce_lanes(emitter, own.pair, vector, lanes)
+            held = emitter.load_element(out, place) if own.accumulates else own.start()
+            emitter.store_element(own.pair(held, found), out, place)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rows:
+    """Rows that are reduced side by side."""
+
+    kernel: ReduceRows
+    own: Running
+    src: Buffer
+    index: Callable[[int, Value], tuple[Value, ...]]
+    """Of an element of src, from its row and column."""
+    count: int
+    """Rows."""
+    length: int
+    """Elements of each."""
+
+    def vectors(self) -> list[Value]:
         """One vector for each row, whose lanes together give the result."""
-        emitter, dtype = pair.emitter, src.tensor.dtype
-        lanes = self.isa.lanes(dtype)
+        own, emitter, m, n = self.own, self.own.emitter, self.count, self.length
+        lanes = emitter.isa.lanes(own.number)
         if n < lanes:
-            return [self._load(emitter, src, i, 0, n) for i in range(m)]
-        chains = min(n // lanes, self.accumulators // m)
+            return [self._load(i, 0) for i in range(m)]
+        chains = min(n // lanes, self.kernel.accumulators // m)
         group = chains * lanes
 
         def load(at: Value, chain: int) -> list[Value]:
             column = emitter.offset(at, chain * lanes)
-            return [emitter.load(src, (i, column), lanes) for i in range(m)]
+            return [
+                emitter.load(self.src, self.index(i, column), lanes) for i in range(m)
+            ]
 
         def load_all(at: Value) -> list[Value]:
             return [v for chain in range(chains) for v in load(at, chain)]
 
-        rule: _Plain | _Numbers = _Plain(pair)
-        if self._has_numbers(dtype):
-            rule = _Numbers(Running(emitter, 0, self.kind.name), m, chains)
+        rule = _Numbers(own, m, chains) if own.has_numbers else _Plain(own)
 
         def step(at: Value, carried: Sequence[Value]) -> list[Value]:
             return rule.take(carried, load_all(at))
@@ -127,101 +182,115 @@ class ReduceRows(Kernel):
         rows = [list(found[i::m]) for i in range(m)]
         for start in range(whole, n, lanes):
             for i, row in enumerate(rows):
-                row.append(self._load(emitter, src, i, start, n))
-        return [pair.tree(row) for row in rows]
+                row.append(self._load(i, start))
+        return [own.joined(row) for row in rows]
 
-    def _has_numbers(self, dtype: Dtype) -> bool:
-        """Whether NaN are kept apart (`Running.take_number`)."""
-        kept = self.kind.idempotent and dtype is Dtype.F32
-        return kept and self.isa.has(Op.RANGE)
-
-    def _load(
-        self, emitter: Emitter, src: Buffer, row: int, start: int, end: int
-    ) -> Value:
+    def _load(self, row: int, start: int) -> Value:
         """A vector from ``start`` on, of a row that may end before the vector does."""
-        dtype = src.tensor.dtype
-        lanes = self.isa.lanes(dtype)
-        if self.kind.idempotent and end >= lanes:
-            return emitter.load(src, (row, min(start, end - lanes)), lanes)
-        # A sum that begins at -0 is not even changed where it is -0.
-        number = Fill(1, self.kind.neutral).number(dtype)
-        number = -0.0 if dtype.is_float and number == 0 else number
-        neutral = emitter.constant(dtype, number, lanes)
-        return emitter.load(src, (row, start), lanes, min(lanes, end - start), neutral)
+        own, emitter, end = self.own, self.own.emitter, self.length
+        lanes = emitter.isa.lanes(own.number)
+        if own.reduction != "sum" and end >= lanes:
+            return emitter.load(
+                self.src, self.index(row, min(start, end - lanes)), lanes
+            )
+        count, index = min(lanes, end - start), self.index(row, start)
+        return emitter.load(self.src, index, lanes, count, own.start(lanes))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReduceColumns(Kernel):
-    """out[m] = f(out[m], src[m,n]) in L1, m innermost in both, over all of n.
+    """out[m] = or f= src[m,n] in L1, m innermost in both, over all of n.
 
     A loop over n carries a vector for each run of m: no lanes are reduced.
     """
 
-    kind: Kind
-    """The reduction, which adds to its output."""
     accumulators: int
     """The most vectors: the others are the operation's own."""
 
     def accepts(self, key: SpecKey) -> bool:
-        """Any dtypes; m innermost in src and n unpacked; out one run."""
-        if key.kind != self.kind or not in_l1(*key.tensors):
+        """The same dimension innermost in both; the other in src and out unpacked."""
+        node = _reduction(key)
+        if node is None:
             return False
         src, out = (t.layout for t in key.tensors)
+        axis = key.kind.operands[_SRC].axis(node.reduced[0])
         return (
-            src.innermost == 0
-            and src.pack(1) == 1
+            _innermost(key, _SRC) == _innermost(key, _OUT)
+            and src.pack(axis) == 1
             and not is_interleaved(src)
-            and out == Layout.row_major(1)
+            and not out.is_packed
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """The accumulators fit; m stays within a pack."""
-        vectors = vectors_of(frame.sizes[0], self.isa.lanes(frame.key.dtypes[0]))
+        """The accumulators fit; they stay within a pack, and are of one row."""
+        _, node, _ = _graph(frame.key)
+        inner = _innermost(frame.key, _OUT)
+        vectors = vectors_of(frame.sizes[inner], self.isa.lanes(frame.key.dtypes[_SRC]))
         return (
             Condition(
                 vectors <= self.accumulators,
                 f"takes at most {self.accumulators} vectors of rows: tile m smaller",
             ),
-            *within_pack(frame, 0, 0),
+            *within_pack(frame, _SRC, frame.key.kind.operands[_SRC].axis(inner)),
+            *(size_is_one(frame, dim) for dim in node.axes if dim != inner),
         )
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """Loads and operations, or the chains' latency, for each column."""
-        m, n = frame.sizes
-        runs = overlapping_count(m, self.isa.lanes(frame.key.dtypes[0]))
-        element = CountedElements.of(self.kind, frame.key.dtypes, isa=self.isa)
+        graph, node, across = _graph(frame.key)
+        number, inner = frame.key.dtypes[_SRC], _innermost(frame.key, _OUT)
+        runs = overlapping_count(frame.sizes[inner], self.isa.lanes(number))
+        element = Running.counted(node.reduction, self.isa, number, along=False)
         column = Phase(
             {"load": runs, **times(element.ops, runs)},
             element.chain,
-            times=n,
+            times=frame.sizes[across],
         )
-        ends = Phase({"load": runs}), Phase({"store": runs})
-        return OpCounts((column, *ends), kernels=1)
+        held = Phase({"load": runs * graph.modes[_OUT]})
+        return OpCounts((column, held, Phase({"store": runs})), kernels=1)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """All of out is read before any is written: runs may overlap."""
         src, out = operands
-        pair = _Combine(emitter, spec)
-        m, n = spec.sizes
-        runs = overlapping(m, self.isa.lanes(src.tensor.dtype))
+        graph, node, across = _graph(spec.key)
+        inner, order = _innermost(spec.key, _OUT), spec.kind.operands[_SRC].dims
+        own = Running.of(emitter, graph, _OUT, src.tensor.dtype)
+        runs = overlapping(spec.sizes[inner], self.isa.lanes(src.tensor.dtype))
+
+        def read(start: Value, at: Value, width: int) -> Value:
+            place = {inner: start, across: at}
+            return emitter.load(src, tuple(place.get(d, 0) for d in order), width)
 
         def step(at: Value, carried: Sequence[Value]) -> list[Value]:
             return [
-                pair(held, emitter.load(src, (start, at), width))
+                own.pair(held, read(start, at, width))
                 for held, (start, width) in zip(carried, runs, strict=True)
             ]
 
-        held = [emitter.load(out, (start,), width) for start, width in runs]
-        found = emitter.loop(0, n, 1, held, step)
+        def written(start: Value) -> tuple[Value, ...]:
+            return tuple(start if d == inner else 0 for d in node.axes)
+
+        held = [
+            emitter.load(out, written(start), width)
+            if own.accumulates
+            else own.start(width)
+            for start, width in runs
+        ]
+        found = emitter.loop(0, spec.sizes[across], 1, held, step)
         for vector, (start, _) in zip(found, runs, strict=True):
-            emitter.store(vector, out, (start,))
+            emitter.store(vector, out, written(start))
+
+
+def _innermost(key: SpecKey, operand: int) -> int:
+    """The dimension along which elements of an operand are neighbours."""
+    return key.kind.operands[operand].dims[key.tensors[operand].layout.innermost]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Plain:
     """Reductions of rows side by side: a vector is carried for each."""
 
-    pair: "_Combine"
+    own: Running
 
     def begin(self, first: Sequence[Value]) -> Sequence[Value]:
         """Loop-carried values after the first vectors."""
@@ -229,7 +298,7 @@ class _Plain:
 
     def take(self, carried: Sequence[Value], loaded: Sequence[Value]) -> list[Value]:
         """Loop-carried values after more vectors are combined with them."""
-        return [self.pair(a, b) for a, b in zip(carried, loaded, strict=True)]
+        return [self.own.pair(a, b) for a, b in zip(carried, loaded, strict=True)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -264,32 +333,6 @@ class _Numbers:
             a, b = (loaded[c * self.rows + row] for c in (chain, other))
             found.append(self.running.emitter.nan_where_one_is(a, b, before))
         return found
-
-
-@dataclasses.dataclass(frozen=True)
-class _Combine:
-    """Two values of a reduction become one: scalars or, lane by lane, vectors."""
-
-    emitter: Emitter
-    spec: Spec
-
-    def __call__(self, held: Value, new: Value) -> Value:
-        """Combine the accumulated value of out with an element of src."""
-
-        def read(operand: int, step: int) -> Value:
-            return (new, held)[operand]
-
-        elements = EmittedElements(self.emitter, read)
-        return self.spec.kind.element(elements, self.spec.dtypes)
-
-    def tree(self, vectors: list[Value]) -> Value:
-        """Vectors become one, in pairs."""
-        while len(vectors) > 1:
-            pairs = [
-                self(a, b) for a, b in zip(vectors[::2], vectors[1::2], strict=False)
-            ]
-            vectors = pairs + vectors[len(vectors) & ~1 :]
-        return vectors[0]
 
 
 def reduce_lanes(

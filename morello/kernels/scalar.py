@@ -23,11 +23,11 @@ class Scalar(Kernel):
     """
 
     def accepts(self, key: SpecKey) -> bool:
-        """Every kind that reads something, with one output; a reduction adds to it."""
+        """What reads something and is no graph; a reduction adds to its output."""
         kind = key.kind
         reads = any(operand.is_read for operand in kind.operands)
-        one = len(kind.written) == 1 and (kind.accumulates or not kind.reductions)
-        return kind.has_element and reads and one and in_l1(*key.tensors)
+        adds = kind.accumulates or not kind.reductions
+        return kind.as_graph is None and reads and adds and in_l1(*key.tensors)
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Row-major, where no loop gets down to a group because packs cut groups."""

@@ -51,9 +51,10 @@ class VectorMap(Kernel):
     kind: type[Kind]
     """The kind of map."""
     levels: tuple[Memory, ...]
-    """Where each operand is: L1 or VRF."""
+    """Where each operand is: L1 or VRF; one for all of any number."""
     vectors: int = 0
-    """The most vectors of its straight-line code; 0 for as many as registers."""
+    """The most vectors of its straight-line code where it has one input, each load of
+    which is a stream to a prefetcher; 0 for as many as any code has."""
 
     def accepts(self, key: SpecKey) -> bool:
         """Any dtypes, if those in registers are the widest; one innermost dimension.
@@ -61,9 +62,8 @@ class VectorMap(Kernel):
         Operands may be interleaved where there is only one.
         """
         tensors = key.tensors
-        if not isinstance(key.kind, self.kind) or self.levels != tuple(
-            tensor.level for tensor in tensors
-        ):
+        levels = self.levels * (len(tensors) if len(self.levels) == 1 else 1)
+        if not self._is_map(key) or levels != tuple(t.level for t in tensors):
             return False
         lanes = self._lanes(key.dtypes)
         return (
@@ -81,7 +81,7 @@ class VectorMap(Kernel):
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """The layout of the output, where rows of an input lie along another
         dimension."""
-        if not isinstance(key.kind, self.kind) or self._in_registers:
+        if not self._is_map(key) or self._in_registers:
             return ()
         tensor, out = key.tensors[operand], key.tensors[-1].layout
         if tensor.layout.innermost == out.innermost or is_interleaved(out):
@@ -100,12 +100,12 @@ class VectorMap(Kernel):
             for d in tensor.layout.dims
             if d.odd_even
         )
-        packs = (within_pack(frame, i, inner) for i in range(len(self.levels)))
+        packs = (within_pack(frame, i, inner) for i in range(len(frame.key.tensors)))
         vectors = vectors_of(frame.sizes[inner], self._lanes(frame.key.dtypes))
         return (
             *one,
             *(condition for pack in packs for condition in pack),
-            self._within_block(others(frame.sizes, inner) * vectors),
+            self._within_block(frame.key, others(frame.sizes, inner) * vectors),
         )
 
     def op_counts(self, frame: Frame) -> OpCounts:
@@ -153,14 +153,19 @@ class VectorMap(Kernel):
             for first in range(0, len(group), side):
                 _write(group[first : first + side], spec, operands)
 
+    def _is_map(self, key: SpecKey) -> bool:
+        """Whether it computes each element from those at the same place."""
+        kind, axes = key.kind, {operand.axes for operand in key.kind.operands}
+        return isinstance(kind, self.kind) and kind.is_map and len(axes) == 1
+
     def _side_by_side(self, key: SpecKey) -> int:
         """Vectors whose instructions are written in turn."""
         element = CountedElements.of(key.kind, key.dtypes, isa=self.isa)
         is_long = element.operations >= _LONG and not self._in_registers
         return self.isa.registers // _REGISTERS if is_long else 1
 
-    def _within_block(self, vectors: Ints) -> Condition:
-        if not self.vectors:
+    def _within_block(self, key: SpecKey, vectors: Ints) -> Condition:
+        if not self.vectors or len(key.tensors) > _ONE_INPUT:
             return within_block(vectors, self.isa)
         reason = f"takes at most {self.vectors} vectors: tile it smaller"
         return Condition(vectors <= self.vectors, reason)
@@ -200,6 +205,9 @@ class _Vector:
             return self.emitter.load_register(source, self.register)
         return self.emitter.load(source, self.at, self.width, self.count)
 
+
+_ONE_INPUT = 2
+"""Operands of a function of one input."""
 
 _LONG = 8
 """Operations of a function from which on vectors are computed in turn."""

@@ -15,15 +15,11 @@ from morello.spec.kind import Array, Kind, Reform
 from morello.spec.layout import Layout, PhysicalDim
 from morello.spec.limits import Limits
 from morello.spec.matmul import Matmul
-from morello.spec.maximum import Max
 from morello.spec.memories import L1, L2, MEM, MEMORIES, VRF, Memory
-from morello.spec.minimum import Min
 from morello.spec.move import Move
 from morello.spec.open_spec import OpenSpec, parse_open_spec, print_open_spec
 from morello.spec.operand import Operand
-from morello.spec.pointwise import Binary, Unary
 from morello.spec.spec import Spec, SpecKey, argument_tensor
-from morello.spec.summation import Sum
 from morello.spec.tensor import TensorSpec
 from morello.spec.text import parse_spec, print_spec
 
@@ -35,7 +31,6 @@ __all__ = [
     "MEMORIES",
     "VRF",
     "Array",
-    "Binary",
     "Compose",
     "Dtype",
     "Encoding",
@@ -46,9 +41,7 @@ __all__ = [
     "Layout",
     "Limits",
     "Matmul",
-    "Max",
     "Memory",
-    "Min",
     "Move",
     "OpenSpec",
     "Operand",
@@ -56,9 +49,7 @@ __all__ = [
     "Reform",
     "Spec",
     "SpecKey",
-    "Sum",
     "TensorSpec",
-    "Unary",
     "argument_tensor",
     "parse_open_spec",
     "parse_spec",

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,16 +11,24 @@ import numpy as np
 from morello.errors import SpecError
 from morello.lazy import cached_property
 from morello.spec.array_elements import ArrayElements
-from morello.spec.dtypes import FLOAT_NAMES, Dtype
+from morello.spec.dtypes import FLOAT_NAMES, Dtype, computed_in
 from morello.spec.elements import Elements
 from morello.spec.embedding import Embedding
+from morello.spec.functions import INTEGER
 from morello.spec.graphs import loops as rule
 from morello.spec.graphs.convolution import few_sizes, products_inside
 from morello.spec.graphs.evaluate import bounded, evaluate
-from morello.spec.graphs.expression import Call, Expression
+from morello.spec.graphs.expression import (
+    Call,
+    Constant,
+    Reference,
+    call_count,
+    computed,
+    paired,
+    parts,
+)
 from morello.spec.graphs.graph import NEUTRAL, Graph, canonical
-from morello.spec.graphs.names import SHORT_NAMES, expanded, short_text
-from morello.spec.graphs.reductions import REDUCTIONS, of_any_rank
+from morello.spec.graphs.labels import LABELS, label_of, labelled
 from morello.spec.graphs.text import (
     parse_canonical,
     parse_graph,
@@ -29,7 +37,15 @@ from morello.spec.graphs.text import (
     size_order,
     value_name,
 )
-from morello.spec.kind import Array, Kind, Reform
+from morello.spec.kind import (
+    EXACT_BOUND,
+    UNIT_ROUNDOFF,
+    Array,
+    Kind,
+    Reform,
+    bit_patterns,
+    small_integers,
+)
 from morello.spec.operand import Operand
 from morello.spec.spec import MAX_SIZE
 
@@ -37,15 +53,15 @@ from morello.spec.spec import MAX_SIZE
 @functools.total_ordering
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Compose(Kind):
-    """A graph in its canonical form: the outputs from the inputs, of f32 or bf16.
+    """A graph in its canonical form: the outputs from the inputs.
 
-    Maps are computed in f32, operation by operation; sums in any order. What is in bf16
-    is widened when it is read and rounded when it is written.
+    Floats are computed in f32: maps operation by operation, sums in any order; a sum
+    that overwrites begins at +0. What is in bf16 or f16 is widened when it is read and
+    rounded when it is written. Integers are s32 and wrap around.
     """
 
     name: ClassVar[str] = "compose"
     example: ClassVar[str] = "softmax:8x33:f32"
-    has_element: ClassVar[bool] = False
     is_variadic: ClassVar[bool] = True
 
     graph: Graph
@@ -84,7 +100,7 @@ class Compose(Kind):
     @classmethod
     def labels(cls) -> tuple[str, ...]:
         """Labels of the text form: the kind's name, for any graph, and short names."""
-        return (cls.name, *SHORT_NAMES, "mean")
+        return (cls.name, *LABELS)
 
     @classmethod
     def from_text(cls, label: str, rank: int, options: dict[str, str]) -> Self:
@@ -106,11 +122,8 @@ class Compose(Kind):
                 raise SpecError(
                     f"size {size} of {label} is not between 1 and {MAX_SIZE - 1}"
                 )
-        if label in SHORT_NAMES:
-            found = expanded(label, sizes, options)
-            return cls(found.graph), found.sizes
-        if label in REDUCTIONS:
-            found = of_any_rank(label, sizes, options)
+        if label in LABELS:
+            found = labelled(label, sizes, options)
             return cls(found.graph), found.sizes
         if "graph" not in options:
             return cls.from_text(label, len(sizes), options), sizes
@@ -124,14 +137,26 @@ class Compose(Kind):
         part, order = canonical(graph), size_order(names)
         return cls(part.graph), tuple(sizes[order[d]] for d in part.dims)
 
+    @cached_property
+    def label(self) -> str:
+        """The name of a graph of one node that has one, for messages."""
+        named = label_of(self.text, ())
+        return self.name if named is None else named[0]
+
     def short(self, sizes: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
         """A short name, and sizes in its order; None where there is none."""
-        return short_text(self.text, sizes)
+        return label_of(self.text, sizes)
 
     @classmethod
     def instances(cls) -> tuple[Self, ...]:
-        """Rows; a product with more after it; several outputs; a map; columns."""
+        """A function of one and of two values, and reductions of rows; all of it in a
+        row; a product with more after it; several outputs; a map; columns."""
         texts = (
+            "y[r]=exp(x[r])",
+            "y[r,n]=x[r,n]+z[r,n]",
+            "y[r]=max(x[r,n])",
+            "out y[r]+=min(x[r,n])",
+            "out y[r]+=sum(x[r,n])",
             "m[r]=max(x[r,n]);p[r,n]=exp(x-m);l[r]=sum(p);i[r]=1.0/l;y[r,n]=p*i",
             "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t+c[n])",
             "out p[r,n]=exp(x[r,n]-m[r]);out l[r]+=sum(p)",
@@ -154,6 +179,27 @@ class Compose(Kind):
     def as_graph(self) -> Graph:
         """The graph."""
         return self.graph
+
+    @cached_property
+    def _visits_once(self) -> bool:
+        """Whether it is one node that visits each element of its inputs once."""
+        graph = self.graph
+        if len(graph.nodes) > 1 or not graph.inputs:
+            return False
+        return all(
+            len(axes) == graph.rank and all(axis.is_plain for axis in axes)
+            for axes in graph.inputs
+        )
+
+    @property
+    def has_element(self) -> bool:
+        """A reduction of functions of elements does; maps are as other graphs are."""
+        return self._visits_once and bool(self.reductions)
+
+    @property
+    def is_map(self) -> bool:
+        """One node that reduces nothing, of inputs that have all of its dimensions."""
+        return self._visits_once and not self.reductions
 
     def with_graph(self, graph: Graph) -> "Compose":
         """The graph as it is: it is canonical where this one is."""
@@ -240,9 +286,17 @@ class Compose(Kind):
                 longest = max(longest, terms)
         return longest
 
+    @property
+    def _is_sum(self) -> bool:
+        """Whether it is a sum of one input: exact, if that has small integers."""
+        (first, *others) = self.graph.nodes
+        alone = first.reduction == "sum" and isinstance(first.expression, Reference)
+        return alone and not others
+
     def is_exact(self, sizes: tuple[int, ...]) -> bool:
-        """Whether nothing is summed."""
-        return not self.rounded_terms(sizes)
+        """Whether nothing is summed, or too few small integers to be rounded."""
+        few = self.rounded_terms(sizes) * EXACT_BOUND <= 1 / UNIT_ROUNDOFF
+        return not self.rounded_terms(sizes) or (self._is_sum and few)
 
     def reference(
         self, sizes: tuple[int, ...], arrays: tuple[Array, ...]
@@ -251,10 +305,15 @@ class Compose(Kind):
         return bounded(self.graph, sizes, arrays)
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """f32, or a narrow float for inputs and for outputs that are maps."""
+        """f32, or a narrow float for inputs and for outputs that are maps; or s32."""
+        if all(dtype is Dtype.S32 for dtype in dtypes):
+            self._check_integers()
+            return
         wrong = next((d for d in dtypes if not d.is_float), None)
         if wrong is not None:
-            raise SpecError(f"{self.name} has no dtype {wrong}", f"use {FLOAT_NAMES}")
+            raise SpecError(
+                f"{self.label} has no dtype {wrong}", f"use {FLOAT_NAMES}, or s32 alone"
+            )
         graph = self.graph
         sums = [graph.is_node(v) and not graph.is_map(v) for v in self.values]
         right = [
@@ -264,18 +323,33 @@ class Compose(Kind):
         wrong_at = next((i for i, d in enumerate(dtypes) if d is not right[i]), None)
         if wrong_at is not None:
             raise SpecError(
-                f"'{self.operands[wrong_at].name}' of {self.name} is a reduction, "
+                f"'{self.operands[wrong_at].name}' of {self.label} is a reduction, "
                 f"which has no {dtypes[wrong_at]}: its terms are added in f32",
                 f"write the dtypes {','.join(map(str, right))}, or make it a map of "
                 "another node",
             )
+
+    def _check_integers(self) -> None:
+        """Refuse functions and numbers that are for floats alone."""
+        for node in self.graph.nodes:
+            for part in parts(node.expression):
+                if isinstance(part, Call) and part.function not in INTEGER:
+                    raise SpecError(
+                        f"'{part.function}' is no function of s32",
+                        f"those are {', '.join(INTEGER)}; or use {FLOAT_NAMES}",
+                    )
+                if isinstance(part, Constant) and not _is_s32(part.number):
+                    raise SpecError(
+                        f"the number {part.number} is none of s32",
+                        f"write a whole one, or use {FLOAT_NAMES}",
+                    )
 
     def flops(self, sizes: tuple[int, ...]) -> int:
         """One for each function of each element, and for each term of a reduction."""
         total = 0
         for node in self.graph.nodes:
             dims = (*node.axes, *node.reduced)
-            each = _calls(node.expression) + bool(node.reduced)
+            each = call_count(node.expression) + bool(node.reduced)
             extents = [sizes[d] for d in dims]
             total += each * math.prod(extents)
         return total
@@ -286,22 +360,32 @@ class Compose(Kind):
         dtypes: tuple[Dtype, ...],
         arrays: tuple[Array, ...],
     ) -> tuple[Array, ...]:
-        """Evaluates the graph in f32 on arrays (`morello.spec.graphs.evaluate`)."""
+        """Evaluates the graph on arrays (`morello.spec.graphs.evaluate`)."""
         read = [d for d, o in zip(dtypes, self.operands, strict=True) if o.is_read]
-        elements = ArrayElements(())
+        elements, number = ArrayElements(()), computed_in(dtypes)
         wide = [
-            elements.convert(array, dtype, Dtype.F32)
+            elements.convert(array, dtype, number)
             for array, dtype in zip(arrays, read, strict=True)
         ]
-        found = evaluate(self.graph, sizes, wide)
+        found = evaluate(self.graph, sizes, wide, number)
         return tuple(
-            elements.convert(array, Dtype.F32, dtypes[out])
+            elements.convert(array, number, dtypes[out])
             for array, out in zip(found, self.written, strict=True)
         )
 
     def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
-        """There is no single one: nodes have elements of their own."""
-        raise NotImplementedError("a graph has no single element")
+        """The element of the one node, which visits each of its inputs' once."""
+        (node,), number = self.graph.nodes, computed_in(dtypes)
+
+        @cache
+        def read(operand: int) -> Any:
+            return elements.convert(elements.read(operand), dtypes[operand], number)
+
+        found = computed(node.expression, elements, read, number)
+        if node.reduced:
+            held = read(len(self.graph.inputs))
+            found = paired(elements, node.reduction, number, held, found)
+        return elements.convert(found, number, dtypes[-1])
 
     def random(
         self,
@@ -309,9 +393,17 @@ class Compose(Kind):
         dtypes: tuple[Dtype, ...],
         shapes: tuple[tuple[int, ...], ...],
     ) -> tuple[Array, ...]:
-        """Numbers around 0, of deviation 1."""
+        """Numbers around 0, of deviation 1; any integers; small ones to be summed."""
+
+        def array(dtype: Dtype, shape: tuple[int, ...]) -> Array:
+            if not dtype.is_float:
+                return bit_patterns(rng, dtype, shape)
+            if self._is_sum:
+                return small_integers(rng, dtype, shape)
+            return rng.standard_normal(shape, np.float32).astype(dtype.numpy)
+
         return tuple(
-            rng.standard_normal(shape, np.float32).astype(dtype.numpy)
+            array(dtype, shape)
             for operand, dtype, shape in zip(self.operands, dtypes, shapes, strict=True)
             if operand.is_read
         )
@@ -319,13 +411,16 @@ class Compose(Kind):
     def followers(self, operand: int) -> tuple[int, ...]:
         """The operands that lie where this one does: they have some of its dimensions,
         and not all."""
-        return tuple(
-            i for i, at in enumerate(_leaders(self.graph)) if at == operand != i
-        )
+        return tuple(i for i, at in enumerate(self._leaders) if at == operand != i)
 
     def leader(self, operand: int) -> int:
         """The operand that this one follows; itself if it leads."""
-        return _leaders(self.graph)[operand]
+        return self._leaders[operand]
+
+    @cached_property
+    def _leaders(self) -> tuple[int, ...]:
+        every = tuple(range(len(self.operands)))
+        return every if self._visits_once else _leaders(self.graph)
 
 
 @lru_cache(maxsize=65536)
@@ -369,7 +464,5 @@ def _leaders(graph: Graph) -> tuple[int, ...]:
     return tuple(leader(i) for i in range(len(dims)))
 
 
-def _calls(expression: Expression) -> int:
-    if not isinstance(expression, Call):
-        return 0
-    return 1 + sum(map(_calls, expression.arguments))
+def _is_s32(number: float) -> bool:
+    return number == number // 1 and -(2.0**31) <= number < 2.0**31

@@ -242,6 +242,12 @@ ELEMENT_TYPES: tuple[Dtype, ...] = (
 )
 """Every dtype, then every encoding."""
 
+
+def computed_in(dtypes: tuple[Dtype, ...]) -> Dtype:
+    """The dtype that values of graphs have between operands of some dtypes."""
+    return Dtype.F32 if dtypes[0].is_float else Dtype.S32
+
+
 FLOATS = tuple(d for d in Dtype if d.is_float)
 """The float dtypes, f32 first."""
 

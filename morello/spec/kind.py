@@ -46,8 +46,6 @@ class Kind(ABC):
     """The name of the operation in the dialect and in the text form."""
     example: ClassVar[str]
     """A small Spec of the kind, as text."""
-    has_element: ClassVar[bool] = True
-    """Whether `element` says all that it computes."""
     is_variadic: ClassVar[bool] = False
     """Whether its operands are other ones from Spec to Spec."""
     moves_data: ClassVar[bool] = False
@@ -154,6 +152,16 @@ class Kind(ABC):
             return None
         return dataclasses.replace(self, **{"accum": True})
 
+    @property
+    def has_element(self) -> bool:
+        """Whether it is one computation on each element of its mesh."""
+        return True
+
+    @property
+    def is_map(self) -> bool:
+        """Whether each element of its output is a function of those at its place."""
+        return self.has_element and len({o.axes for o in self.operands}) == 1
+
     def loops(self, dim: int) -> bool:
         """Whether a loop may go along a dimension: each tile is a Spec of the kind."""
         return dim not in self.reductions or self.accumulates
@@ -177,14 +185,9 @@ class Kind(ABC):
         """Whether elements of a dimension of a graph have nothing in common."""
         return False
 
-    @property
-    def neutral(self) -> str:
-        """The neutral element of the reduction: a value of `Fill`."""
-        return "zero"
-
     def neutral_of(self, operand: int) -> str:
-        """Neutral element of the reduction that an output is."""
-        return self.neutral
+        """The neutral element of the reduction that an output is: a value of `Fill`."""
+        return "zero"
 
     @property
     def of_fewer_dims(self) -> "Kind | None":
@@ -231,11 +234,6 @@ class Kind(ABC):
     def followers(self, operand: int) -> tuple[int, ...]:
         """The operands that follow an operand."""
         return ()
-
-    @property
-    def idempotent(self) -> bool:
-        """Whether the reduction may take an element twice: a maximum is the same."""
-        return False
 
     @property
     def copies(self) -> bool:
@@ -478,11 +476,3 @@ def bit_patterns(
     count = int(np.prod(shape)) * dtype.itemsize
     raw = rng.integers(0, 256, count, np.uint8)
     return raw.view(dtype.numpy).reshape(shape)
-
-
-def require_equal(label: str, dtypes: tuple[Dtype, ...]) -> None:
-    """Refuse operands of different dtypes (`SpecError`)."""
-    if len(set(dtypes)) > 1:
-        raise SpecError(
-            f"{label} has operands of one dtype, not {','.join(map(str, dtypes))}"
-        )

@@ -14,7 +14,7 @@ import re
 from morello.errors import SpecError
 from morello.spec.dtypes import Dtype
 from morello.spec.kind import Kind
-from morello.spec.kinds import kind_of, labels
+from morello.spec.kinds import labels
 from morello.spec.layout import Layout
 from morello.spec.limits import Limits
 from morello.spec.memories import Memory, bounded_memories
@@ -46,7 +46,7 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     given = _sizes(text, size_text)
     options = _options(text, [p for p in rest if "=" in p])
     dtypes = _dtypes(text, [p for p in rest if "=" not in p])
-    kind, given = kind_of(label, given, options, dtypes)
+    kind, given = kinds[label].with_sizes(label, given, options)
     sizes = _complete_sizes(text, kind, given)
     leading = _leading(kind, sizes, options)
     tensors = _tensors(kind, kind.dtypes(dtypes), options, leading)

@@ -30,9 +30,9 @@ def test_the_first_part_overwrites_and_the_others_are_added() -> None:
         f"main 2 matmul_accum:8x256x8:f32:{TILES}",
         f"remainder 1 matmul_accum:8x88x8:f32:{TILES}",
     ]
-    assert holes(Peel("n", 3), "max:4x6:f32") == [
-        "first 1 max:4x3:f32:src=[0,1]/strided",
-        "main 1 max_accum:4x3:f32:src=[0,1]/strided",
+    assert holes(Peel("d1", 3), "max:4x6:f32") == [
+        "first 1 max:4x3:f32:x0=[0,1]/strided",
+        "main 1 max_accum:4x3:f32:x0=[0,1]/strided",
     ]
     assert holes(Peel("k", 6), "matmul:8x8x8:f32") == [
         f"first 1 matmul:8x6x8:f32:{TILES}",

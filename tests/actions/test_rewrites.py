@@ -65,10 +65,10 @@ def test_tile_of_packs() -> None:
 
 
 def test_tile_of_what_is_not_in_registers() -> None:
-    text = "max_accum:9x8:f32:src=[0,1]@L1:out=[0]@L1"
-    assert after(Tile("m", 8), text) == [
-        "main 1 max_accum:8x8:f32:src=[0,1]@L1:out=[0]@L1",
-        "remainder 1 max_accum:1x8:f32:src=[0,1]@L1:out=[0]@L1",
+    text = "max_accum:9x8:f32:x0=[0,1]@L1:v0=[0]@L1"
+    assert after(Tile("d0", 8), text) == [
+        "main 1 max_accum:8x8:f32:x0=[0,1]@L1:v0=[0]@L1",
+        "remainder 1 max_accum:1x8:f32:x0=[0,1]@L1:v0=[0]@L1",
     ]
 
 
@@ -98,9 +98,9 @@ def test_to_accum() -> None:
         "init 1 fill:2x4x6:s32",
         "body 1 matmul_accum:2x4x5x6:s32",
     ]
-    assert after(ToAccum(), "max:4x5:f32:src=[1,0]:l1=3") == [
+    assert after(ToAccum(), "max:4x5:f32:x0=[1,0]:l1=3") == [
         "init 1 fill:4:f32:value=lowest:l1=3",
-        "body 1 max_accum:4x5:f32:src=[1,0]:l1=3",
+        "body 1 max_accum:4x5:f32:x0=[1,0]:l1=3",
     ]
     assert cost(ToAccum(), "matmul:4x5x6") == 0
 

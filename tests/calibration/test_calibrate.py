@@ -117,7 +117,7 @@ def test_a_machine_that_slows_down_makes_no_choice_slow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Choices of later rounds are timed beside the fastest of the first."""
-    (goal,) = specs(("max:33x17:f32:src=[1,0]@L1:out=[0]@L1",), AVX2)
+    (goal,) = specs(("max:33x17:f32:x0=[1,0]@L1:v0=[0]@L1",), AVX2)
     first = draw.draw(goal, AVX2, Plan(6))
     known = {str(impl): (impl, 100.0) for impl in first[1:]}
     monkeypatch.setattr(
@@ -134,7 +134,7 @@ def test_wrong_choices_are_unlearnt(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (
         f"matmul_accum:7x40x17:f32:{NEAR}",
         "move:16x24:f32:src=[0,1]@L1:dst=[1,0]@L1",
-        "max:17x33:f32:src=[1,0]@L1:out=[0]@L1",
+        "max:17x33:f32:x0=[1,0]@L1:v0=[0]@L1",
     )
     goals = specs(texts, AVX2)
     found = module.calibrate(goals, AVX2, Plan(6, rounds=4), lambda line: None)

@@ -33,10 +33,10 @@ SPECS = (
     "move:13x17:f32:src=ld20:dst=ld18",
     "move:13x17:f32:src=ld20:dst=[1,0]/ld16",
     "fill:9x33:f32:out=ld40",
-    "sum:9x33:f32:src=ld50",
-    "max:9x33:f32:src=ld50",
-    "exp:9x33:f32:src=ld35:out=ld37",
-    "add:9x33:f32:lhs=ld34:rhs=ld35:out=ld36",
+    "sum:9x33:f32:x0=ld50",
+    "max:9x33:f32:x0=ld50",
+    "exp:9x33:f32:x0=ld35:v0=ld37",
+    "add:9x33:f32:x0=ld34:x1=ld35:v0=ld36",
 )
 """A case of each kind, of each dtype of products, and of each place of gaps."""
 

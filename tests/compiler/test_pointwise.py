@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.spec import Binary, Unary
+from morello.spec.graphs.labels import MAPS
 from morello.spec.kind import each
 
 SPECIAL = np.asarray(
@@ -13,14 +13,14 @@ SPECIAL = np.asarray(
 )
 
 CASES = [
-    *(f"{name}:5x37:f32" for name in (*Unary.labels(), *Binary.labels())),
+    *(f"{name}:5x37:f32" for name in MAPS),
     *(
         f"{name}:3x4x19:{dtype}"
         for name in ("exp", "gelu", "add", "maximum")
         for dtype in ("bf16", "f16")
     ),
-    "tanh:9x40:f32:src=[1,0]",
-    "sub:9x40:f32:rhs=[1,0]:out=[1,0]",
+    "tanh:9x40:f32:x0=[1,0]",
+    "sub:9x40:f32:x1=[1,0]:v0=[1,0]",
     "exp:1000:f32",
 ]
 

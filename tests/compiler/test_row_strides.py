@@ -26,8 +26,8 @@ SPECS = (
     "matmul_accum:17x19x23:f32:lhs=ld?:out=ld?",
     "move:13x17:f32:src=ld?:dst=[1,0]/ld?",
     "fill:9x33:f32:out=ld?",
-    "max:9x33:f32:src=ld?",
-    "add:9x33:f32:lhs=ld?:rhs=ld?:out=ld?",
+    "max:9x33:f32:x0=ld?",
+    "add:9x33:f32:x0=ld?:x1=ld?:v0=ld?",
     "softmax:5x33:f32:x0=ld?",
 )
 """A case of each kind, of each dtype of products, and of each place of gaps."""

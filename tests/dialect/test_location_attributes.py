@@ -10,7 +10,7 @@ from morello.mlir import ir
 
 pytestmark = pytest.mark.quick
 
-SPEC = "max:6x10:f32"
+SPEC = "matmul:40x10x64:f32"
 
 LOCATIONS = [
     "loc(unknown)",

@@ -8,8 +8,9 @@ import pytest
 
 from morello.kernels.code.unroll import UNROLL, UNROLL_INT
 from morello.machine import AVX2
-from morello.spec import Matmul, Max, Move, Spec, parse_spec
+from morello.spec import Matmul, Move, Spec, parse_spec
 from tests.kernels.harness import Case, compiled, legal, spec
+from tests.named_kinds import named
 
 _LABEL = re.compile(r"^(\.LBB\w+):")
 
@@ -311,7 +312,9 @@ def test_packing_six_rows_takes_no_more_than_their_share() -> None:
 
 
 def test_the_maximum_of_floats_has_no_branch_and_no_blend() -> None:
-    lines = assembly("max_rows", spec(Max(True), (1, 999), "f32@L1[0,1]", "f32@L1[0]"))
+    lines = assembly(
+        "reduce_rows", spec(named("max_accum"), (1, 999), "f32@L1[0,1]", "f32@L1[0]")
+    )
     body = opcodes(loop(lines))
     assert body["vmaxps"] % 2 == 0
     assert body["vmaxps"] == 2 * body["vcmpunordps"] == 2 * body["vandps"]
@@ -368,8 +371,8 @@ def test_vectors_side_by_side_are_computed_in_turn() -> None:
 
 
 def test_the_maximum_of_rows_on_their_own_is_one_choice_a_vector() -> None:
-    given = spec(Max(True), (4, 999), "f32@L1[0,1]", "f32@L1[0]")
-    found = opcodes(loop(assembly("max_rows_512", given)))
+    given = spec(named("max_accum"), (4, 999), "f32@L1[0,1]", "f32@L1[0]")
+    found = opcodes(loop(assembly("reduce_rows_512", given)))
     assert found["vrangeps"] == 2 * found["vcmpunordps"] == 8
 
 
@@ -377,8 +380,8 @@ def test_functions_have_short_code() -> None:
     """A load of each of many vectors is a stream of its own to a prefetcher."""
     kind = parse_spec("exp:1x512:f32", AVX2.limits).kind
     tensors = "f32@L1[0,1]", "f32@L1[0,1]"
-    assert legal("unary_rows_512", spec(kind, (1, 8 * 16), *tensors))
-    assert not legal("unary_rows_512", spec(kind, (1, 8 * 16 + 1), *tensors))
+    assert legal("map_rows_512", spec(kind, (1, 8 * 16), *tensors))
+    assert not legal("map_rows_512", spec(kind, (1, 8 * 16 + 1), *tensors))
 
 
 def test_long_rows_are_not_written_out_one_by_one() -> None:

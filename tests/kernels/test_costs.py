@@ -113,11 +113,11 @@ def test_panels_are_offered_to_the_search() -> None:
         2: [],
     }
     assert kernel.register_operands(PANELS) == (2,)
-    assert KERNELS["max_rows"].layouts(PANELS, 0) == ()
-    assert KERNELS["max_rows"].register_operands(PANELS) == ()
+    assert KERNELS["reduce_rows"].layouts(PANELS, 0) == ()
+    assert KERNELS["reduce_rows"].register_operands(PANELS) == ()
 
 
 def test_two_kernels_of_one_name_are_an_error() -> None:
-    twice: list[Kernel] = [KERNELS["max_rows"], KERNELS["max_rows"]]
-    with pytest.raises(ValueError, match="two kernels are called 'max_rows'"):
+    twice: list[Kernel] = [KERNELS["reduce_rows"], KERNELS["reduce_rows"]]
+    with pytest.raises(ValueError, match="two kernels are called 'reduce_rows'"):
         by_name(twice)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from morello.spec import Max, Spec
+from morello.spec import Spec
 from morello.spec.kind import Array
 from tests.guarded import check_in_child
 from tests.kernels.harness import (
@@ -19,8 +19,9 @@ from tests.kernels.harness import (
     skip_where_it_cannot_run,
     spec,
 )
+from tests.named_kinds import named
 
-MAX = Max(accum=True)
+MAX = named("max_accum")
 
 
 def maximum(sizes: tuple[int, int], dtype: str, src: str, out: str = "[0]") -> Spec:
@@ -34,7 +35,7 @@ def test_rows(dtype: str) -> None:
         for n in EDGE
         for m, layout in ((1, "[0,1]"), (2, "[1,0,1p33]"), (3, "[0,1]"), (4, "[0,1]"))
     ]
-    check_random(legal_cases("max_rows", tuple(given)))
+    check_random(legal_cases("reduce_rows", tuple(given)))
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
@@ -42,7 +43,7 @@ def test_columns(dtype: str) -> None:
     given = [maximum((m, 5), dtype, "[1,0]") for m in EDGE]
     given += [maximum((m, n), dtype, "[1,0]") for n in EDGE for m in (3, 11)]
     given += [maximum((m, 7), dtype, "[0,1,0p6]") for m in EDGE]
-    check_random(legal_cases("max_columns", tuple(given)))
+    check_random(legal_cases("reduce_columns", tuple(given)))
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
@@ -50,7 +51,7 @@ def test_one_element(dtype: str) -> None:
     forms = ("[0,1]", "[1,0]", "[0,1,1oe16]", "[0,1,0p4]")
     outs = ("[0]", "[0,0p4]", "[0,0oe4]")
     check_random(
-        Case("scalar", maximum((1, 1), dtype, src, out))
+        Case("graph_scalar", maximum((1, 1), dtype, src, out))
         for src, out in itertools.product(forms, outs)
     )
 
@@ -68,7 +69,7 @@ def special(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4])
-@pytest.mark.parametrize("name", ["max_rows", "max_rows_512"])
+@pytest.mark.parametrize("name", ["reduce_rows", "reduce_rows_512"])
 def test_a_nan_anywhere_in_a_row_is_found(name: str, rows: int) -> None:
     """And in no other row: NaN of several vectors of a row are kept together."""
     case = Case(name, maximum((rows, 300), "f32", "[0,1]"))
@@ -88,10 +89,10 @@ def test_a_nan_anywhere_in_a_row_is_found(name: str, rows: int) -> None:
 @pytest.mark.parametrize(
     ("name", "layout"),
     [
-        ("max_rows", "[0,1]"),
-        ("max_rows_512", "[0,1]"),
-        ("max_columns", "[1,0]"),
-        ("max_columns_512", "[1,0]"),
+        ("reduce_rows", "[0,1]"),
+        ("reduce_rows_512", "[0,1]"),
+        ("reduce_columns", "[1,0]"),
+        ("reduce_columns_512", "[1,0]"),
     ],
 )
 def test_special_values(name: str, layout: str) -> None:

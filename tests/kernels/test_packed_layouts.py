@@ -15,14 +15,12 @@ from morello.spec import (
     Fill,
     Kind,
     Layout,
-    Max,
-    Min,
     Move,
-    Sum,
     TensorSpec,
 )
 from morello.spec import Spec as OneSpec
 from tests.kernels.harness import AVX2, Case, check_random, legal
+from tests.named_kinds import named
 
 pytestmark = pytest.mark.quick
 
@@ -36,9 +34,9 @@ LINES = [Layout.parse(text) for text in ("[0]", "[0,0p4]", "[0,0p8]")]
 KINDS: tuple[Kind, ...] = (
     Fill(2),
     Move(2),
-    Max(accum=True),
-    Min(accum=True),
-    Sum(accum=True),
+    named("max_accum"),
+    named("min_accum"),
+    named("sum_accum"),
 )
 SIZES = ((8, 8), (5, 7), (4, 16), (1, 8), (8, 1), (3, 12), (16, 2))
 MOST = 6

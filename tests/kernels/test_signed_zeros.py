@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from morello.spec import Matmul, Sum
+from morello.spec import Matmul
 from tests.guarded import check_in_child
 from tests.kernels.harness import (
     Case,
@@ -14,6 +14,7 @@ from tests.kernels.harness import (
     skip_where_it_cannot_run,
     spec,
 )
+from tests.named_kinds import named
 
 ROW = (1, 3, 7, 8, 9, 15, 16, 17, 63, 100)
 
@@ -36,10 +37,16 @@ def _stays(cases: list[Case], *others: float) -> None:
     check_in_child(everything)
 
 
-@pytest.mark.parametrize("name", ["sum_rows", "sum_rows_512"])
+@pytest.mark.parametrize("name", ["reduce_rows", "reduce_rows_512"])
 def test_sums_of_rows(name: str) -> None:
     forms = "f32@L1[0,1]", "f32@L1[0]"
-    _stays([Case(name, spec(Sum(True), (m, n), *forms)) for m in (1, 3) for n in ROW])
+    _stays(
+        [
+            Case(name, spec(named("sum_accum"), (m, n), *forms))
+            for m in (1, 3)
+            for n in ROW
+        ]
+    )
 
 
 @pytest.mark.parametrize("name", ["gemm_tile", "gemm_tile_512"])

@@ -17,8 +17,8 @@ from morello.spec.dtypes import FLOATS
 from morello.spec.functions import BINARY, UNARY
 from morello.spec.graphs import canonical, print_graph
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.labels import REDUCTIONS
 from morello.spec.graphs.names import SHORT_NAMES
-from morello.spec.graphs.reductions import REDUCTIONS
 from morello.spec.kind import EXACT_BOUND, UNIT_ROUNDOFF, small_integers
 from morello.spec.narrow_floats import stored_error
 from tests.graphs.random_graphs import random_graph

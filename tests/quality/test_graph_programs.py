@@ -5,7 +5,7 @@ import random
 import pytest
 
 from morello.spec.dtypes import FLOATS
-from morello.spec.graphs.reductions import REDUCTIONS
+from morello.spec.graphs.labels import REDUCTIONS
 from tests.quality.graph_programs import (
     NAMES,
     SCHEDULES,

@@ -84,7 +84,7 @@ def _simple() -> Iterator[str]:
     for size in (2, 3, 16, 31, 64, 100, 127, 512):
         yield f"fill:{size}x3x5:f32:vrf=4"
         yield f"max:{size}x{size}:f32"
-        yield f"max:{size}x{size}:f32:lhs=[1,0]".replace("lhs", "src")
+        yield f"max:{size}x{size}:f32:x0=[1,0]"
         yield f"move:{size}x{size + 1}:f32:dst=[0,1]@L2"
         yield f"move:1x{size}x96:f32:dst=[0,1,2,1p6]"
         yield f"max_accum:{size}x8:s32"

@@ -106,7 +106,7 @@ def test_first_parts_are_peeled_again(text: str, peeled: list[int]) -> None:
     [
         # A contiguous operand takes fewer lines than the rows of its tiles seem to.
         "matmul_accum:16x1x1:f32:rhs=[0,1,2]@L1:out=[0,1,2]@L1:l1=1",
-        "max_accum:16x1:f32:src=[0,1]@L2:out=[0]@L1:l1=1:l2=8",
+        "max_accum:16x1:f32:x0=[0,1]@L2:v0=[0]@L1:l1=1:l2=8",
         # A change of layout within a cache takes room there.
         "matmul_accum:4x8x16:f32:lhs=[0,1,2]@L1:rhs=[0,2,1]@L1:out=[0,1,2]@L2:l1=8",
         "matmul_accum:4x8x16:f32:lhs=[0,1,2]@L1:rhs=[0,2,1]@L1:out=[0,1,2]@L2:l1=64",
@@ -114,7 +114,7 @@ def test_first_parts_are_peeled_again(text: str, peeled: list[int]) -> None:
         ":out=[0,1,2]@VRFv8:l1=0:vrf=8",
         # Operands that lie in a cache at first need none of what is free.
         "fill:6:f32:out=[0]@L1:l1=0",
-        "max:17x12:s32:src=[0,1,0p6]@L1:out=[0,0p4]@L1:l1=0:l2=8",
+        "max:17x12:s32:x0=[0,1,0p6]@L1:v0=[0,0p4]@L1:l1=0:l2=8",
         # Registers that the output occupies are not free.
         "matmul_accum:6x2x16:f32:lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@VRFv8:vrf=4",
         "matmul_accum:6x2x16:f32:lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@VRFv8:vrf=2",

@@ -23,7 +23,7 @@ TEXTS = (
     "matmul_accum:2x5x7x9:s32:lhs=[0,1,2]@L2:rhs=[0,1,2]@L2:out=[0,1,2]@L2",
     "matmul:17x9x31:f32:rhs=[0,2,1]@L2:lhs=[0,1,2]@L1:out=[0,1,2]@L2",
     "max:33x65:f32",
-    "max_accum:16x100:s32:src=[1,0]",
+    "max_accum:16x100:s32:x0=[1,0]",
     "move:37x41:f32:src=[1,0]",
     "move:3x20x16:f32:dst=[0,2,1,2p16]",
     "fill:9x100:f32:value=lowest",
@@ -88,7 +88,7 @@ def test_a_spec_without_a_program_is_refused() -> None:
 
 
 def test_a_cost_that_cannot_be_counted_is_refused() -> None:
-    spec = parse_spec("max:1048576x8388608:f32:src=[0,1,1oe8]", AVX2.limits)
+    spec = parse_spec("max:1048576x8388608:f32:x0=[0,1,1oe8]", AVX2.limits)
     with pytest.raises(SearchError, match="more than can be counted exactly"):
         Solver(AVX2).solve(spec)
 

@@ -19,7 +19,7 @@ from morello.spec.frame import Frame
         "move:20x40:bf16:src=[0,1]/strided:dst=[1,0]/strided",
         "move:20x40:f32:src=[0,1]@L2/strided:dst=[1,0,1p4]/strided",
         "move:6x20x40:f32:src=[0,1,2]/strided:dst=[0,2,1]/strided",
-        "max_accum:20x40:f32:src=[0,1]/strided",
+        "max_accum:20x40:f32:x0=[0,1]/strided",
     ],
 )
 def test_what_a_loop_costs_is_the_same_whatever_it_goes_over(text: str) -> None:

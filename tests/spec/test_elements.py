@@ -22,7 +22,7 @@ class Numbers(ArrayElements):
 def cases() -> Iterator[tuple[Kind, tuple[Dtype, ...], tuple[int, ...]]]:
     """Every kind that has an element, in its dtypes, of one group."""
     for kind in instances():
-        if kind.has_element and (kind.accumulates or not kind.reductions):
+        if kind.is_map or (kind.has_element and kind.accumulates):
             for dtypes in kind.legal_dtypes():
                 yield kind, dtypes, tuple(map(kind.grain, range(len(kind.dims))))
 

@@ -16,7 +16,6 @@ from morello.spec import (
     Kind,
     Limits,
     Matmul,
-    Max,
     Move,
     Spec,
     parse_spec,
@@ -25,6 +24,7 @@ from morello.spec.kind import EXACT_BOUND, bit_patterns, small_integers
 from morello.spec.kinds import KINDS, instances, labels
 from morello.spec.layout import Layout
 from morello.spec.spec import argument_tensor
+from tests.named_kinds import named
 
 pytestmark = pytest.mark.quick
 
@@ -124,7 +124,7 @@ def greatest(values: list[float]) -> float:
 @pytest.mark.parametrize("accum", [False, True])
 @pytest.mark.parametrize("dtype", [F32, S32])
 def test_max(dtype: Dtype, accum: bool) -> None:
-    goal = spec(Max(accum), (9, 6), (dtype, dtype))
+    goal = spec(named("max_accum" if accum else "max"), (9, 6), (dtype, dtype))
     rng = np.random.default_rng(7)
     src, *rest = goal.random(rng)
     rows = np.concatenate([src, *(o[:, None] for o in rest)], axis=1)
@@ -141,7 +141,8 @@ def test_max_of_nan_and_zeros(accum: bool) -> None:
     arrays: tuple[Array, ...] = (src,)
     if accum:
         arrays = (src[:, :1], src[:, 1])
-    goal = spec(Max(accum), (len(rows), arrays[0].shape[1]), (F32, F32))
+    kind = named("max_accum" if accum else "max")
+    goal = spec(kind, (len(rows), arrays[0].shape[1]), (F32, F32))
     out: list[float] = goal.evaluate(*arrays).tolist()
     wide: list[list[float]] = src.astype(np.float64).tolist()
     for row, found in zip(wide, out, strict=True):
@@ -218,21 +219,26 @@ def test_a_generator_repeats_itself() -> None:
 
 def test_what_kinds_say_of_themselves() -> None:
     assert Matmul(False).reductions == Matmul(True).reductions == (2,)
-    assert Max(True).reductions == (1,)
+    assert named("max_accum").reductions == (1,)
     assert Move(3).reductions == Fill(2).reductions == ()
-    assert [k.accumulates for k in (Matmul(True), Max(True))] == [True, True]
-    plain: list[Kind] = [Matmul(False), Max(False), Move(2), Fill(2)]
+    assert [k.accumulates for k in (Matmul(True), named("max_accum"))] == [True, True]
+    plain: list[Kind] = [Matmul(False), named("max"), Move(2), Fill(2)]
     assert not any(k.accumulates for k in plain)
-    assert [k.accumulating for k in plain] == [Matmul(True), Max(True), None, None]
+    assert [k.accumulating for k in plain] == [
+        Matmul(True),
+        named("max_accum"),
+        None,
+        None,
+    ]
     assert Matmul(False, True).accumulating == Matmul(True, True)
-    assert Matmul(True).accumulating is Max(True).accumulating is None
-    assert [k.neutral for k in plain[:2]] == ["zero", "lowest"]
+    assert Matmul(True).accumulating is named("max_accum").accumulating is None
+    assert [k.neutral_of(k.written[0]) for k in plain[:2]] == ["zero", "lowest"]
     assert [k.moves_data for k in plain] == [False, False, True, True]
     assert [k.copies for k in plain] == [False, False, True, False]
     assert [k.reuses_inputs for k in plain] == [True, False, False, False]
     assert [k.written for k in plain] == [(2,), (1,), (1,), (0,)]
     assert Matmul().optional_dims == 1
-    assert Max().optional_dims == 0
+    assert named("max").optional_dims == 0
     for label, kind_class in labels().items():
         if kind_class.is_variadic:
             continue
@@ -250,8 +256,9 @@ def test_what_kinds_say_of_themselves() -> None:
             "matmul has no product bf16,bf16,bf16; use factors of f32, bf16 or f16",
         ),
         (Matmul(True), (F32, S32, F32), "matmul_accum has no product f32,s32,f32"),
-        (Max(), (F32, S32), "max has operands of one dtype, not f32,s32"),
-        (Max(True), (BF16,), "max_accum has no dtype bf16; use f32 or s32"),
+        (named("max"), (F32, S32), "max has no dtype s32; use f32, bf16 or f16"),
+        (named("max_accum"), (BF16,), "a reduction, which has no bf16: its terms"),
+        (named("exp"), (S32,), "'exp' is no function of s32; those are add, maximum"),
         (Move(2), (F32, S32), "move has no cast from f32 to s32"),
     ],
 )
@@ -295,7 +302,9 @@ def test_a_fill_then_the_accumulating_form_is_the_reduction(kind: Kind) -> None:
     (out,) = kind.written
     inputs = goal.random(np.random.default_rng(1))
     fill = spec(
-        Fill(len(goal.shape(out)), kind.neutral), goal.shape(out), (dtypes[out],)
+        Fill(len(goal.shape(out)), kind.neutral_of(out)),
+        goal.shape(out),
+        (dtypes[out],),
     )
     adding = spec(kind.accumulating, sizes, dtypes)
     assert np.array_equal(
@@ -306,7 +315,7 @@ def test_a_fill_then_the_accumulating_form_is_the_reduction(kind: Kind) -> None:
 ROUNDING = [
     kind
     for kind in instances()
-    if kind.has_element and kind.rounded_terms((1,) * len(kind.dims))
+    if kind.as_graph is None and kind.rounded_terms((1,) * len(kind.dims))
 ]
 
 

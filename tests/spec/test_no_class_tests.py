@@ -94,13 +94,13 @@ def test_no_module_tests_for_the_class_of_a_kind() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "isinstance(kind, Max)",
+        "isinstance(kind, Matmul)",
         "isinstance(kind, Fill | Copy)",
-        "type(kind) is Max",
-        "match kind:\n    case Max(accum=True): pass",
+        "type(kind) is Matmul",
+        "match kind:\n    case Matmul(accum=True): pass",
     ],
 )
 def test_class_tests_are_found(text: str) -> None:
-    imports = "from morello.spec import Fill, Max, Move as Copy\n"
+    imports = "from morello.spec import Fill, Matmul, Move as Copy\n"
     assert class_tests(ast.parse(imports + text))
-    assert not class_tests(ast.parse(f"{imports}kind == Max(accum=True)"))
+    assert not class_tests(ast.parse(f"{imports}kind == Matmul(accum=True)"))

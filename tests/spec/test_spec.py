@@ -10,13 +10,13 @@ from morello.spec import (
     Kind,
     Limits,
     Matmul,
-    Max,
     Move,
     Spec,
     TensorSpec,
     parse_spec,
 )
 from morello.spec.frame import Frame
+from tests.named_kinds import named
 from tests.spec.strategies import specs
 
 pytestmark = pytest.mark.quick
@@ -44,10 +44,10 @@ def forms(*texts: str) -> tuple[TensorSpec, ...]:
             "size 0 of dimension d0 of fill is not between 1 and 2147483647",
         ),
         (
-            Max(),
+            named("max"),
             (4, 1 << 31),
             forms("f32@MEM[0,1]", "f32@MEM[0]"),
-            "size 2147483648 of dimension n of max is not between 1 and",
+            "size 2147483648 of dimension d1 of max is not between 1 and",
         ),
         (Move(1), (4,), forms("f32@MEM[0]"), "move has 2 operands but 1 forms"),
         (
@@ -57,10 +57,10 @@ def forms(*texts: str) -> tuple[TensorSpec, ...]:
             "move has no cast from f32 to s32",
         ),
         (
-            Max(),
+            named("max"),
             (4, 4),
             forms("f32@MEM[0]", "f32@MEM[0]"),
-            r"operand 'src' of max has 2 dimensions but its layout \[0\] has 1; for "
+            r"operand 'x0' of max has 2 dimensions but its layout \[0\] has 1; for "
             r"example \[0,1\]",
         ),
         (

@@ -15,7 +15,7 @@ from morello.compiler.kernel import Kernel
 from morello.compiler.tuning.timing import LEAST_SAMPLES, SAMPLE_SECONDS, pinned, sample
 from morello.machine import AVX2
 from morello.machine.isa import AVX2_VNNI
-from morello.spec import Max, parse_spec
+from morello.spec import Compose, parse_spec
 from morello.tools.morello import main
 from morello.tools.subcommands.bench import Measurement, operand_bytes, peak_dtype
 
@@ -109,7 +109,7 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_wrong_kernel_is_not_timed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Max, "evaluate", lambda *_: np.float32(-9))
+    monkeypatch.setattr(Compose, "evaluate", lambda *_: np.float32(-9))
     assert main(["bench", "max:4x8:f32", "--json"]) == 1
     out, err = capsys.readouterr()
     found = json.loads(out)

@@ -10,7 +10,7 @@ smaller, ``remainder``); and the Spec op that makes results of them (handle ``me
 import math
 
 from morello.actions import Hole
-from morello.actions.loops.split_parallel import Flat, Sharing, SplitParallel
+from morello.actions.loops.split_parallel import Sharing, SplitParallel
 from morello.actions.to_accum import INITS
 from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import DYNAMIC, element_type
@@ -71,10 +71,6 @@ def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
     merge = site.hole("merge")
     assert merge is not None
     outputs = {out: site.operands[at] for out, at in enumerate(found.form.operands)}
-    if isinstance(found.merge, Flat):
-        out = found.merge.out
-        given = [_flat(buffers[out], 1), _flat(outputs[out], 0)]
-        return left | {"merge": build_spec_op(merge.spec, given)}
     outputs |= {-1 - out: buffer for out, buffer in buffers.items()}
     left["merge"] = build_spec_op(
         merge.spec,
@@ -84,29 +80,6 @@ def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
         ],
     )
     return left
-
-
-def _flat(value: ir.Value, first: int) -> ir.Value:
-    """A view whose dimensions from one on, which have no gaps, are one."""
-    source = ir.MemRefType(value.type)
-    strides, offset = source.get_strides_and_offset()
-    shape = [*source.shape[:first], math.prod(source.shape[first:])]
-    kind = ir.MemRefType.get(shape, source.element_type)
-    if isinstance(source.layout.maybe_downcast(), ir.StridedLayoutAttr):
-        layout = ir.StridedLayoutAttr.get(offset, [*strides[:first], strides[-1]])
-        kind = ir.MemRefType.get(shape, source.element_type, layout)
-    i64 = ir.IntegerType.get_signless(64)
-    groups = [*([i] for i in range(first)), [*range(first, source.rank)]]
-    reassociation = ir.ArrayAttr.get(
-        [
-            ir.ArrayAttr.get([ir.IntegerAttr.get(i64, i) for i in group])
-            for group in groups
-        ]
-    )
-    view: ir.Value = (
-        dialect("memref").CollapseShapeOp(kind, value, reassociation).result
-    )
-    return view
 
 
 def _buffer(parts: int, sizes: tuple[int, ...], tensor: TensorSpec) -> ir.Value:

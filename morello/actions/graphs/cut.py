@@ -31,6 +31,7 @@ from morello.cost.of_target import cost_model
 from morello.lazy import cached_property
 from morello.machine import Target
 from morello.spec import L1, Dtype, Layout, Memory, SpecKey, TensorSpec
+from morello.spec.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.cuts import Halves, cut, cuts
 from morello.spec.graphs.graph import Graph
@@ -285,7 +286,8 @@ def _refusal(
 def _rounded(key: SpecKey) -> frozenset[int]:
     """The outputs that keep less than f32, which nodes that read them do not."""
     forms = given_forms(key)
-    return frozenset(v for v in _graph(key).modes if forms[v].dtype is not Dtype.F32)
+    number = computed_in(key.dtypes)
+    return frozenset(v for v in _graph(key).modes if forms[v].dtype is not number)
 
 
 def rounds(key: SpecKey, graph: Graph, halves: Halves) -> str:
@@ -305,24 +307,24 @@ def rounds(key: SpecKey, graph: Graph, halves: Halves) -> str:
 def _form(
     action: Cut, key: SpecKey, halves: Halves, value: int, lanes: int
 ) -> TensorSpec:
-    graph = _graph(key)
+    graph, number = _graph(key), computed_in(key.dtypes)
     whole = any(tensor.contiguous for tensor in key.tensors)
     lead = _leading(graph, halves)
     if value != lead and is_row(graph, halves, value):
-        return form_of_row(graph, value)
+        return form_of_row(graph, value, number)
     if value != lead:
         row_major = Layout.row_major(len(graph.axes(value)))
         level = action.level.backing
-        return TensorSpec(Dtype.F32, level, row_major, whole and not level.is_near)
+        return TensorSpec(number, level, row_major, whole and not level.is_near)
     if action.level.is_registers:
-        return TensorSpec(Dtype.F32, action.level, action.layout, False, lanes)
+        return TensorSpec(number, action.level, action.layout, False, lanes)
     whole = whole and not action.level.is_near
-    return TensorSpec(Dtype.F32, action.level, action.layout, whole)
+    return TensorSpec(number, action.level, action.layout, whole)
 
 
-def form_of_row(graph: Graph, value: int) -> TensorSpec:
+def form_of_row(graph: Graph, value: int, number: Dtype) -> TensorSpec:
     """The form of a temporary that is but a row beside another one: it is in L1."""
-    return near_form(Dtype.F32, Layout.row_major(len(graph.axes(value))))
+    return near_form(number, Layout.row_major(len(graph.axes(value))))
 
 
 def _graph(key: SpecKey) -> Graph:

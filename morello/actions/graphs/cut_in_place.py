@@ -30,7 +30,8 @@ from morello.actions.graphs.cut import (
 from morello.actions.graphs.parts import given_forms, part_key, with_plain_operands
 from morello.cost.of_target import cost_model
 from morello.machine import Target
-from morello.spec import Dtype, SpecKey, TensorSpec
+from morello.spec import SpecKey, TensorSpec
+from morello.spec.dtypes import computed_in
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.cuts import Halves, cuts
 from morello.spec.graphs.graph import Graph
@@ -137,9 +138,9 @@ def _cutting(nodes: str, key: SpecKey) -> Cutting | str:
     if refusal:
         return refusal
     tensors = given_forms(key)
-    place = tensors[_output(graph, halves)]
+    place, number = tensors[_output(graph, halves)], computed_in(key.dtypes)
     forms: tuple[TensorSpec, ...] = tuple(
-        form_of_row(graph, value) if is_row(graph, halves, value) else place
+        form_of_row(graph, value, number) if is_row(graph, halves, value) else place
         for value in halves.temporaries
     )
     tensors |= dict(zip(halves.temporaries, forms, strict=True))
@@ -169,7 +170,7 @@ def _refusal(key: SpecKey, graph: Graph, halves: Halves) -> str:
     if graph.axes(output) != graph.axes(large[0]):
         return f"'{name}' has not the dimensions of '{made}', in their order"
     form = given_forms(key)[output]
-    if form.dtype is not Dtype.F32:
+    if form.dtype is not computed_in(key.dtypes):
         return f"'{name}' is {form.dtype}: it cannot hold '{made}'"
     if form.level.is_registers or form.layout.is_packed:
         return f"'{name}' is packed, or in registers: '{made}' cannot be in its place"

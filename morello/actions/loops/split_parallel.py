@@ -15,16 +15,13 @@ After ``SplitParallel("k", 512, 2)`` on two threads::
 A graph may have several partial results, maxima that sums are relative to among them:
 these sums are brought to the maximum of all shares before they are added
 (`morello/spec/graphs/partials.py`). So one row of a softmax, or one query of attention,
-is shared out along its elements. Integers are merged by a `Sum`, `Max` or `Min` of all
-elements of a result, which has no gaps.
+is shared out along its elements.
 """
 
 import dataclasses
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
-
-import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.graphs.parts import PartKey, followed, part_key
@@ -38,14 +35,11 @@ from morello.spec import (
     Fill,
     Kind,
     Layout,
-    Max,
-    Min,
-    PhysicalDim,
     Reform,
     SpecKey,
-    Sum,
     TensorSpec,
 )
+from morello.spec.dtypes import computed_in
 from morello.spec.embedding import ONE
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.partials import merging
@@ -53,16 +47,6 @@ from morello.spec.shares import is_worth_sharing, share_of
 
 FEWEST = 2
 """Shares."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Flat:
-    """A merge of one partial result of integers, whose dimensions are taken as one."""
-
-    key: SpecKey
-    """Rows are the elements of the result, columns the shares."""
-    out: int
-    """The operand of what each thread does."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +63,7 @@ class Sharing:
     """Those of which each thread has its own."""
     buffers: tuple[TensorSpec, ...]
     """The form of all partial results, of each of these."""
-    merge: PartKey | Flat
+    merge: PartKey
     """Of its values, those of partial results are -1 - the operand."""
     share: int = -1
     """What `merge` calls the dimension that counts shares."""
@@ -143,13 +127,6 @@ class SplitParallel(Action):
     def _merge(self, found: Sharing, sizes: tuple[Any, ...], frame: Frame) -> Child:
         own: list[Any] = []
         dims: list[int] = []
-        if isinstance(found.merge, Flat):
-            count: Any = 1
-            for size in found.form.kind.operands[found.merge.out].sizes(sizes):
-                count = count * size
-            made = Frame(found.merge.key, (count, self.parts), frame.limits)
-            dims = [-1 - int(np.max(count)), -1 - self.parts]
-            return Child("merge", made, 1, tuple(dims))
         for dim in found.merge.dims:
             is_one, is_share = dim == ONE, dim == found.share
             own.append(1 if is_one else self.parts if is_share else sizes[dim])
@@ -224,48 +201,23 @@ def _sharing(key: SpecKey, name: str) -> Sharing | str:
     if any(not t.level.is_main for t in key.tensors):
         return "an operand is in a memory of one core: loop over threads before"
     dtypes = {key.tensors[at].dtype for i in partial if (at := form.operands[i]) >= 0}
-    if dtypes == {Dtype.S32} and len(partial) == 1:
-        return _integers(key, form, dim, partial[0])
-    if dtypes != {Dtype.F32}:
+    if dtypes not in ({Dtype.F32}, {Dtype.S32}):
         return "partial results are merged in f32 or s32 only"
     return _forms(key, form, dim, partial)
-
-
-_MERGES: dict[str, type[Sum | Max | Min]] = {"zero": Sum, "lowest": Max, "highest": Min}
-"""What makes one of several results, for each neutral element."""
-
-
-def _integers(key: SpecKey, form: Reform, dim: int, out: int) -> Sharing | str:
-    at = form.operands[out]
-    tensor, operand = key.tensors[at], form.kind.operands[out]
-    if not tensor.contiguous or not tensor.layout.is_row_major:
-        return "partial results of integers are merged where the result has no gaps"
-    made = _MERGES[form.kind.neutral_of(out)](accum=key.kind.operands[at].is_read)
-    columns = Layout((PhysicalDim(1), PhysicalDim(0)))
-    forms = (
-        TensorSpec(Dtype.S32, MEM, columns),
-        TensorSpec(Dtype.S32, MEM, Layout.row_major(1)),
-    )
-    buffer = TensorSpec(Dtype.S32, MEM, Layout.row_major(operand.rank + 1))
-    tensors = tuple(
-        tensor if i == out else key.tensors[own] for i, own in enumerate(form.operands)
-    )
-    merge = Flat(SpecKey(made, forms, serial=True), out)
-    return Sharing(form, dim, tensors, (out,), (buffer,), merge)
 
 
 def _forms(
     key: SpecKey, form: Reform, dim: int, partial: tuple[int, ...]
 ) -> Sharing | str:
-    operands = form.kind.operands
+    operands, number = form.kind.operands, computed_in(key.dtypes)
     own, buffers = {}, []
     for out in partial:
         at = form.operands[out]
         whole = key.tensors[at].contiguous if at >= 0 else False
         row = Layout.row_major(operands[out].rank)
-        own[out] = TensorSpec(Dtype.F32, MEM, row, whole)
+        own[out] = TensorSpec(number, MEM, row, whole)
         buffers.append(
-            TensorSpec(Dtype.F32, MEM, Layout.row_major(operands[out].rank + 1))
+            TensorSpec(number, MEM, Layout.row_major(operands[out].rank + 1))
         )
     forms = tuple(
         own[i] if i in own else key.tensors[at] for i, at in enumerate(form.operands)

@@ -7,43 +7,53 @@ from morello.cost.counts import Ops
 from morello.kernels.code.elements import CountedElements
 from morello.kernels.emitter import Emitter, Value
 from morello.machine.isa import Isa, Op
-from morello.spec import Dtype
-
-_F32 = Dtype.F32
-
-_START = {"sum": -0.0, "max": float("-inf"), "min": float("inf")}
-"""What changes no element: -0 not even one that is -0."""
+from morello.spec import Dtype, Fill
+from morello.spec.graphs.expression import paired
+from morello.spec.graphs.graph import NEUTRAL, Graph
 
 
 @dataclasses.dataclass(frozen=True)
 class Running:
-    """A sum, or a maximum or minimum as IEEE 754 has it, of f32."""
+    """A sum, or a maximum or minimum as IEEE 754 has it, of f32 or s32."""
 
     emitter: Emitter
     value: int
     """The value of the graph that it is."""
     reduction: str
+    number: Dtype
+    """What it is computed in."""
+    accumulates: bool
+    """Whether what its output holds takes part."""
+
+    @classmethod
+    def of(cls, emitter: Emitter, graph: Graph, value: int, number: Dtype) -> "Running":
+        """The reduction that a node of a graph is."""
+        reduction, adds = graph.node(value).reduction, graph.modes.get(value, False)
+        return cls(emitter, value, reduction, number, adds)
 
     @staticmethod
-    def counted(reduction: str, isa: Isa, along: bool) -> CountedElements:
+    def counted(
+        reduction: str, isa: Isa, number: Dtype, along: bool
+    ) -> CountedElements:
         """Instructions an element, and those of them that wait for one another.
 
         Args:
             reduction: its name.
             isa: what vectors are computed in.
+            number: the dtype that it is computed in.
             along: whether it goes along vectors, several of them side by side.
         """
-        counted = CountedElements(_F32, isa=isa)
-        if along and _has_numbers(reduction, isa):
+        counted = CountedElements(number, isa=isa)
+        if along and _has_numbers(reduction, isa, number):
             both: Ops = {"vector_op": 2}  # a choice, and half of a check of two for NaN
             return dataclasses.replace(counted, ops=both, chain={"vector_op": 1})
-        _pair(counted, reduction, None, None)
+        paired(counted, reduction, number, None, None)
         return counted
 
     @property
     def has_numbers(self) -> bool:
         """Whether `take_number` is there, so that NaN are kept apart."""
-        return _has_numbers(self.reduction, self.emitter.isa)
+        return _has_numbers(self.reduction, self.emitter.isa, self.number)
 
     def take_number(self, held: Value, element: Value) -> Value:
         """One vector more, but for NaN."""
@@ -51,9 +61,13 @@ class Running:
             return self.emitter.greater_number(held, element)
         return self.emitter.lesser_number(held, element)
 
-    def start(self, lanes: int) -> Value:
-        """Before the first element: the neutral element."""
-        return self.emitter.constant(_F32, _START[self.reduction], lanes)
+    def start(self, lanes: int = 0) -> Value:
+        """Before the first element: the neutral element. It is -0 of sums that are
+        added to, which may be -0; others begin at +0."""
+        number = Fill(1, NEUTRAL[self.reduction]).number(self.number)
+        if self.reduction == "sum" and self.number.is_float and self.accumulates:
+            number = -0.0
+        return self.emitter.constant(self.number, number, lanes)
 
     def take(self, held: Value, element: Value, count: int, lanes: int) -> Value:
         """One vector more, of which the first ``count`` lanes are elements."""
@@ -78,17 +92,8 @@ class Running:
 
     def pair(self, a: Any, b: Any) -> Any:
         """Two of them as one: scalars or vectors."""
-        return _pair(self.emitter, self.reduction, a, b)
+        return paired(self.emitter, self.reduction, self.number, a, b)
 
 
-def _has_numbers(reduction: str, isa: Isa) -> bool:
-    return reduction != "sum" and isa.has(Op.RANGE)
-
-
-def _pair(elements: Any, reduction: str, a: Any, b: Any) -> Any:
-    """Two elements as one, by an emitter or a counter."""
-    if reduction == "sum":
-        return elements.add(a, b)
-    if reduction == "max":
-        return elements.maximum(_F32, a, b)
-    return elements.minimum(_F32, a, b)
+def _has_numbers(reduction: str, isa: Isa, number: Dtype) -> bool:
+    return reduction != "sum" and number.is_float and isa.has(Op.RANGE)

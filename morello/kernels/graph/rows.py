@@ -45,14 +45,13 @@ from morello.spec import (
     Spec,
     SpecKey,
 )
+from morello.spec.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.functions import FUNCTIONS
+from morello.spec.functions import FUNCTIONS, INTEGER
 from morello.spec.graphs.blocks import block_of, in_one_block
 from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
-
-_F32 = Dtype.F32
 
 _SHUFFLES = 2
 """Shuffles that bring every second lane of two vectors together."""
@@ -117,7 +116,9 @@ class GraphRows(Kernel):
             conditions = (Condition(frame.sizes[inner] <= block, reason),)
         if not any(t.level.is_registers for t in frame.key.tensors):
             return conditions
-        vectors = vectors_of(frame.sizes[inner], self.isa.lanes(_F32))
+        vectors = vectors_of(
+            frame.sizes[inner], self.isa.lanes(computed_in(frame.key.dtypes))
+        )
         rows = product(tuple(s for d, s in enumerate(frame.sizes) if d != inner))
         return (*conditions, within_block(rows * vectors, self.isa))
 
@@ -207,6 +208,7 @@ class _Counts:
     @classmethod
     def of(cls, frame: Frame, isa: Isa, unroll: int, taps: int) -> "_Counts":
         kind, (graph, inner) = frame.key.kind, _seen(frame.key)
+        number = computed_in(frame.key.dtypes)
         plan = one_pass(graph)
         assert plan is not None
         vector: Ops = {}
@@ -214,7 +216,7 @@ class _Counts:
         scalar = late_scalar = 0
         for value in graph.node_values:
             node = graph.node(value)
-            counted = _counted(graph, value, inner, isa)
+            counted = _counted(graph, value, inner, isa, number)
             wide = inner in graph.dims_of(value) or inner in node.reduced
             if value not in plan.late or node.reduced:
                 if wide or node.reduced:
@@ -223,7 +225,7 @@ class _Counts:
                     scalar += counted.operations + counted.reads
                 if node.reduced and not factors_of(graph, value):
                     along = inner in plan.reduced
-                    own = Running.counted(node.reduction, isa, along)
+                    own = Running.counted(node.reduction, isa, number, along)
                     vector = add(vector, own.ops)
             elif inner in graph.dims_of(value):
                 late = add(late, counted.ops)
@@ -231,7 +233,7 @@ class _Counts:
                 late_scalar += counted.operations
         for value, tensor in zip(kind.values, frame.key.tensors, strict=True):
             if inner in graph.dims_of(value):
-                vector = add(vector, cast_ops((tensor.dtype, _F32)))
+                vector = add(vector, cast_ops((tensor.dtype, number)))
         both = vector.get("fma", 0) + vector.get("vector_op", 0)
         reductions = [v for v in graph.node_values if graph.node(v).reduced]
         tensors = dict(zip(kind.values, frame.key.tensors, strict=True))
@@ -247,7 +249,7 @@ class _Counts:
         )
         return cls(
             frame,
-            isa.lanes(_F32),
+            isa.lanes(number),
             unroll,
             taps,
             {**vector, "vector_op": both},
@@ -261,7 +263,7 @@ class _Counts:
                 (
                     sum(
                         Running.counted(
-                            graph.node(v).reduction, isa, inner in plan.reduced
+                            graph.node(v).reduction, isa, number, inner in plan.reduced
                         ).chain.values()
                     )
                     for v in reductions
@@ -380,10 +382,12 @@ class _Counts:
         return [Phase(ends, chain, times=rows)]
 
 
-def _counted(graph: Graph, value: int, inner: int, isa: Isa) -> CountedElements:
+def _counted(
+    graph: Graph, value: int, inner: int, isa: Isa, number: Dtype
+) -> CountedElements:
     """The operations of a node: where it has vectors, without those on values that a
     row has one of, which are carried out once a row."""
-    counted = CountedElements(_F32, isa=isa)
+    counted = CountedElements(number, isa=isa)
     node = graph.node(value)
     every = inner not in graph.dims_of(value) | {*node.reduced}
 
@@ -399,7 +403,8 @@ def _counted(graph: Graph, value: int, inner: int, isa: Isa) -> CountedElements:
         wide = any(parts)  # all of them are visited
         if wide:
             count, function = FUNCTIONS[expression.function]
-            function(counted, *[None] * count)
+            code = function if number.is_float else INTEGER[expression.function]
+            code(counted, *[None] * count)
         return wide
 
     is_wide(node.expression)

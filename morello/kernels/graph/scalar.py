@@ -11,12 +11,11 @@ from morello.kernels.code.running import Running
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.predicates import in_l1
 from morello.kernels.template import Kernel
-from morello.spec import Compose, Dtype, Spec, SpecKey
+from morello.spec import Compose, Spec, SpecKey
+from morello.spec.dtypes import computed_in
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.expression import computed
 from morello.spec.graphs.graph import Graph
-
-_F32 = Dtype.F32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,12 +38,12 @@ class GraphScalar(Kernel):
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """The number of elements that are read and of scalar operations on them."""
-        kind = frame.key.kind
+        kind, number = frame.key.kind, computed_in(frame.key.dtypes)
         assert isinstance(kind, Compose)
         count = len(kind.operands)
         for node in kind.graph.nodes:
-            counted = CountedElements(_F32)
-            computed(node.expression, counted, counted.read)
+            counted = CountedElements(number)
+            computed(node.expression, counted, counted.read, number)
             count += counted.operations + 1
         return OpCounts.of({"scalar": count})
 
@@ -52,7 +51,7 @@ class GraphScalar(Kernel):
         """Each node from what it reads."""
         kind = spec.kind
         assert isinstance(kind, Compose)
-        graph = kind.graph
+        graph, number = kind.graph, computed_in(spec.dtypes)
         buffers = dict(zip(kind.values, operands, strict=True))
         elements = EmittedElements(emitter)
         found: dict[int, Value] = {}
@@ -61,18 +60,21 @@ class GraphScalar(Kernel):
             if not graph.is_node(value):
                 element = emitter.load_element(buffers[value], origin)
                 dtype = buffers[value].tensor.dtype
-                found[value] = emitter.convert(element, dtype, _F32)
+                found[value] = emitter.convert(element, dtype, number)
                 continue
-            node = graph.node(value)
-            result = computed(node.expression, elements, found.__getitem__)
-            if graph.modes.get(value):
-                held = emitter.load_element(buffers[value], origin)
-                result = Running(emitter, value, node.reduction).pair(held, result)
+            expression = graph.node(value).expression
+            result = computed(expression, elements, found.__getitem__, number)
+            if not graph.is_map(value):
+                own = Running.of(emitter, graph, value, number)
+                held = own.start()
+                if own.accumulates:
+                    held = emitter.load_element(buffers[value], origin)
+                result = own.pair(held, result)
             found[value] = result
         for value in graph.modes:
             origin = (0,) * len(graph.axes(value))
             dtype = buffers[value].tensor.dtype
-            element = emitter.convert(found[value], _F32, dtype)
+            element = emitter.convert(found[value], number, dtype)
             emitter.store_element(element, buffers[value], origin)
 
 

@@ -22,13 +22,12 @@ from morello.kernels.graph.shape import (
     taps_of,
 )
 from morello.kernels.reduce import reduce_lanes
-from morello.spec import Dtype, Spec
+from morello.spec import Spec
+from morello.spec.dtypes import computed_in
 from morello.spec.graphs.expression import Expression, computed
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
 from morello.spec.index_map import IndexMap
-
-_F32 = Dtype.F32
 
 _LONG_ROW = 2048
 """Elements of a row from which on prefetchers count more than loops: two pages."""
@@ -56,11 +55,13 @@ class GraphWriter:
         plan = one_pass(graph)
         assert plan is not None
         self.emitter, self.spec = emitter, spec
+        self.number = computed_in(spec.dtypes)
+        """What is computed in."""
         self.unroll = unroll if plan.reduced else min(unroll, most_written(graph))
         """Vectors that a loop takes at a time."""
         self.graph, self.plan, self.inner = graph, plan, inner
         self.buffers = dict(zip(spec.kind.values, operands, strict=True))
-        self.lanes = emitter.isa.lanes(_F32)
+        self.lanes = emitter.isa.lanes(self.number)
         self.taps = taps_of(plan.reduced - {inner}, spec.sizes, most_taps)
         """The reduced dimensions whose places are written out one by one."""
         wide = sum(v in self._wide for v in self.buffers)
@@ -171,7 +172,7 @@ class GraphWriter:
     def _element(self, value: int, at: Mapping[int, Any]) -> Value:
         buffer = self.buffers[value]
         element = self.emitter.load_element(buffer, self._index(value, at))
-        return self.emitter.convert(element, buffer.tensor.dtype, _F32)
+        return self.emitter.convert(element, buffer.tensor.dtype, self.number)
 
     def _index(self, value: int, at: Mapping[int, Any]) -> tuple[Any, ...]:
         return tuple(self._place(axis, at) for axis in self.graph.axes(value))
@@ -185,7 +186,7 @@ class GraphWriter:
     def _store_scalar(self, value: int, at: Mapping[int, Any], scalar: Value) -> None:
         if value in self.graph.modes:
             place, buffer = self._index(value, at), self.buffers[value]
-            element = self.emitter.convert(scalar, _F32, buffer.tensor.dtype)
+            element = self.emitter.convert(scalar, self.number, buffer.tensor.dtype)
             self.emitter.store_element(element, buffer, place)
 
     def _computed(self, value: int, env: Env, width: int) -> Value:
@@ -203,7 +204,7 @@ class GraphWriter:
                 spread[argument] = self.emitter.broadcast(held, width)
             return spread[argument]
 
-        return computed(expression, elements, read)
+        return computed(expression, elements, read, self.number)
 
     @property
     def _wide(self) -> frozenset[int]:
@@ -284,7 +285,7 @@ class GraphWriter:
 
     def _lanes_at(self, buffer: Buffer, index: tuple[Any, ...], count: int) -> Value:
         vector = self.emitter.load(buffer, index, self.lanes, count)
-        return self.emitter.convert(vector, buffer.tensor.dtype, _F32)
+        return self.emitter.convert(vector, buffer.tensor.dtype, self.number)
 
     def _register(self, index: tuple[Any, ...]) -> tuple[int, ...]:
         return (*index[:-1], index[-1] // self.lanes)
@@ -296,7 +297,7 @@ class GraphWriter:
         if buffer.tensor.level.is_registers:
             self.emitter.store_register(vector, buffer, self._register(index))
         else:
-            narrow = self.emitter.convert(vector, _F32, buffer.tensor.dtype)
+            narrow = self.emitter.convert(vector, self.number, buffer.tensor.dtype)
             self.emitter.store(narrow, buffer, index, count)
 
     def _reduce_along(self, at: dict[int, Any], env: Env) -> None:
@@ -328,7 +329,7 @@ class GraphWriter:
             vector = own.joined(carried[:kept])
             del carried[:kept]
             scalar = reduce_lanes(self.emitter, own.pair, vector, self.lanes)
-            if self.graph.modes.get(own.value):
+            if own.accumulates:
                 scalar = own.pair(self._element(own.value, at), scalar)
             env[own.value] = scalar
             self._store_scalar(own.value, at, scalar)
@@ -387,7 +388,7 @@ class GraphWriter:
 
     def _running(self) -> list[Running]:
         return [
-            Running(self.emitter, v, self.graph.node(v).reduction)
+            Running.of(self.emitter, self.graph, v, self.number)
             for v in self.reductions
         ]
 
@@ -467,7 +468,7 @@ class GraphWriter:
             values = self._beside(env, here, length)
             for place, own in enumerate(running):
                 vector = carried[i * width + place]
-                if self.graph.modes.get(own.value):
+                if own.accumulates:
                     held = self._load(own.value, here, length)
                     vector = own.pair(held, vector)
                 values[own.value] = vector

@@ -8,9 +8,10 @@ from morello.spec.functions.elementary import exp
 from morello.spec.functions.table import (
     BINARY,
     FUNCTIONS,
+    INTEGER,
     ROWS,
     UNARY,
     ElementFunction,
 )
 
-__all__ = ["BINARY", "FUNCTIONS", "ROWS", "UNARY", "ElementFunction", "exp"]
+__all__ = ["BINARY", "FUNCTIONS", "INTEGER", "ROWS", "UNARY", "ElementFunction", "exp"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.dtypes import NARROW_FLOATS
+from morello.spec.dtypes import NARROW_FLOATS, Dtype
 from morello.spec.elements import Elements
 from morello.spec.functions import (
     angles,
@@ -425,6 +425,16 @@ UNARY: dict[str, Code] = {name: row.code for name, row in _OF_ONE.items()}
 
 BINARY: dict[str, Code] = {name: row.code for name, row in _OF_TWO.items()}
 """The functions of two numbers that are kinds."""
+
+INTEGER: dict[str, Code] = {
+    "add": _method("add"),
+    "maximum": lambda e, a, b: e.maximum(Dtype.S32, a, b),
+    "minimum": lambda e, a, b: e.minimum(Dtype.S32, a, b),
+    "mul": _method("multiply"),
+    "square": elementary.square,
+    "sub": _method("subtract"),
+}
+"""The functions that s32 has, too, and their code there."""
 
 FUNCTIONS: dict[str, tuple[int, Code]] = {
     name: (row.count, row.code) for name, row in ROWS.items()

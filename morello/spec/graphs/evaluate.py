@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from morello.spec.array_elements import ArrayElements
+from morello.spec.dtypes import Dtype
 from morello.spec.functions import ROWS
 from morello.spec.graphs.expression import (
     Call,
@@ -35,17 +36,21 @@ _UNDERFLOW = 2.0**-149
 
 
 def evaluate(
-    graph: Graph, sizes: tuple[int, ...], arrays: Sequence[Array]
+    graph: Graph,
+    sizes: tuple[int, ...],
+    arrays: Sequence[Array],
+    number: Dtype = Dtype.F32,
 ) -> tuple[Array, ...]:
     """The outputs by the definition: maps in f32, operation by operation; sums in f64,
-    rounded once.
+    rounded once; all of integers modulo 2^32.
 
     A sum that is added to, and is relative to a maximum that is added to, holds what it
     was relative to the old one: that is rescaled (`morello/spec/graphs/loops.py`).
 
     Args:
         sizes: of each dimension.
-        arrays: f32, the inputs, then what the outputs that accumulate hold.
+        arrays: the inputs, then what the outputs that accumulate hold.
+        number: the dtype of all of them, f32 or s32.
     """
     values: dict[int, Array] = dict(enumerate(arrays[: len(graph.inputs)]))
     held = _held(graph, arrays)
@@ -57,8 +62,8 @@ def evaluate(
                 axes = graph.axes(maximum)
                 scale = _spread(np.exp(grown), axes, node.axes, sizes)
                 held[value] = held[value] * scale
-            found = _reduced(graph, node, sizes, values, held.get(value))
-        values[value] = found.astype(np.float32)
+            found = _reduced(graph, node, sizes, values, held.get(value), number)
+        values[value] = found.astype(number.numpy)
     return tuple(values[out.value] for out in graph.outputs)
 
 
@@ -91,33 +96,32 @@ def _reduced(
     sizes: tuple[int, ...],
     values: dict[int, Array],
     held: Array | None,
+    number: Dtype,
 ) -> Array:
     dims = (*node.axes, *node.reduced)
     along = tuple(range(len(node.axes), len(dims)))
+    wide = np.float64 if number.is_float else np.int64
     if node.reduction == "sum":
         product = _factors(node.expression)
         if product:
-            terms = [(values[v].astype(np.float64), graph.axes(v)) for v in product]
+            terms = [(values[v].astype(wide), graph.axes(v)) for v in product]
             total = _contracted(terms, node, sizes)
         else:
-            mesh = _mesh(graph, node.expression, dims, sizes, values)
-            total = np.asarray(np.sum(mesh, axis=along, dtype=np.float64))
-        return total if held is None else total + held
-    mesh = _mesh(graph, node.expression, dims, sizes, values)
+            mesh = _mesh(graph, node.expression, dims, sizes, values, number)
+            total = np.add.reduce(mesh, axis=along, dtype=wide, initial=wide(-0.0))
+        return np.asarray(total + (0 if held is None else held.astype(wide)))
+    mesh = _mesh(graph, node.expression, dims, sizes, values, number)
     if node.reduction == MAP:
         return mesh
-    sign = -1 if node.reduction == "min" else 1
-    mesh = mesh * np.float32(sign)
     if held is not None:
-        mesh = np.concatenate(
-            [
-                mesh.reshape(*held.shape, -1),
-                np.asarray(held * np.float32(sign))[..., None],
-            ],
-            axis=-1,
-        )
-        along = (-1,)
-    return _greatest(mesh, along) * np.float32(sign)
+        mesh = mesh.reshape(*held.shape, -1)
+        mesh, along = np.concatenate([mesh, held[..., None]], axis=-1), (-1,)
+    if not number.is_float:
+        best = np.max if node.reduction == "max" else np.min
+        return np.asarray(best(mesh, axis=along))
+    if node.reduction == "min":
+        return -_greatest(-mesh, along)
+    return _greatest(mesh, along)
 
 
 def _greatest(array: Array, along: tuple[int, ...]) -> Array:
@@ -202,12 +206,14 @@ def _mesh(
     dims: Sequence[int],
     sizes: tuple[int, ...],
     values: dict[int, Array],
+    number: Dtype,
 ) -> Array:
-    """An expression over some dimensions, in f32."""
+    """An expression over some dimensions, in f32 or s32."""
     found = computed(
         expression,
         ArrayElements(()),
         lambda v: _spread(values[v], graph.axes(v), dims, sizes),
+        number,
     )
     return np.broadcast_to(found, tuple(sizes[d] for d in dims))
 

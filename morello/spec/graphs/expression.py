@@ -7,7 +7,7 @@ from typing import Any
 
 from morello.spec.dtypes import Dtype
 from morello.spec.elements import Elements
-from morello.spec.functions import FUNCTIONS
+from morello.spec.functions import FUNCTIONS, INTEGER
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -61,6 +61,14 @@ def call_count(expression: Expression) -> int:
     return 1 + sum(map(call_count, expression.arguments))
 
 
+def parts(expression: Expression) -> Iterator[Expression]:
+    """The expression and all within it, from left to right."""
+    yield expression
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from parts(argument)
+
+
 def references(expression: Expression) -> Iterator[int]:
     """The values that it reads, from left to right, each as often as it does."""
     if isinstance(expression, Reference):
@@ -88,13 +96,28 @@ def renumbered(expression: Expression, numbers: dict[int, int]) -> Expression:
 
 
 def computed(
-    expression: Expression, elements: Elements, read: Callable[[int], Any]
+    expression: Expression,
+    elements: Elements,
+    read: Callable[[int], Any],
+    number: Dtype = Dtype.F32,
 ) -> Any:
-    """Evaluates an expression in f32, as arrays, code or counts (`Elements`)."""
+    """Evaluates an expression in f32 or s32, as arrays, code or counts (`Elements`)."""
     if isinstance(expression, Reference):
         return read(expression.value)
     if isinstance(expression, Constant):
-        return elements.constant(Dtype.F32, expression.number)
-    arguments = [computed(a, elements, read) for a in expression.arguments]
+        value = expression.number if number.is_float else int(expression.number)
+        return elements.constant(number, value)
+    arguments = [computed(a, elements, read, number) for a in expression.arguments]
+    if not number.is_float:
+        return INTEGER[expression.function](elements, *arguments)
     _count, function = FUNCTIONS[expression.function]
     return function(elements, *arguments)
+
+
+def paired(elements: Elements, reduction: str, number: Dtype, a: Any, b: Any) -> Any:
+    """What a reduction makes of two elements of f32 or s32."""
+    if reduction == "sum":
+        return elements.add(a, b)
+    if reduction == "max":
+        return elements.maximum(number, a, b)
+    return elements.minimum(number, a, b)
