@@ -33,14 +33,12 @@ func.func @f(%a: memref<8xf32>, %b: memref<8xf32>) {
 #k1 = #morello.tensor<"s32", "L1", #morello.layout<"[0]">, false, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
-// Operands that are in L1 already need no move; a reduction is made one that adds.
+// Operands that are in L1 already need no move.
 // CHECK-LABEL: func.func @near(
 // CHECK-NOT: morello_transform.move
-// CHECK: %[[HOLES:.*]]:5 = "morello_transform.to_accum"
-// CHECK-NEXT: "morello_transform.select"(%[[HOLES]]#0) {kernel = "fill_
-// CHECK-NEXT: "morello_transform.select"(%[[HOLES]]#4) {kernel = "
+// CHECK: "morello_transform.select"(%{{.*}}) {kernel = "
 func.func @near(%a: memref<1x1xi32>, %b: memref<1xi32>) {
-  "morello.max"(%a, %b) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 1>, tensors = [#k2, #k1]} : (memref<1x1xi32>, memref<1xi32>) -> ()
+  "morello.compose"(%a, %b) {graph = "out v0[d0]=max(x0[d0,d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 1, 1>, tensors = [#k2, #k1]} : (memref<1x1xi32>, memref<1xi32>) -> ()
   return
 }
 

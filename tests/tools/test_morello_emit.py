@@ -11,7 +11,7 @@ from morello.tools.morello import main
 pytestmark = pytest.mark.quick
 
 MARKS = {
-    "spec": '"morello.max"',
+    "spec": '"morello.compose"',
     "schedule": "transform.named_sequence @__transform_main",
     "mlir": "func.func @max_5x7_f32(%arg0: memref<5x7xf32>",
     "llvm": "define void @max_5x7_f32(ptr",

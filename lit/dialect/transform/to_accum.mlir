@@ -33,14 +33,14 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // CHECK: "morello.fill"(%arg1)
 // CHECK-SAME: sizes = array<i64: 8>
 // CHECK-SAME: value = "lowest"
-// CHECK: "morello.max"(%arg0, %arg1) {accum = true
+// CHECK: "morello.compose"(%arg0, %arg1) {graph = "out v0[d0]+=max(x0[d0,d1])"
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<8x16xf32>, %b: memref<8xf32>) {
-  "morello.max"(%a, %b) {accum = false, limits = #limits, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1]} : (memref<8x16xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%a, %b) {graph = "out v0[d0]=max(x0[d0,d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1]} : (memref<8x16xf32>, memref<8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-  %0 = transform.structured.match ops{["morello.max"]} in %root : (!transform.any_op) -> !transform.any_op
+  %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
   %r:5 = "morello_transform.to_accum"(%0) {} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
   transform.yield
 }

@@ -114,7 +114,7 @@ def computed(
     return function(elements, *arguments)
 
 
-def paired(elements: Elements, reduction: str, number: Dtype, a: Any, b: Any) -> Any:
+def paired(elements: Any, reduction: str, number: Dtype, a: Any, b: Any) -> Any:
     """What a reduction makes of two elements of f32 or s32."""
     if reduction == "sum":
         return elements.add(a, b)

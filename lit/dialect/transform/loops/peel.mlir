@@ -46,20 +46,20 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // Two parts: no loop.
 // CHECK-LABEL: func.func @two(
-// CHECK: "morello.max"({{.*}}accum = false{{.*}}sizes = array<i64: 6, 5>
+// CHECK: "morello.compose"({{.*}}out v0[d0]=max({{.*}}sizes = array<i64: 6, 5>
 // CHECK-NOT: scf.for
 // CHECK: memref.subview %arg0[0, 5] [6, 5]
-// CHECK: "morello.max"({{.*}}accum = true{{.*}}sizes = array<i64: 6, 5>
-// CHECK-NOT: morello.max
+// CHECK: "morello.compose"({{.*}}out v0[d0]+=max({{.*}}sizes = array<i64: 6, 5>
+// CHECK-NOT: morello.compose
 // CHECK: return
 module attributes {transform.with_named_sequence} {
 func.func @two(%a: memref<6x10xf32>, %b: memref<6xf32>) {
-  "morello.max"(%a, %b) {accum = false, limits = #limits, serial = true, sizes = array<i64: 6, 10>, tensors = [#g2, #g1]} : (memref<6x10xf32>, memref<6xf32>) -> ()
+  "morello.compose"(%a, %b) {graph = "out v0[d0]=max(x0[d0,d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 6, 10>, tensors = [#g2, #g1]} : (memref<6x10xf32>, memref<6xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-  %0 = transform.structured.match ops{["morello.max"]} in %root : (!transform.any_op) -> !transform.any_op
-  %r:3 = "morello_transform.peel"(%0) {dim = "n", size = 5 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+  %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r:3 = "morello_transform.peel"(%0) {dim = "d1", size = 5 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
   transform.yield
 }
 }

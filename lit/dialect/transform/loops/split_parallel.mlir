@@ -56,13 +56,13 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence, morello.target = "avx2{threads=3}"} {
 func.func @f(%x: memref<8x40xf32>, %l: memref<8xf32>) {
-  "morello.max"(%x, %l) {accum = false, limits = #limits, serial = false, sizes = array<i64: 8, 40>, tensors = [#g2, #g1]} : (memref<8x40xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %l) {graph = "out v0[d0]=max(x0[d0,d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = false, sizes = array<i64: 8, 40>, tensors = [#g2, #g1]} : (memref<8x40xf32>, memref<8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-  %0 = transform.structured.match ops{["morello.max"]} in %root : (!transform.any_op) -> !transform.any_op
+  %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
   // expected-error @+1 {{shares of 16 are 3, not 2}}
-  %r:7 = "morello_transform.split_parallel"(%0) {dim = "n", size = 16 : i64, parts = 2 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
+  %r:7 = "morello_transform.split_parallel"(%0) {dim = "d1", size = 16 : i64, parts = 2 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
   transform.yield
 }
 }
