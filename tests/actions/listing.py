@@ -34,7 +34,7 @@ GOALS: tuple[tuple[str, Target], ...] = (
     ("move:4x6:f32:src=[1,0]@L2:dst=[0,1,1p4]@L1", AVX2),
     ("move:3x5x4:f32", AVX2),
     ("max:5x9:f32", AVX2),
-    ("sum_accum:5x9:f32:src=[0,1]@L1:out=[0]@L1", AVX2),
+    ("sum_accum:5x9:f32:x0=[0,1]@L1:v0=[0]@L1", AVX2),
     ("matmul:3x8x16:f32", PEELS),
     ("matmul:3x8x16:f32", NEAR),
     ("matmul_accum:6x4x16:f32:lhs=[0,1,2]@L1:rhs=[0,2,1,2p16]@L2:out=[0,1,2]@L1", AVX2),
