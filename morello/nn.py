@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.frontends.tensors import window_of
+from morello.frontends.nodes.tensors import window_of
 from morello.spec.graphs.loops import LOWEST
 from morello.spec.index_map import ONE, IndexMap
 from morello.tracing.products import einsum

@@ -5,14 +5,14 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from morello.frontends.emission import given_tensors
 from morello.frontends.expected import Expected
-from morello.frontends.packing import Packed
-from morello.frontends.parts import Step
-from morello.frontends.prepared import Preparation
+from morello.frontends.grouping.emission import given_tensors
+from morello.frontends.grouping.packing import Packed
+from morello.frontends.grouping.parts import Step
+from morello.frontends.grouping.steps import counted, fallback_of
+from morello.frontends.nodes.prepared import Preparation
+from morello.frontends.nodes.tensors import Array, Given, Tensors
 from morello.frontends.refusals import Refusal
-from morello.frontends.steps import counted, fallback_of
-from morello.frontends.tensors import Array, Given, Tensors
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,24 +18,28 @@ from morello.compiler.kernel import Kernel, native_function
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import ArgumentError
-from morello.frontends.channels_last import channels_last
-from morello.frontends.compiling import Progress, compiled_parts, searched_parts
 from morello.frontends.dry_run import check_survival
-from morello.frontends.evaluating import evaluate_part
 from morello.frontends.expected import Expected
-from morello.frontends.groups import grouped
+from morello.frontends.grouping.compiling import (
+    Progress,
+    compiled_parts,
+    searched_parts,
+)
+from morello.frontends.grouping.evaluating import evaluate_part
+from morello.frontends.grouping.groups import grouped
+from morello.frontends.grouping.parts import Part, PlainPart, Step, whole_part
+from morello.frontends.grouping.steps import counted, fallback_of
 from morello.frontends.held_arrays import ModelArrays
-from morello.frontends.importing import imported
-from morello.frontends.improving import improved
+from morello.frontends.linalg.importing import imported
+from morello.frontends.linalg.reading import chosen_function, read_program
+from morello.frontends.linalg.signature import Signature
 from morello.frontends.model_parameters import parameters, result_name
-from morello.frontends.parts import Part, PlainPart, Step, whole_part
+from morello.frontends.nodes.channels_last import channels_last
+from morello.frontends.nodes.improving import improved
+from morello.frontends.nodes.prepared import Preparation, prepared
+from morello.frontends.nodes.tensors import Array, Given, Tensors
 from morello.frontends.plain.evaluating import evaluate_plainly
-from morello.frontends.prepared import Preparation, prepared
-from morello.frontends.reading import chosen_function, read_program
 from morello.frontends.refusals import Refusal
-from morello.frontends.signature import Signature
-from morello.frontends.steps import counted, fallback_of
-from morello.frontends.tensors import Array, Given, Tensors
 from morello.machine import Target
 from morello.mlir import ir
 from morello.runtime.calls.parameter import Parameter

@@ -1,7 +1,7 @@
 """Parameters of a compiled model: its arguments, its constants, its results."""
 
-from morello.frontends.emission import given_tensors
-from morello.frontends.tensors import Given, Tensors
+from morello.frontends.grouping.emission import given_tensors
+from morello.frontends.nodes.tensors import Given, Tensors
 from morello.runtime.calls.parameter import Parameter
 
 

@@ -10,11 +10,13 @@ from typing import Any
 
 from morello.errors import CompileError
 from morello.frontends.dry_run import check_survival
-from morello.frontends.importer_output import check_linalg
+from morello.frontends.linalg.importer_output import check_linalg
+from morello.frontends.linalg.signature import Declared, Signature
+from morello.frontends.linalg.unrolling import unroll
 from morello.frontends.model import Model, trusted_model
-from morello.frontends.onnx_expansion import expanded
 from morello.frontends.onnx_ops.branches import without_branches
 from morello.frontends.onnx_ops.culprits import invalid, reason
+from morello.frontends.onnx_ops.expanded import expanded
 from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.onnx_ops.functions import modern
 from morello.frontends.onnx_ops.implied import implied
@@ -23,8 +25,6 @@ from morello.frontends.onnx_ops.loops import without_loops
 from morello.frontends.onnx_ops.narrow import widened
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
-from morello.frontends.signature import Declared, Signature
-from morello.frontends.unrolling import unroll
 from morello.mlir import BACKEND, PassManager, ir, walk
 from morello.small_stacks import on_large_stack
 

@@ -1,6 +1,6 @@
 """Why an op of linalg on tensors has no place in a graph, and what to do."""
 
-from morello.frontends.unrolling import LOOPS, why_not
+from morello.frontends.linalg.unrolling import LOOPS, why_not
 from morello.mlir import ir
 
 ELSEWHERE = "compute it outside of the program"

@@ -20,7 +20,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 from torch.utils._pytree import tree_map
 
-from morello.frontends.importer_output import check_linalg
+from morello.frontends.linalg.importer_output import check_linalg
 from morello.frontends.refusals import ModelError, Refusal
 from morello.mlir import PassManager, ir
 from morello.torch.ops import AS_THEY_ARE, COMPUTED, NARROW, OF_AXES, is_upsampling

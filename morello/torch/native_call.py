@@ -9,7 +9,7 @@ import torch
 import xxhash
 
 from morello.compiler.kernel import HeldArrays, Kernel
-from morello.frontends.group_dims import row_major
+from morello.frontends.grouping.group_dims import row_major
 from morello.runtime.calls.call_table import CallTable
 from morello.runtime.calls.machine_call import on_addresses
 

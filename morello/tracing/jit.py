@@ -14,7 +14,7 @@ import numpy as np
 from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError, SearchError
 from morello.frontends.model import Model, model_of, whole_model
-from morello.frontends.tensors import Access, Given, Tensors, own_axes
+from morello.frontends.nodes.tensors import Access, Given, Tensors, own_axes
 from morello.search import Patience
 from morello.tracing import array_functions  # noqa: F401 (fills the tables of functions)
 from morello.tracing.arguments import (

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from morello.frontends.plain.reversal import reversal
-from morello.frontends.rewriting import live
-from morello.frontends.tensors import (
+from morello.frontends.nodes.rewriting import live
+from morello.frontends.nodes.tensors import (
     Access,
     Given,
     Joined,
@@ -20,6 +19,7 @@ from morello.frontends.tensors import (
     Within,
     own_axes,
 )
+from morello.frontends.plain.reversal import reversal
 from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.graph import MAP

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.frontends.tensors import window_of
+from morello.frontends.nodes.tensors import window_of
 from morello.spec.index_map import IndexMap
 from morello.tracing.refusals import refusal
 

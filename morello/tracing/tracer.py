@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from morello.frontends.tensors import Access, own_axes, substituted
+from morello.frontends.nodes.tensors import Access, own_axes, substituted
 from morello.spec.graphs.expression import (
     NAN,
     Call,

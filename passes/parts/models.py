@@ -5,12 +5,12 @@ import dataclasses
 from morello.dialect import load
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.errors import CompileError
-from morello.frontends.emission import add_model_function
-from morello.frontends.groups import grouped
-from morello.frontends.importing import imported
-from morello.frontends.improving import improved
-from morello.frontends.parts import Part
-from morello.frontends.reading import to_linalg
+from morello.frontends.grouping.emission import add_model_function
+from morello.frontends.grouping.groups import grouped
+from morello.frontends.grouping.parts import Part
+from morello.frontends.linalg.importing import imported
+from morello.frontends.linalg.reading import to_linalg
+from morello.frontends.nodes.improving import improved
 from morello.frontends.refusals import ModelError
 from morello.machine import find_target, print_target
 from morello.mlir import ir

@@ -8,8 +8,8 @@ import pytest
 
 import morello
 from morello.errors import ArgumentError
+from morello.frontends.linalg.signature import unique_name
 from morello.frontends.model import Model
-from morello.frontends.signature import unique_name
 
 pytestmark = [
     pytest.mark.usefixtures("one_database"),

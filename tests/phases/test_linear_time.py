@@ -9,8 +9,8 @@ import pytest
 
 from morello.compiler.given_schedule import named_target_in
 from morello.errors import MorelloError
+from morello.frontends.linalg.types import resources_of
 from morello.frontends.model import trusted_model
-from morello.frontends.types import resources_of
 from morello.machine import AVX2, find_target
 from morello.passes.pipelines.text import parse_elements
 from morello.search.storage.database import Database

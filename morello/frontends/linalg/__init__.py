@@ -1,1 +1,1 @@
-"""Parts of `linalg.generic`: `morello.frontends.generic` reads the whole op."""
+"""Reading linalg on tensors and StableHLO: text to a DAG of tensors."""

@@ -1,8 +1,8 @@
 """Index expressions of an operand as index maps."""
 
-from morello.frontends.known_places import MOST_RUNS
+from morello.frontends.linalg.known_places import MOST_RUNS
+from morello.frontends.nodes.tensors import window_of
 from morello.frontends.refusals import OpError
-from morello.frontends.tensors import window_of
 from morello.mlir import ir
 from morello.spec.index_map import ONE, IndexMap
 

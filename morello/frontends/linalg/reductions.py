@@ -2,7 +2,7 @@
 
 import math
 
-from morello.frontends.bodies import Number, constant
+from morello.frontends.linalg.bodies import Number, constant
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
 from morello.spec.graphs.expression import Call, Expression, Reference, references

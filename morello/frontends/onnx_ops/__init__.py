@@ -10,6 +10,6 @@
     culprits.py   why a model cannot be imported
     results.py    results have the types that the graph declares
 
-Rules of `onnx_expansion` are in the other files, each with the ops that its first line
+`expanded.py` applies the rules of `rules/`, each with the ops that its first line
 names.
 """

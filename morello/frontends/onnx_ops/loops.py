@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from morello.frontends.linalg.unrolling import MOST_TRIPS
 from morello.frontends.onnx_ops.branches import inlined_body
-from morello.frontends.unrolling import MOST_TRIPS
 
 
 def without_loops(proto: Any) -> Any:

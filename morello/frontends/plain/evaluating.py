@@ -3,10 +3,10 @@
 import re
 
 from morello.dialect import load
-from morello.frontends.parts import PlainPart
+from morello.frontends.grouping.parts import PlainPart
+from morello.frontends.nodes.tensors import Array, Tensors
 from morello.frontends.plain.lowering import PLAIN
 from morello.frontends.plain.outlining import element_of
-from morello.frontends.tensors import Array, Tensors
 from morello.machine.architectures import HOST
 from morello.mlir import ir
 from morello.passes.pipelines.pipeline import Pipeline

@@ -2,18 +2,18 @@
 
 import dataclasses
 
-from morello.frontends.imported_values import ImportedValues
-from morello.frontends.plain.outlining import copying, element_of, outlined
-from morello.frontends.plain.work import is_linear
-from morello.frontends.refusals import OpError
-from morello.frontends.tensors import Given, Plain, PlainDtype, own_axes
-from morello.frontends.types import (
+from morello.frontends.linalg.imported_values import ImportedValues
+from morello.frontends.linalg.types import (
     constant_value,
     refuse_dynamic,
     shape_of,
     stored_array,
 )
-from morello.frontends.values import Foreign, MissingError, Read, Same
+from morello.frontends.linalg.values import Foreign, MissingError, Read, Same
+from morello.frontends.nodes.tensors import Given, Plain, PlainDtype, own_axes
+from morello.frontends.plain.outlining import copying, element_of, outlined
+from morello.frontends.plain.work import is_linear
+from morello.frontends.refusals import OpError
 from morello.mlir import ir
 from morello.spec.dtypes import Dtype
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from morello.frontends.linalg.types import float_dtype, refuse_dynamic
+from morello.frontends.nodes.tensors import PlainCode, PlainDtype
 from morello.frontends.plain.lowering import PLAIN, lowered
 from morello.frontends.refusals import OpError
-from morello.frontends.tensors import PlainCode, PlainDtype
-from morello.frontends.types import float_dtype, refuse_dynamic
 from morello.mlir import dialect, ir, walk
 from morello.spec.dtypes import Dtype
 

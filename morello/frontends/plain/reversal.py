@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
+from morello.frontends.nodes.tensors import PlainCode
 from morello.frontends.plain.lowering import PLAIN, lowered
 from morello.frontends.refusals import OpError
-from morello.frontends.tensors import PlainCode
 from morello.mlir import ir
 
 _REASON = "a Spec reads no tensor backwards"

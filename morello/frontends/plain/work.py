@@ -9,8 +9,8 @@ import itertools
 import math
 from collections.abc import Iterable
 
+from morello.frontends.linalg.types import extents_of, index_maps
 from morello.frontends.plain.outlining import captured
-from morello.frontends.types import extents_of, index_maps
 from morello.mlir import ir
 
 _MOST = 4

@@ -401,7 +401,7 @@ def _load_for(text: str | bytes, context: ir.Context) -> None:
     names = "stablehlo", "chlo", "vhlo"
     data = text.encode() if isinstance(text, str) else text
     if any(f"{name}".encode() in data for name in names):
-        from morello.frontends.reading import load_stablehlo
+        from morello.frontends.linalg.reading import load_stablehlo
 
         load_stablehlo(context)
 

@@ -1,0 +1,1 @@
+"""Groups of nodes as Specs, and the function that runs them one after another."""

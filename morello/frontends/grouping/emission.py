@@ -1,0 +1,275 @@
+"""The parts of a model as one function: `model_module`.
+
+Its arguments are those of the model, its constants, and its results, each a row-major
+memref. Values between parts are allocations; tensors in other shapes are views.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from morello.dialect.build import build_spec_op
+from morello.dialect.target import TARGET_ATTRIBUTE
+from morello.frontends.grouping.group_dims import row_major
+from morello.frontends.grouping.parts import Operand, Part, PlainPart
+from morello.frontends.nodes.tensors import Given, PlainDtype, Tensors
+from morello.frontends.plain.lowering import PLAIN
+from morello.machine import Target, print_target
+from morello.mlir import dialect, ir
+from morello.spec import Spec
+from morello.spec.dtypes import Dtype
+
+
+def model_module(
+    tensors: Tensors,
+    parts: Sequence[tuple[Part, Spec] | PlainPart],
+    name: str,
+    target: Target | None,
+) -> ir.Module:
+    """A module with one function of Spec ops, in the current context.
+
+    The dialects must be loaded.
+
+    Args:
+        parts: in order, each with its Spec if it has one.
+        name: of the function.
+        target: recorded in the module; None leaves the passes their default.
+    """
+    with ir.Location.current or ir.Location.unknown():
+        module = ir.Module.create()
+        if target is not None:
+            text = ir.StringAttr.get(print_target(target))
+            module.operation.attributes[TARGET_ATTRIBUTE] = text
+        with ir.InsertionPoint(module.body):
+            add_model_function(tensors, parts, name)
+    return module
+
+
+def add_model_function(
+    tensors: Tensors, parts: Sequence[tuple[Part, Spec] | PlainPart], name: str
+) -> ir.Operation:
+    """The functions of the parts, and the one that calls them, which is returned.
+
+    They are added at the current insertion point and location. Equal parts are calls of
+    one function.
+    """
+    func = dialect("func")
+    given = given_tensors(tensors)
+    roots = [tensors.root(result) for result in tensors.results]
+    types = [_parameter_type(tensors, i) for i in (*given, *tensors.results)]
+    callees = _functions(tensors, parts, name)
+    function = func.FuncOp(name, (types, []))
+    block = function.add_entry_block()
+    known = dict(zip([*given, *roots], block.arguments, strict=True))
+    with ir.InsertionPoint(block):
+        for part, callee in zip(parts, callees, strict=True):
+            if isinstance(part, PlainPart):
+                operands = _plain_operands(tensors, part, callee, known)
+            else:
+                operands = _operands(tensors, part[0], known)
+            func.CallOp(callee, operands)
+        func.ReturnOp([])
+    return function.operation
+
+
+def _parameter_type(tensors: Tensors, tensor: int) -> ir.Type:
+    """The memory of an argument or a result. Of one without elements, which nothing
+    reads or writes, it is one element: passes divide by sizes."""
+    shape = tensors.all[tensor].shape
+    return _memref((1,) if 0 in shape else shape, tensors.element(tensor))
+
+
+def _functions(
+    tensors: Tensors, parts: Sequence[tuple[Part, Spec] | PlainPart], name: str
+) -> list[Any]:
+    """The function of each part."""
+    found: list[Any] = []
+    known: dict[tuple[Spec, tuple[str, ...]], Any] = {}
+    for number, part in enumerate(parts):
+        symbol = f"{name}_part{number}"
+        if isinstance(part, PlainPart):
+            found.append(_plain_function(part, symbol))
+            continue
+        operands, spec = part[0].operands, part[1]
+        key = spec, tuple(str(_operand_type(tensors, o)) for o in operands)
+        function = known.get(key) if _is_callable(part[0]) else None
+        if function is None:
+            function = _part_function(tensors, *part, symbol)
+        if _is_callable(part[0]):
+            known[key] = function
+        found.append(function)
+    return found
+
+
+def _is_callable(part: Part) -> bool:
+    """Whether the operands of a part are pointers to different memory, as arguments of
+    functions have to be."""
+    kinds = zip(part.kind.operands, part.operands, strict=True)
+    written = [own.tensor for operand, own in kinds if operand.is_written]
+    every = [own.tensor for own in part.operands]
+    return not any(own.offset for own in part.operands) and all(
+        every.count(tensor) == 1 for tensor in written
+    )
+
+
+def _part_function(tensors: Tensors, part: Part, spec: Spec, name: str) -> Any:
+    """A function of one Spec op, so that the op is the goal of its schedule."""
+    func = dialect("func")
+    types = [_operand_type(tensors, operand) for operand in part.operands]
+    function = func.FuncOp(name, (types, []), visibility="private")
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        build_spec_op(spec, list(block.arguments))
+        func.ReturnOp([])
+    return function
+
+
+def _plain_function(part: PlainPart, name: str) -> Any:
+    """The function of a part that is no Spec, with the constants that it reads."""
+    module = ir.Module.parse(part.code.text)
+    block = ir.InsertionPoint.current.block
+    found = None
+    for op in list(module.body.operations):
+        symbol = ir.StringAttr(op.attributes["sym_name"]).value
+        new = name if symbol == PLAIN else f"{name}_{symbol}"
+        ir.SymbolTable.replace_all_symbol_uses(symbol, new, module.operation)
+        op.attributes["sym_name"] = ir.StringAttr.get(new)
+        op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        block.append(op)
+        if symbol == PLAIN:
+            found = op
+    assert found is not None
+    return found
+
+
+def _plain_operands(
+    tensors: Tensors, part: PlainPart, callee: Any, known: dict[int, ir.Value]
+) -> list[ir.Value]:
+    """The memrefs of plain code: what it reads, then what it writes."""
+    types = list(callee.attributes["function_type"].value.inputs)
+    found = []
+    for tensor in part.inputs:
+        root = tensors.root(tensor)
+        found.append(_whole(known[root], root, tensors.all[tensor].shape, types.pop(0)))
+    for tensor in part.outputs:
+        wanted = types.pop(0)
+        if tensor < 0:
+            found.append(dialect("memref").AllocOp(wanted, [], []).result)
+            continue
+        if tensor not in known:
+            known[tensor] = dialect("memref").AllocOp(wanted, [], []).result
+        # A result of the model may have another shape.
+        shape = tensors.all[tensor].shape
+        found.append(_whole(known[tensor], tensor, shape, wanted))
+    found += [dialect("memref").AllocOp(kind, [], []).result for kind in types]
+    return found
+
+
+def _whole(
+    value: ir.Value, root: int, shape: tuple[int, ...], wanted: ir.MemRefType
+) -> ir.Value:
+    """All of a memref in another shape."""
+    return _seen_as(value, Operand(root, 0, shape, tuple(row_major(shape))), wanted)
+
+
+def inline_parts(module: ir.Operation, name: str) -> ir.Operation:
+    """Put the bodies of parts that are called once where they are called.
+
+    The others stay functions, whose arguments do not overlap.
+
+    Returns:
+        The function that they are in.
+    """
+    functions = {
+        str(ir.StringAttr(op.attributes["sym_name"]).value): op.operation
+        for op in module.regions[0].blocks[0].operations
+        if op.operation.name == "func.func"
+    }
+    main = functions[name]
+    calls: dict[str, list[ir.Operation]] = {}
+    for op in main.regions[0].blocks[0].operations:
+        if op.operation.name == "func.call":
+            callee = str(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+            calls.setdefault(callee, []).append(op.operation)
+    for callee, found in calls.items():
+        if len(found) == 1:
+            _inline(functions[callee], found[0])
+        else:
+            _make_callable(functions[callee])
+    return main
+
+
+def _inline(function: ir.Operation, call: ir.Operation) -> None:
+    block = function.regions[0].blocks[0]
+    for argument, operand in zip(block.arguments, call.operands, strict=True):
+        argument.replace_all_uses_with(operand)
+    for inner in list(block.operations)[:-1]:
+        inner.operation.move_before(call)
+    call.erase()
+    function.erase()
+
+
+def _make_callable(function: ir.Operation) -> None:
+    """Keep a function out of the object's symbols, and tell LLVM that its arguments do
+    not overlap."""
+    count = len(function.regions[0].blocks[0].arguments)
+    with function.context:
+        apart = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([apart] * count)
+        internal = ir.Attribute.parse("#llvm.linkage<internal>")
+        function.attributes["llvm.linkage"] = internal
+
+
+def given_tensors(tensors: Tensors) -> list[int]:
+    """The arguments in order, then the constants."""
+    found = [i for i, t in enumerate(tensors.all) if isinstance(t, Given)]
+
+    def place(tensor: int) -> tuple[bool, int]:
+        given = tensors.all[tensor]
+        assert isinstance(given, Given)
+        return given.argument < 0, given.argument
+
+    return sorted(found, key=place)
+
+
+def _operands(
+    tensors: Tensors, part: Part, known: dict[int, ir.Value]
+) -> list[ir.Value]:
+    """The memrefs of a part; those that nothing wrote before are allocated."""
+    found = []
+    for operand in part.operands:
+        if operand.tensor not in known:
+            shape = tensors.all[operand.tensor].shape
+            kind = _memref(shape, tensors.dtype(operand.tensor))
+            known[operand.tensor] = dialect("memref").AllocOp(kind, [], []).result
+        wanted = _operand_type(tensors, operand)
+        found.append(_seen_as(known[operand.tensor], operand, wanted))
+    return found
+
+
+def _memref(shape: Sequence[int], dtype: Dtype | PlainDtype) -> ir.MemRefType:
+    return ir.MemRefType.get(list(shape), ir.Type.parse(dtype.mlir))
+
+
+def _operand_type(tensors: Tensors, operand: Operand) -> ir.MemRefType:
+    whole = _memref(operand.shape, tensors.dtype(operand.tensor))
+    if operand.is_gapless and not operand.offset:
+        return whole
+    layout = ir.StridedLayoutAttr.get(operand.offset, _strides(operand))
+    return ir.MemRefType.get(list(operand.shape), whole.element_type, layout)
+
+
+def _strides(operand: Operand) -> list[int]:
+    return row_major(operand.shape) if operand.is_gapless else list(operand.strides)
+
+
+def _seen_as(value: ir.Value, operand: Operand, wanted: ir.MemRefType) -> ir.Value:
+    """The part of a row-major memref that an operand is, in its shape."""
+    if value.type == wanted:
+        return value
+    shape, strides = list(operand.shape), _strides(operand)
+    found: ir.Value = (
+        dialect("memref")
+        .ReinterpretCastOp(wanted, value, [], [], [], [operand.offset], shape, strides)
+        .result
+    )
+    return found

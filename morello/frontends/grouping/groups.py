@@ -1,0 +1,393 @@
+"""Grouping of nodes, each group one graph: `grouped`.
+
+Every node begins alone. A node joins the group of what it reads if the two together are
+a graph that the search is good at: one product, then maps of its elements; attention;
+or rows, of which everything is reduced along the same dimensions. Otherwise the value
+between them is stored.
+"""
+
+import dataclasses
+import heapq
+
+from morello.frontends.grouping.group_dims import UnfitError
+from morello.frontends.grouping.parts import (
+    Part,
+    PlainPart,
+    Step,
+    fill_part,
+    part_of_nodes,
+)
+from morello.frontends.nodes.convolution import Convolution
+from morello.frontends.nodes.tensors import Joined, Node, Plain, Tensors
+from morello.frontends.refusals import ModelError, Refusal
+from morello.spec.graphs.expression import Call, Reference
+from morello.spec.graphs.graph import MAP
+from morello.spec.index_map import dims_of
+
+MOST_OUTPUTS = 2
+"""Of a group: a value that is read elsewhere too is an output."""
+
+
+MOST_OF_MAPS = 5
+"""Operands of a group without a product: more have no program."""
+
+
+@dataclasses.dataclass
+class _Group:
+    nodes: set[int]
+
+
+def grouped(tensors: Tensors) -> tuple[Step, ...]:
+    """The parts of a program, in an order in which they can be computed."""
+    return _Grouping(tensors).run()
+
+
+def is_product(node: Node) -> bool:
+    """Whether a node is a sum of products of two tensors, of which each lacks a
+    dimension: a contraction or a convolution."""
+    match node.expression:
+        case Call("mul", (Reference(a), Reference(b))) if a != b:
+            every = node.kept | node.reduced
+            dims = [_dims(node, place) for place in (a, b)]
+            return node.reduction == "sum" and not any(d >= every for d in dims)
+    return False
+
+
+def is_convolution(node: Node) -> bool:
+    """Whether a node is a product of channels with channels last.
+
+    Its program then needs no other layouts, and what follows is a pass over a result
+    that is small beside the products: the search of both as one takes ten times as
+    long.
+    """
+    found = Convolution.of(node)
+    return found is not None and is_product(node) and found.is_last(node)
+
+
+def _dims(node: Node, read: int) -> frozenset[int]:
+    return dims_of(node.reads[read].axes)
+
+
+_TOO_LARGE = (
+    "it has more operands or dimensions than a Spec",
+    "write it as several ops",
+)
+
+
+class _Grouping:
+    def __init__(self, tensors: Tensors) -> None:
+        self.tensors = tensors
+        self.nodes = {i: t for i, t in enumerate(tensors.all) if isinstance(t, Node)}
+        self.plain = {i: t for i, t in enumerate(tensors.all) if isinstance(t, Plain)}
+        self.reads = {i: self._read(node) for i, node in self.nodes.items()}
+        self.reads |= {i: self._read_plainly(t) for i, t in self.plain.items()}
+        self.results = {w for r in tensors.results for w in tensors.writers(r)}
+        self._drop_unread()
+        self.readers: dict[int, set[int]] = {i: set() for i in self.reads}
+        for i, read in self.reads.items():
+            for r in read:
+                self.readers[r].add(i)
+        self.group = {i: _Group({i}) for i in self.nodes} | self._plain_groups()
+        self.farthest = list(range(len(tensors.all)))
+        """For each node the last one in a group that begins no later."""
+        for group in self.group.values():
+            self._reach(group)
+
+    def _reach(self, group: _Group) -> None:
+        """Count a new group in `farthest`."""
+        last = max(group.nodes)
+        for i in range(min(group.nodes), last):
+            self.farthest[i] = max(self.farthest[i], last)
+
+    def _read(self, node: Node) -> list[int]:
+        """The nodes that a node waits for."""
+        found = [w for a in node.reads for w in self.tensors.writers(a.tensor)]
+        return list(dict.fromkeys([*found, *node.after]))
+
+    def _read_plainly(self, plain: Plain) -> list[int]:
+        found = [w for o in plain.operands for w in self.tensors.writers(o)]
+        return list(dict.fromkeys(found))
+
+    def _plain_groups(self) -> dict[int, _Group]:
+        """A group for each call of plain code, with all of its results: calls of the
+        same code on the same tensors have each result once."""
+        calls: dict[tuple[object, tuple[int, ...]], list[_Group]] = {}
+        found = {}
+        for i, plain in self.plain.items():
+            same = calls.setdefault((plain.code, plain.operands), [])
+            group = next((g for g in same if not self._has(g, plain.number)), None)
+            if group is None:
+                group = _Group(set())
+                same.append(group)
+            group.nodes.add(i)
+            found[i] = group
+        return found
+
+    def _has(self, call: _Group, number: int) -> bool:
+        """Whether a call of plain code has one of its results already."""
+        return any(self.plain[i].number == number for i in call.nodes)
+
+    def _joins(self, nodes: frozenset[int]) -> bool:
+        """Whether one of some nodes reads a joined tensor that another writes, or two
+        write one."""
+        written = [
+            into.tensor for i in nodes if (into := self.nodes[i].into) is not None
+        ]
+        read = {self.tensors.root(a.tensor) for i in nodes for a in self.nodes[i].reads}
+        return bool(read & {*written}) or len(set(written)) < len(written)
+
+    def _drop_unread(self) -> None:
+        needed = set(self.results)
+        for i in sorted(self.reads, reverse=True):
+            if i in needed:
+                needed.update(self.reads[i])
+        self.nodes = {i: n for i, n in self.nodes.items() if i in needed}
+        self.plain = {i: t for i, t in self.plain.items() if i in needed}
+        self.reads = {i: r for i, r in self.reads.items() if i in needed}
+
+    def run(self) -> tuple[Step, ...]:
+        for i in self.nodes:
+            self._attention(i)
+        for i in self.nodes:
+            for read in self.reads[i]:
+                self._try_join(read, i)
+        distinct = {id(g): g for g in self.group.values()}
+        order = self._ordered([g.nodes for g in distinct.values()])
+        found: list[Step] = []
+        filled: set[int] = set()
+        for nodes in order:
+            if nodes & self.plain.keys():
+                found.append(self._plain_part(nodes))
+                continue
+            for i in sorted(nodes):
+                into = self.nodes[i].into
+                if into is not None and into.tensor not in filled:
+                    filled.add(into.tensor)
+                    joined = self.tensors.all[into.tensor]
+                    if isinstance(joined, Joined) and joined.fill:
+                        found.append(fill_part(self.tensors, into.tensor))
+            found.append(self._final(frozenset(nodes)))
+        return tuple(found)
+
+    def _final(self, nodes: frozenset[int]) -> Part:
+        try:
+            return self._part(nodes)
+        except UnfitError as error:  # groups are made of what fits: it is one node
+            place = self.nodes[min(nodes)].place
+            raise ModelError((Refusal("map", place, *_TOO_LARGE),)) from error
+
+    def _plain_part(self, nodes: set[int]) -> PlainPart:
+        results = {self.plain[i].number: i for i in nodes}
+        first = self.plain[min(nodes)]
+        outputs = tuple(results.get(n, -1) for n in range(max(results) + 1))
+        return PlainPart(first.code, first.operands, outputs)
+
+    def _try_join(self, producer: int, consumer: int) -> None:
+        if producer in self.plain:
+            return
+        first, second = self.group[producer], self.group[consumer]
+        if first is second:
+            return
+        both = frozenset(first.nodes | second.nodes)
+        if not self._fits(both):
+            return
+        self._merge(both)
+
+    def _merge(self, nodes: frozenset[int]) -> None:
+        """Make one group of some nodes."""
+        merged = _Group(set(nodes))
+        for i in nodes:
+            self.group[i] = merged
+        self._reach(merged)
+
+    def _fits(self, nodes: frozenset[int]) -> bool:
+        if self._is_cyclic(nodes) or len(self._outputs(nodes)) > MOST_OUTPUTS:
+            return False
+        if self._joins(nodes):
+            return False
+        if not self._is_known(nodes):
+            return False
+        try:
+            part = self._part(nodes)
+        except UnfitError:
+            return False
+        has_product = any(is_product(self.nodes[i]) for i in nodes)
+        return has_product or len(part.operands) <= MOST_OF_MAPS
+
+    def _is_known(self, nodes: frozenset[int]) -> bool:
+        """Whether the search is good at such a graph."""
+        if len(nodes) > 1 and any(is_convolution(self.nodes[i]) for i in nodes):
+            return False
+        products = [i for i in sorted(nodes) if is_product(self.nodes[i])]
+        if not products:
+            return self._are_rows(nodes)
+        last = products[-1]
+        between: frozenset[int] = frozenset()
+        if len(products) == 2:
+            found = self._between(last)
+            if found is None or found[0] != products[0]:
+                return False
+            between = found[1]
+        if len(products) > 2:
+            return False
+        after = nodes - {*products} - between
+        return all(
+            self.nodes[i].reduction == MAP and self._depends(i, last) for i in after
+        )
+
+    def _depends(self, node: int, on: int) -> bool:
+        """Whether a map has every element of a product, and reads it."""
+        size = _size(self.nodes[node].shape) == _size(self.nodes[on].shape)
+        return size and on in self._below(node, on)
+
+    def _below(self, node: int, first: int) -> set[int]:
+        """The nodes that a node depends on, from one on: all come before it."""
+        found: set[int] = set()
+        stack = [node]
+        while stack:
+            for read in self.reads[stack.pop()]:
+                if read >= first and read not in found:
+                    found.add(read)
+                    stack.append(read)
+        return found
+
+    def _are_rows(self, nodes: frozenset[int]) -> bool:
+        """Whether every reduction takes the same dimensions of the same rows."""
+        reducing = [self.nodes[i] for i in nodes if self.nodes[i].reduction != MAP]
+        whole = {_size([n.extents[d] for d in n.kept | n.reduced]) for n in reducing}
+        rows = {_size(n.shape) for n in reducing}
+        if len(whole) > 1 or len(rows) > 1:
+            return False
+        most = max(_size(self.nodes[i].shape) for i in nodes)
+        if not reducing:
+            return all(_size(self.nodes[i].shape) == most for i in nodes)
+        allowed = whole | rows
+        return all(_size(self.nodes[i].shape) in allowed for i in nodes)
+
+    def _outputs(self, nodes: frozenset[int]) -> tuple[int, ...]:
+        return tuple(
+            i for i in sorted(nodes) if i in self.results or self.readers[i] - nodes
+        )
+
+    def _is_cyclic(self, nodes: frozenset[int]) -> bool:
+        """Whether something outside lies between two of them, or two groups would wait
+        for each other.
+
+        Nodes read those before them: from one behind `farthest` no way leads back.
+        """
+        farthest = self.farthest[max(nodes)]
+        outside: set[int] = set()
+        seen: set[int] = set()
+        stack = [r for i in nodes for r in self.readers[i] if r not in nodes]
+        while stack:
+            i = stack.pop()
+            if i in seen or i > farthest:
+                continue
+            seen.add(i)
+            outside |= self.group[i].nodes - nodes
+            for other in self.group[i].nodes - nodes:
+                stack += [r for r in self.readers[other] if r not in seen]
+        reads = {r for i in nodes for r in self.reads[i]} - nodes
+        return bool(reads & outside) or bool(seen & nodes)
+
+    def _part(self, nodes: frozenset[int]) -> Part:
+        part = part_of_nodes(self.tensors, tuple(sorted(nodes)), self._outputs(nodes))
+        is_laid_out = any(is_convolution(self.nodes[i]) for i in nodes)
+        return dataclasses.replace(part, is_laid_out=is_laid_out)
+
+    def _attention(self, last: int) -> None:
+        """Make one group of a product, what is computed of its rows, and the product
+        that these are summed in."""
+        found = self._between(last)
+        if found is None:
+            return
+        first, between = found
+        nodes = frozenset({first, *between, last})
+        if any(len(self.group[i].nodes) > 1 for i in nodes):
+            return
+        if self._is_cyclic(nodes) or self._joins(nodes):
+            return
+        if any(
+            i != last and self.nodes[i].reduction == MAP for i in self._outputs(nodes)
+        ):
+            return
+        try:
+            self._part(nodes)
+        except UnfitError:
+            return
+        self._merge(nodes)
+
+    def _between(self, last: int) -> tuple[int, frozenset[int]] | None:
+        """An earlier product, and the nodes between it and a later one: maps, at least
+        one reduction along what the later product sums, and others of the same rows."""
+        if not is_product(self.nodes[last]):
+            return None
+        for factor in self.reads[last]:
+            found, products = self._backwards(factor)
+            reductions = [i for i in found if self.nodes[i].reduction != MAP]
+            if len(products) != 1 or not reductions:
+                continue
+            beside = {
+                user
+                for i in found
+                for user in self.readers[i] & self.nodes.keys()
+                if self.nodes[user].reduction != MAP
+                and user not in found
+                and not is_product(self.nodes[user])
+            }
+            return next(iter(products)), frozenset(found | beside)
+        return None
+
+    def _backwards(self, start: int) -> tuple[set[int], set[int]]:
+        """The nodes that a node depends on, back to products, and these products."""
+        found: set[int] = set()
+        products: set[int] = set()
+        stack = [start]
+        while stack:
+            i = stack.pop()
+            if i in self.plain:
+                continue
+            if is_product(self.nodes[i]):
+                products.add(i)
+            elif i not in found:
+                found.add(i)
+                stack += self.reads[i]
+        return found, products
+
+    def _ordered(self, groups: list[set[int]]) -> list[set[int]]:
+        """Each group after those that it reads."""
+        place = {i: number for number, g in enumerate(groups) for i in g}
+        waits = [
+            {place[r] for i in g for r in self.reads[i]} - {place[min(g)]}
+            for g in groups
+        ]
+        readers: list[list[int]] = [[] for _ in groups]
+        for number, others in enumerate(waits):
+            for other in others:
+                readers[other].append(number)
+        left = list(map(len, waits))
+        ready = [(min(g), n) for n, g in enumerate(groups) if not left[n]]
+        heapq.heapify(ready)
+        found = []
+        while ready:
+            _, number = heapq.heappop(ready)
+            found.append(groups[number])
+            for reader in readers[number]:
+                left[reader] -= 1
+                if not left[reader]:
+                    heapq.heappush(ready, (min(groups[reader]), reader))
+        assert len(found) == len(groups), "groups wait for each other"
+        return found
+
+
+def _size(shape: "list[int] | tuple[int, ...]") -> int:
+    total = 1
+    for extent in shape:
+        total *= extent
+    return total
+
+
+def split(tensors: Tensors, part: Part) -> tuple[Part, ...]:
+    """A part as several: products by themselves, maps and reductions one by one."""
+    grouping = _Grouping(tensors)
+    return tuple(grouping._part(frozenset({node})) for node in part.nodes)

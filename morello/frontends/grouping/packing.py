@@ -1,0 +1,98 @@
+"""Weights in the layout that the search picks: `opened`, `packed`.
+
+A product may read its weights in panels. Where they are known before a model is called,
+they are brought into these once, and not by every call.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from morello.frontends.grouping.group_dims import row_major
+from morello.frontends.grouping.groups import is_product
+from morello.frontends.grouping.parts import Operand, Part, Step
+from morello.frontends.nodes.tensors import Array, Given, Node, Tensors
+from morello.spec import Spec
+
+_LEAST = 1024
+"""Elements of weights that are packed: less is not worth a search."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Packed:
+    """Weights in a layout: what a part reads in their place."""
+
+    name: str
+    """Of the array that the native function takes."""
+    source: Given
+    shape: tuple[int, ...]
+    """In the order of the Spec."""
+    spec: Spec
+    operand: int
+
+    def run(self, array: Array) -> Array:
+        """The elements of the source in their layout."""
+        logical = np.ascontiguousarray(array).reshape(self.shape)
+        made = self.spec.to_physical(self.operand, logical)
+        return np.ascontiguousarray(made)
+
+
+def opened(tensors: Tensors, steps: tuple[Step, ...], part: Part) -> tuple[int, ...]:
+    """The operands of a part whose layout may be chosen: large factors of a product
+    that are constants or weights, whole, and read by it alone."""
+    nodes = [tensors.all[node] for node in part.nodes]
+    if part.is_laid_out or not any(
+        isinstance(n, Node) and is_product(n) for n in nodes
+    ):
+        return ()
+    readers = [tensor for step in steps for tensor in step.inputs]
+    found = []
+    for index, operand in enumerate(part.operands):
+        given = tensors.all[operand.tensor]
+        if (
+            isinstance(given, Given)
+            and (given.argument < 0 or given.argument in tensors.weights)
+            and len(operand.shape) > 1
+            and operand.is_gapless
+            and math.prod(operand.shape) == math.prod(given.shape) >= _LEAST
+            and readers.count(operand.tensor) == 1
+        ):
+            found.append(index)
+    return tuple(found)
+
+
+def packed(
+    tensors: Tensors, part: Part, spec: Spec, operands: tuple[int, ...]
+) -> tuple[Part, list[Packed]]:
+    """A part that reads packed weights.
+
+    Args:
+        tensors: gets the packed weights.
+        part: as it was before.
+        spec: its Spec with the layouts that were chosen.
+        operands: those that were open.
+    """
+    made = list(part.operands)
+    found = []
+    for index in operands:
+        if spec.tensors[index].layout.is_row_major:
+            continue
+        old = part.operands[index]
+        source = tensors.all[old.tensor]
+        assert isinstance(source, Given)
+        shape = spec.physical_shape(index)
+        is_argument = source.argument >= 0
+        name = f"packed{len(tensors.all)}" if is_argument else source.name
+        own = Packed(name, source, old.shape, spec, index)
+        array = None if source.array is None else own.run(source.array)
+        new = Given(name, shape, source.dtype, -1, array)
+        if is_argument:
+            place = tensors.add(new)
+        else:
+            place = old.tensor
+            tensors.all[place] = new
+        made[index] = Operand(place, 0, shape, tuple(row_major(shape)))
+        if array is None:
+            found.append(own)
+    return dataclasses.replace(part, operands=tuple(made)), found

@@ -1,0 +1,93 @@
+"""The arguments and the results of a function, as tensors of memory."""
+
+import dataclasses
+
+from morello.frontends.linalg.imported_values import ImportedValues
+from morello.frontends.linalg.signature import unique_name
+from morello.frontends.linalg.types import array_type, has_no_elements, shape_of
+from morello.frontends.linalg.values import Read, Same
+from morello.frontends.nodes.tensors import Given, Joined, own_axes
+from morello.frontends.plain.fallback import Fallback
+from morello.frontends.plain.outlining import element_of
+from morello.frontends.refusals import OpError
+from morello.mlir import ir
+from morello.spec.dtypes import Dtype
+
+
+def add_argument(
+    importer: ImportedValues, fallback: Fallback, argument: ir.BlockArgument
+) -> None:
+    """Add an argument to the tensors, or refuse it if somebody reads it.
+
+    One without elements is known.
+    """
+    tensors, number = importer.tensors, argument.arg_number
+    declared = importer.signature.argument(number)
+    name = unique_name(declared.name, f"arg{number}", tensors.names)
+    tensors.names.append(name)
+    if has_no_elements(argument.type):
+        element = element_of(argument.type)
+        if element is not None:
+            shape = shape_of(argument)
+            tensors.add(Given(name, shape, declared.element(element), number))
+            importer.known[argument] = Same(0, shape)
+            return
+    try:
+        shape, dtype = array_type(argument.type, name)
+    except OpError as error:
+        element = fallback.element(argument.type)
+        if element is not None:
+            element = declared.element(element)
+            given = Given(name, shape_of(argument), element, number)
+            fallback.define(argument, tensors.add(given), element)
+            return
+        importer.known[argument] = None
+        if next(iter(argument.uses), None) is not None or number == 0:
+            importer.refuse(importer.function, error)
+        return
+    importer.define(argument, tensors.add(Given(name, shape, dtype, number)))
+
+
+def add_results(importer: ImportedValues, fallback: Fallback, op: ir.Operation) -> None:
+    """Add what a function returns to the results.
+
+    Args:
+        op: its ``func.return``.
+
+    Raises:
+        OpError: no kernel gives such an array.
+    """
+    for number, value in enumerate(op.operands):
+        if importer.known[value] is None or fallback.returns(op, value):
+            continue
+        element = element_of(value.type) if has_no_elements(value.type) else None
+        if isinstance(element, Dtype):  # nobody writes it
+            empty = importer.tensors.add(Joined(shape_of(value), element))
+            importer.tensors.results.append(empty)
+            continue
+        shape, dtype = array_type(value.type, f"result {number}")
+        found = importer.get(value)
+        if isinstance(found, Same):
+            found = importer.spread(found)
+        tensor = importer.materialized(found, importer.place(op))
+        importer.tensors.results.append(
+            _own_tensor(importer, op, tensor, (shape, dtype))
+        )
+
+
+def _own_tensor(
+    importer: ImportedValues,
+    op: ir.Operation,
+    tensor: int,
+    kind: tuple[tuple[int, ...], Dtype],
+) -> int:
+    """A tensor that is no argument and no other result: itself, or a copy."""
+    shape, dtype = kind
+    tensors = importer.tensors
+    root = tensors.root(tensor)
+    is_taken = root in {tensors.root(result) for result in tensors.results}
+    is_given = isinstance(tensors.all[root], Given)
+    if not is_given and not is_taken and tensors.dtype(root) is dtype:
+        return tensor
+    copied = importer.copy(Read(tensor, own_axes(shape), shape), importer.place(op))
+    return tensors.add(dataclasses.replace(copied, dtype=dtype))

@@ -1,0 +1,197 @@
+"""The values of a function while it is imported: `ImportedValues`.
+
+Who reads an op asks what its operands are, and adds tensors for its results.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from morello.frontends.linalg.read_axes import is_plain, unread
+from morello.frontends.linalg.signature import UNDECLARED, Signature
+from morello.frontends.linalg.types import (
+    resources_of,
+)
+from morello.frontends.linalg.values import (
+    Foreign,
+    Known,
+    MissingError,
+    Read,
+    Same,
+)
+from morello.frontends.nodes.tensors import (
+    Access,
+    Given,
+    Node,
+    Tensors,
+    View,
+    own_axes,
+    substituted,
+)
+from morello.frontends.reasons import ELSEWHERE
+from morello.frontends.refusals import (
+    OpError,
+    Refusal,
+    key_of,
+    place_of,
+    refusal_of,
+)
+from morello.lazy import cached_property
+from morello.mlir import ir
+from morello.spec.dtypes import Dtype
+from morello.spec.graphs.expression import Call, Expression, Reference
+from morello.spec.graphs.graph import MAP
+from morello.spec.index_map import ONE, IndexMap, plain
+
+
+class ImportedValues:
+    """The values of a function that were read so far: `known`, and their `tensors`.
+
+    Args:
+        function: a ``func.func``.
+        source: the name of the file, for messages.
+        names: the op that the program had at each location, by the location.
+        rounds: whether casts to bf16 and f16 round.
+        signature: the names and signs of its arguments and results.
+    """
+
+    def __init__(
+        self,
+        function: ir.Operation,
+        source: str,
+        names: Mapping[str, str],
+        rounds: bool = True,
+        signature: Signature = UNDECLARED,
+    ) -> None:
+        self.rounds = rounds
+        self.signature = signature
+        self.function = function
+        self.source = source
+        self.names = names
+        name = ir.StringAttr(function.attributes["sym_name"]).value
+        self.tensors = Tensors(name)
+        self.known: dict[ir.Value, Known] = {}
+        self.refusals: list[Refusal] = []
+
+    @cached_property
+    def resources(self) -> dict[str, str]:
+        """The bytes of constants; the bindings give them as text alone."""
+        module = self.function
+        while module.parent is not None:
+            module = module.parent.operation
+        return resources_of(str(module))
+
+    def place(self, op: ir.Operation) -> str:
+        """The location of an op in the program, as text."""
+        return place_of(op.location, self.source)
+
+    def refuse(self, op: ir.Operation, error: OpError) -> None:
+        """Note why an op has no place."""
+        found = refusal_of(op, error, self.source)
+        name = self.name(op, error.location)
+        self.refusals.append(dataclasses.replace(found, op=name))
+
+    def name(self, op: ir.Operation, inside: ir.Location | None = None) -> str:
+        """The name of an op in the program, which may have another one now.
+
+        Args:
+            inside: of an op inside of it, where that is meant.
+        """
+        return self.names.get(key_of(inside or op.location), op.name)
+
+    def define(self, value: ir.Value, tensor: int) -> None:
+        """A value is a tensor as it is."""
+        shape = self.tensors.all[tensor].shape
+        self.known[value] = Read(tensor, own_axes(shape), shape)
+
+    def get(self, value: ir.Value) -> Read | Same:
+        """The tensor that a value reads, or its number if all its elements are equal.
+
+        Raises:
+            MissingError: it was refused.
+            OpError: it has elements that no graph reads.
+        """
+        found = self.known.get(value)
+        if found is None:
+            raise MissingError
+        if isinstance(found, Foreign):
+            raise OpError(f"it reads {found.what}, which no graph does", ELSEWHERE)
+        return found
+
+    def constant(self, name: str, array: np.ndarray[Any, Any]) -> int:
+        """A constant of f32, each array once."""
+        for i, tensor in enumerate(self.tensors.all):
+            if isinstance(tensor, Given) and tensor.name == name:
+                return i
+        return self.tensors.add(Given(name, array.shape, Dtype.F32, -1, array))
+
+    def table(self, array: np.ndarray[Any, Any]) -> int:
+        """A constant of f32 that the program computes, each once."""
+        for i, tensor in enumerate(self.tensors.all):
+            if (
+                isinstance(tensor, Given)
+                and tensor.array is not None
+                and tensor.dtype is Dtype.F32
+                and tensor.array.shape == array.shape
+                and np.array_equal(tensor.array, array)
+            ):
+                return i
+        count = sum(isinstance(t, Given) for t in self.tensors.all)
+        return self.tensors.add(
+            Given(f"table{count}", array.shape, Dtype.F32, -1, array)
+        )
+
+    def materialized(self, read: Read, place: str) -> int:
+        """The tensor whose elements, in order, are those of a read."""
+        own = self.tensors.all[read.tensor].shape
+        if read.axes == own_axes(read.shape) and own == read.shape:
+            return read.tensor
+        if is_plain(read) and math.prod(read.shape) == math.prod(own):
+            return self.tensors.add(View(read.tensor, read.shape))
+        return self.tensors.add(self.copy(read, place))
+
+    def copy(self, read: Read, place: str) -> Node:
+        """A node that is another tensor as it is read."""
+        reads = [Access(read.tensor, read.axes)]
+        expression: Expression = Call("copy", (Reference(0),))
+        for axis in sorted(unread(read)):
+            # A map has no dimension that nothing has which it reads.
+            extent = read.shape[axis]
+            nothing = np.full(extent, -0.0, np.float32)
+            zeros = self.constant(f"zeros{extent}", nothing)
+            reads.append(Access(zeros, plain(axis)))
+            expression = Call("add", (expression, Reference(len(reads) - 1)))
+        dtype = self.tensors.dtype(read.tensor)
+        return Node(
+            read.shape,
+            own_axes(read.shape),
+            MAP,
+            expression,
+            tuple(reads),
+            dtype,
+            place,
+        )
+
+    def through(
+        self,
+        source: Read,
+        inner: tuple[IndexMap, ...],
+        shape: tuple[int, ...],
+        place: str,
+    ) -> Read:
+        """A tensor that is read by other axes, over dimensions of a shape."""
+        own = self.tensors.all[source.tensor].shape
+        axes = substituted(source.axes, inner, shape, own)
+        if axes is None:
+            copied = self.tensors.add(self.copy(source, place))
+            return Read(copied, inner, shape)
+        return Read(source.tensor, axes, shape)
+
+    def spread(self, same: Same) -> Read:
+        """A tensor of one number, as one that is read."""
+        number = float(same.number)
+        given = self.constant(f"number{number}", np.full((1,), number, np.float32))
+        return Read(given, (ONE,), same.shape)

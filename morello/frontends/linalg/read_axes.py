@@ -1,0 +1,67 @@
+"""The axes by which one tensor is read as another."""
+
+from collections.abc import Sequence
+
+from morello.frontends.linalg.values import Read
+from morello.frontends.nodes.axis_groups import axis_groups
+from morello.spec.index_map import ONE, dims_of, plain
+
+
+def is_plain(read: Read) -> bool:
+    """Whether axes are those of a tensor in order, but for axes of one element."""
+    named = [axis.dim for axis in read.axes if axis != ONE]
+    return named == [i for i, extent in enumerate(read.shape) if extent > 1]
+
+
+def unread(read: Read) -> set[int]:
+    """The axes that nothing is read along."""
+    wide = {i for i, extent in enumerate(read.shape) if extent > 1}
+    return wide - dims_of(read.axes)
+
+
+def along(read: Read, own: tuple[int, ...], places: Sequence[int]) -> Read | None:
+    """Maps some axes of one element to axes of one element of the tensor.
+
+    Zeros around such an element have to be read along an axis of the tensor. It does
+    not matter along which axis of one element of the tensor.
+
+    Args:
+        own: the shape of the tensor.
+        places: the axes of the read.
+
+    Returns:
+        The read with these axes; None where the tensor has too few axes of one element.
+    """
+    axes = zip(read.axes, own, strict=True)
+    free = [i for i, (axis, n) in enumerate(axes) if axis == ONE and n == 1]
+    if len(free) < len(places):
+        return None
+    free.sort(key=lambda axis: axis not in places)
+    named = dict(zip(free, plain(*places), strict=False))
+    found = tuple(named.get(i, axis) for i, axis in enumerate(read.axes))
+    return Read(read.tensor, found, read.shape)
+
+
+def regrouped(source: Read, shape: tuple[int, ...]) -> dict[int, int] | None:
+    """The new axis for each axis that is read along, in another shape; None where one
+    becomes several, or several one."""
+    gone = unread(source)
+    found: dict[int, int] = {}
+    for olds, news in axis_groups(source.shape, shape):
+        wide = [i for i in olds if source.shape[i] > 1]
+        wide_new = [i for i in news if shape[i] > 1]
+        if all(i in gone for i in wide):
+            continue
+        if len(wide) != 1 or len(wide_new) != 1:
+            return None
+        found[wide[0]] = wide_new[0]
+    return found
+
+
+def next_of(rest: list[int], shape: tuple[int, ...], size: int) -> int:
+    """The next axis of a result that may have dropped axes of one element."""
+    while rest and shape[rest[0]] != size and shape[rest[0]] == 1:
+        rest.pop(0)
+    if rest and shape[rest[0]] == size:
+        return rest.pop(0)
+    return 0

@@ -1,0 +1,421 @@
+"""Text or bytes of a program to one function of linalg on tensors.
+
+StableHLO is in the wheel of torch-mlir, but is registered by hand: `load_stablehlo`.
+Private functions are inlined, named ops become `linalg.generic`, so that what reads the
+module knows one op.
+"""
+
+import dataclasses
+import importlib
+import re
+import threading
+from typing import Any
+
+from morello.errors import CompileError
+from morello.frontends.linalg.larger_ops import made_smaller
+from morello.frontends.linalg.signature import Signature, make_signless, signatures
+from morello.frontends.linalg.types import dynamic
+from morello.frontends.linalg.unrolling import WRITTEN_OUT, unroll, why_not
+from morello.frontends.refusals import (
+    ModelError,
+    OpError,
+    Refusal,
+    key_of,
+    place_of,
+    refusal_of,
+)
+from morello.frontends.stablehlo import repeated, scattered_of_torch, with_loops
+from morello.frontends.stablehlo.concatenation import keep_concatenation
+from morello.frontends.stablehlo.dilation import keep_dilation
+from morello.frontends.stablehlo.kept_functions import keep_functions
+from morello.mlir import BACKEND, PassManager, ir, walk
+
+Text = str | bytes
+
+_SIMPLER = "convert-elementwise-to-linalg,linalg-generalize-named-ops,canonicalize,cse"
+
+_FROM_CHLO = (
+    "builtin.module(func.func(stablehlo-legalize-composite-to-call),"
+    "inline{default-pipeline=},symbol-dce,func.func(chlo-legalize-to-stablehlo))"
+)
+_FROM_STABLEHLO = (
+    "builtin.module(inline,symbol-dce,stablehlo-refine-shapes,"
+    "func.func(stablehlo-aggressive-simplification),canonicalize,"
+    f"stablehlo-legalize-to-linalg,canonicalize,cse,{_SIMPLER})"
+)
+_INLINED = "builtin.module(inline{default-pipeline=},symbol-dce)"
+_FROM_VHLO = (
+    "builtin.module(vhlo-to-version{target=VERSION},vhlo-legalize-to-stablehlo)"
+)
+_FROM_LINALG = f"builtin.module(inline,symbol-dce,canonicalize,cse,{_SIMPLER})"
+
+_BYTECODE = b"ML\xefR"
+"""The first bytes of a module in bytecode."""
+
+_LOCK = threading.Lock()
+_DIALECTS = ("stablehlo", "chlo", "vhlo")
+
+
+def load_stablehlo(context: ir.Context) -> None:
+    """Make StableHLO, CHLO and VHLO known to a context, and their passes.
+
+    Raises:
+        CompileError: the bindings have none of them.
+    """
+    try:
+        stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
+        torch: Any = importlib.import_module(f"{BACKEND}._mlir_libs._torchMlir")
+    except ImportError as error:
+        raise CompileError(
+            f"the MLIR bindings '{BACKEND}' have no StableHLO",
+            "install torch-mlir and remove the other package",
+        ) from error
+    with _LOCK:
+        stablehlo.register_stablehlo_passes()
+        stablehlo.register_dialect(context, load=True)
+        torch.register_dialect(context, load=True)
+        # CHLO and VHLO have no binding; a pass that depends on them loads them.
+        load = (
+            "builtin.module(func.func(convert-torch-to-stablehlo,convert-torch-to-tmtensor),"
+            "stablehlo-legalize-to-vhlo)"
+        )
+        PassManager.parse(load).run(ir.Module.parse("module {}").operation)
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A module that was read, and what its text said that linalg does not."""
+
+    module: ir.Operation
+    names: dict[str, str]
+    """The op that the text had at each place."""
+    signatures: dict[str, Signature]
+    """Of its functions, by their names."""
+
+
+def read_program(given: Text, source: str, fallback: bool = False) -> Program:
+    """The module of a program, all of it `linalg.generic`, in the current context.
+
+    Args:
+        given: text; or bytes: text, bytecode, or a portable artifact of StableHLO.
+        source: the name of the file, for messages.
+        fallback: take sorts, and loops whose number of trips is data.
+
+    Raises:
+        CompileError: it cannot be parsed.
+        ModelError: ops that have no counterpart in linalg.
+    """
+    context = ir.Context.current
+    load_stablehlo(context)
+    module = _parsed(given, source)
+    names = _names_by_place(module)
+    _from_vhlo(module, source)
+    text = given if isinstance(given, str) else _decoded(given)
+    declared = signatures(module, text, source)
+    to_linalg(module, source, fallback)
+    return Program(module, names, declared)
+
+
+def _decoded(given: bytes) -> str:
+    """The text of bytes; empty for bytecode."""
+    return "" if given.startswith(_BYTECODE) else given.decode(errors="replace")
+
+
+def _names_by_place(module: ir.Operation) -> dict[str, str]:
+    """The name of the op that a program has at each location."""
+    found: dict[str, str] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.setdefault(key_of(op.location), op.name)
+        return ir.WalkResult.ADVANCE
+
+    walk(module, visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None:
+    """Bring a module to linalg on tensors, in place.
+
+    Args:
+        module: the program.
+        source: the name of the file, for messages.
+        fallback: take sorts, and loops whose number of trips is data.
+
+    Raises:
+        ModelError: ops that have no counterpart in linalg.
+    """
+    _from_vhlo(module, source)
+    names = _dialects_of(module)
+    if names & {"scf", "stablehlo"}:
+        _unroll(module, source)
+    made_smaller(module)
+    if names & {*_DIALECTS}:
+        _run(_INLINED, module, source)  # so that refusals tell who calls
+        keep_dilation(module)
+        keep_concatenation(module)
+        keep_functions(module)
+        _run(_FROM_CHLO, module, source)
+        with_loops(module, fallback)
+        _refuse_foreign(module, source, fallback)
+        _run(_FROM_STABLEHLO, module, source)
+        make_signless(module)
+        repeated(module)
+        _run(f"builtin.module({_SIMPLER})", module, source)
+    else:
+        _drop_asserts(module)
+        make_signless(module)
+        scattered_of_torch(module)
+        _run(_FROM_LINALG, module, source)
+
+
+def _from_vhlo(module: ir.Operation, source: str) -> None:
+    """Bring a portable artifact to StableHLO, in place."""
+    if "vhlo" in _dialects_of(module):
+        stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
+        newest = stablehlo.get_current_version()
+        _run(_FROM_VHLO.replace("VERSION", newest), module, source)
+
+
+def _unroll(module: ir.Operation, source: str) -> None:
+    """Write out loops and choices; their bodies may be functions of their own."""
+    if _has_loop(module):
+        _run(_INLINED, module, source)
+        unroll(module)
+
+
+def _has_loop(module: ir.Operation) -> bool:
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = op.name in WRITTEN_OUT
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    walk(module, visit)
+    return found
+
+
+_ATTRIBUTE = "attribute created with unregistered dialect"
+"""What MLIR says of an attribute of another dialect."""
+
+
+def _parsed(given: Text, source: str) -> ir.Operation:
+    if not isinstance(given, str | bytes):
+        raise CompileError(
+            f"the program is {type(given).__name__}, not text or bytes",
+            "give the text of a module, its bytecode, or a portable artifact",
+        )
+    try:
+        if isinstance(given, bytes) and not given.startswith(_BYTECODE):
+            given = given.decode()
+        elif isinstance(given, str):
+            given.encode()  # refuses what is half of a character
+        if isinstance(given, bytes):
+            return ir.Module.parse(given).operation
+        operation = _operation(given, source)
+    except UnicodeDecodeError as error:
+        raise CompileError(
+            f"{source} is no module: its bytes are neither text nor bytecode of MLIR",
+            "give the text or the bytecode that the exporter writes; of jax.export "
+            "that is exported.mlir_module_serialized, not exported.serialize()",
+        ) from error
+    except (ir.MLIRError, UnicodeError) as error:
+        _refuse_unknown(error, source)
+        context = ir.Context.current
+        if _ATTRIBUTE in _first(error) and not context.allow_unregistered_dialects:
+            # How JAX shards custom calls, say: the calls are refused by their places.
+            context.allow_unregistered_dialects = True
+            return _parsed(given, source)
+        raise CompileError(
+            f"{source} is no module of linalg or StableHLO: {_first(error)}",
+            "give the text or the bytecode that the exporter writes",
+        ) from error
+    if operation.operation.name == "func.func":  # alone, without a module around it
+        module = ir.Module.create(operation.location)
+        module.body.append(operation)
+        return module.operation
+    if operation.operation.name != "builtin.module":
+        raise CompileError(
+            f"{source} is no module but {operation.operation.name}",
+            "give the whole module",
+        )
+    return operation.operation
+
+
+def _operation(given: str, source: str) -> Any:
+    """The op that a text is; functions without a module around them are a module.
+
+    Raises:
+        ir.MLIRError: where the text is wrong.
+    """
+    try:
+        return ir.Operation.parse(given, source_name=source)
+    except ir.MLIRError as error:
+        if _SEVERAL not in str(error):
+            raise
+    return ir.Module.parse(given).operation
+
+
+_SEVERAL = "source must contain a single top-level operation"
+
+
+_UNKNOWN = re.compile(r"Dialect `\w+' not found for custom op '([\w.]+)'")
+
+
+def _refuse_unknown(error: Exception, source: str) -> None:
+    """Refuse an op of another dialect, at which parsers stop.
+
+    Raises:
+        ModelError: the op.
+    """
+    found = _UNKNOWN.search(_first(error))
+    if found is not None and isinstance(error, ir.MLIRError):
+        location = error.error_diagnostics[0].location
+        reason = "it is no op of linalg on tensors or StableHLO"
+        place = place_of(location, source)
+        raise ModelError((Refusal(found[1], place, reason, _OUTSIDE),)) from error
+
+
+def _first(error: Exception) -> str:
+    if isinstance(error, ir.MLIRError) and error.error_diagnostics:
+        found = error.error_diagnostics[0]
+        return f"{str(found.location).replace('loc(', '').rstrip(')')}: {found.message}"
+    return str(error).splitlines()[0]
+
+
+def _dialects_of(operation: ir.Operation) -> set[str]:
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.add(op.name.partition(".")[0])
+        return ir.WalkResult.ADVANCE
+
+    walk(operation, visit)
+    return found
+
+
+def _drop_asserts(operation: ir.Operation) -> None:
+    """Remove `cf.assert`: a batch norm checks its variance with it, and the copies of
+    the body that it forbids would stay."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "cf.assert":
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    walk(operation, visit)
+    for op in found:
+        op.erase()
+
+
+def _run(pipeline: str, module: ir.Operation, source: str) -> None:
+    """Run passes; what they fail at is refused.
+
+    Raises:
+        ModelError: with the ops that the diagnostics name.
+    """
+    try:
+        PassManager.parse(pipeline).run(module)
+    except ir.MLIRError as error:
+        found = tuple(
+            Refusal(
+                _quoted(diagnostic.message),
+                place_of(diagnostic.location, source),
+                diagnostic.message,
+                "compute it outside of the program",
+                diagnostic.location,
+            )
+            for diagnostic in error.error_diagnostics
+        )
+        raise ModelError(found or (_unknown(error),)) from error
+
+
+def _quoted(message: str) -> str:
+    """The op that a diagnostic names in quotes."""
+    parts = message.split("'")
+    return parts[1] if len(parts) > 2 else "op"
+
+
+def _unknown(error: Exception) -> Refusal:
+    return Refusal("module", "module", str(error), "compute it outside of the program")
+
+
+def _refuse_foreign(module: ir.Operation, source: str, fallback: bool) -> None:
+    """Refuse what has no counterpart in linalg, all at once.
+
+    Args:
+        fallback: take sorts, and loops whose number of trips is data.
+
+    Raises:
+        ModelError: every such op.
+    """
+    found: list[Refusal] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        refused = _foreign(op, fallback)
+        if refused is not None:
+            found.append(refusal_of(op, refused, source))
+            return ir.WalkResult.SKIP
+        return ir.WalkResult.ADVANCE
+
+    walk(module, visit, ir.WalkOrder.PRE_ORDER)
+    if found:
+        raise ModelError(tuple(found))
+
+
+_OUTSIDE = "compute it outside of the program"
+_INDICES = "elements are read at places that are data", _OUTSIDE
+_CONTROL = "control flow depends on data", "export the branch or the unrolled loop"
+
+_FOREIGN = {
+    "stablehlo.case": _CONTROL,
+    "stablehlo.custom_call": (
+        "it calls a function that only its framework has",
+        _OUTSIDE,
+    ),
+    "stablehlo.dynamic_gather": _INDICES,
+    "stablehlo.if": _CONTROL,
+    "stablehlo.scatter": _INDICES,
+    "stablehlo.sort": (
+        "sorting is neither a map nor a reduction",
+        f"{_OUTSIDE}, or give fallback=True",
+    ),
+}
+
+
+def _foreign(op: ir.Operation, fallback: bool) -> OpError | None:
+    """Why an op of StableHLO has no counterpart in linalg; None where it has one."""
+    if op.name == "stablehlo.while" and not fallback:
+        return OpError(*why_not(op))
+    if op.name in _FOREIGN:
+        return OpError(*_FOREIGN[op.name])
+    values = [*op.operands, *op.results]
+    return next((r for r in (dynamic(v.type) for v in values) if r is not None), None)
+
+
+def chosen_function(module: ir.Operation, name: str | None) -> ir.Operation:
+    """The function of a module that is meant.
+
+    Args:
+        name: its name; None for the only public one, or ``main``.
+
+    Raises:
+        CompileError: there is none, or there are several.
+    """
+    found = {
+        str(ir.StringAttr(op.attributes["sym_name"]).value): op.operation
+        for op in module.regions[0].blocks[0].operations
+        if op.operation.name == "func.func" and len(op.regions[0].blocks)
+    }
+    if name is None and len(found) > 1:
+        name = "main"
+    if name is None and found:
+        return next(iter(found.values()))
+    if name not in found:
+        names = ", ".join(sorted(found)) or "none"
+        raise CompileError(
+            f"the module has no function '{name or 'main'}'",
+            f"give name=…; its functions are: {names}",
+        )
+    return found[name]

@@ -1,0 +1,1 @@
+"""A program as a DAG of tensors, and the passes that rewrite it."""

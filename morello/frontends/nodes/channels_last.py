@@ -1,0 +1,204 @@
+"""Convolutions with their channels last: `channels_last`.
+
+The last axis of an image, of the filters and of the result is then the one that vectors
+go along, and a program needs no other layout of its operands. Filters that are known
+beforehand are turned once (`prepared.py`); others stay as they are, and so does their
+convolution. What is computed of such a result, element by element or by windows, has
+its channels last too, so that tensors are turned only where the program ends.
+"""
+
+import dataclasses
+from typing import TypeVar
+
+from morello.frontends.nodes.convolution import Convolution, Order
+from morello.frontends.nodes.prepared import known_beforehand
+from morello.frontends.nodes.rewriting import Rewriter
+from morello.frontends.nodes.tensors import (
+    Access,
+    Joined,
+    Node,
+    Tensor,
+    Tensors,
+    View,
+    own_axes,
+)
+from morello.spec.graphs.expression import Call, Reference
+from morello.spec.graphs.graph import MAP
+from morello.spec.index_map import ONE, IndexMap
+
+_T = TypeVar("_T")
+
+
+def channels_last(tensors: Tensors) -> Tensors:
+    """Rewrites convolutions, and what is computed of them, to have channels last."""
+    return _Turning(tensors).run()
+
+
+class _Turning(Rewriter):
+    def __init__(self, old: Tensors) -> None:
+        super().__init__(old)
+        self.known_before = known_beforehand(old)
+        self.fixed = self._fixed()
+        self.order: dict[int, Order] = {}
+        """Of old nodes and joined tensors; those that are missing stay as they are."""
+        for number, tensor in enumerate(old.all):
+            if isinstance(tensor, Node):
+                self._decide(number, tensor)
+
+    def _fixed(self) -> set[int]:
+        """Tensors whose order is seen: results, and what is seen in another shape."""
+        found = {self.old.root(result) for result in self.old.seen}
+        for tensor in self.old.all:
+            if isinstance(tensor, Node):
+                for access in tensor.reads:
+                    if isinstance(self.old.all[access.tensor], View):
+                        found.add(self.old.root(access.tensor))
+        return found
+
+    def _decide(self, number: int, node: Node) -> None:
+        whole = number
+        if node.into is not None:
+            whole = node.into.tensor
+            joined = self.old.all[whole]
+            assert isinstance(joined, Joined)
+            if joined.pieces[0] != number:  # the first of them has decided
+                return
+        order = self._preferred(node)
+        if order is not None and whole not in self.fixed:
+            self.order[whole] = order
+
+    def turned(self, node: Node) -> Convolution | None:
+        """A convolution that is to have its channels last."""
+        found = Convolution.of(node)
+        if found is None:
+            return None
+        filters = node.reads[found.filters]
+        is_known = self.old.root(filters.tensor) in self.known_before
+        in_order = found.filter_order(node) == tuple(range(len(filters.axes)))
+        return found if is_known or in_order else None
+
+    def _preferred(self, node: Node) -> Order | None:
+        """The order of its axes; None for the one that it has."""
+        found = self.turned(node)
+        if found is not None:
+            image = node.reads[found.image].axes
+            places = found.places(node)
+            lying = [
+                image[i] for i in sorted(range(len(image)), key=places.__getitem__)
+            ]
+        else:
+            lying = self._widest(node)
+        sequence: list[int] = []
+        for axis in lying:
+            sequence += [d for d in axis.dims if d in node.kept and d not in sequence]
+        if not sequence:
+            return None
+
+        # What the widest read lacks comes first, of a product last: its columns.
+        after = len(sequence) if node.reduction == "sum" else -1
+
+        def place(number: int) -> int:
+            dim = node.axes[number].dim
+            if dim is None:
+                return -2
+            return sequence.index(dim) if dim in sequence else after
+
+        own = tuple(sorted(range(len(node.axes)), key=place))
+        wide = [i for i in own if node.shape[i] > 1]
+        return None if wide == sorted(wide) else own
+
+    def _widest(self, node: Node) -> list[IndexMap]:
+        """The axes of the turned tensor of most dimensions that a node reads."""
+        best: list[IndexMap] = []
+        for access in node.reads:
+            order = self.order.get(access.tensor)
+            if order is not None:
+                lying = [access.axes[i] for i in order if access.axes[i] != ONE]
+                if len(lying) > len(best):
+                    best = lying
+        return best
+
+    def _made(self, number: int, tensor: Tensor) -> int | None:
+        if isinstance(tensor, Joined) and number in self.order:
+            shape = _in_order(tensor.shape, self.order[number])
+            tensor = dataclasses.replace(tensor, shape=shape)
+        return super()._made(number, tensor)
+
+    def moved(self, node: Node) -> Node:
+        """An old node that reads tensors where they lie now."""
+        reads = []
+        for access in node.reads:
+            order = self.order.get(access.tensor)
+            axes = access.axes if order is None else _in_order(access.axes, order)
+            reads.append(Access(access.tensor, axes))
+        return super().moved(dataclasses.replace(node, reads=tuple(reads)))
+
+    def node(self, number: int, node: Node) -> int:
+        """Turn a node as was decided, and what a convolution reads."""
+        old = self.old.all[number]
+        assert isinstance(old, Node)
+        found = self.turned(old)
+        if found is not None:
+            node = self._with_turned_reads(node, found)
+        into = node.into
+        order = self.order.get(number if old.into is None else old.into.tensor)
+        if order is not None:
+            node = dataclasses.replace(node, axes=_in_order(node.axes, order))
+            if into is not None:
+                starts = _in_order(into.starts, order)
+                steps = _in_order(into.steps, order)
+                shape = _in_order(into.shape, order)
+                into = dataclasses.replace(
+                    into, starts=starts, steps=steps, shape=shape
+                )
+                node = dataclasses.replace(node, into=into)
+            return self.add(node)
+        own = self._preferred(old)
+        if found is None or own is None or into is not None:
+            return self.add(node)
+        # A result: its channels are last until a copy puts them in their place.
+        made = self.add(dataclasses.replace(node, axes=_in_order(node.axes, own)))
+        back = tuple(own.index(i) for i in range(len(own)))
+        return self._copied(made, back, node)
+
+    def _with_turned_reads(self, node: Node, found: Convolution) -> Node:
+        reads = list(node.reads)
+        places = found.places(node)
+        order = tuple(sorted(range(len(places)), key=places.__getitem__))
+        reads[found.image] = self._read_in(node, found.image, order)
+        order = found.filter_order(node)
+        reads[found.filters] = self._read_in(node, found.filters, order)
+        return dataclasses.replace(node, reads=tuple(reads))
+
+    def _read_in(self, node: Node, place: int, order: Order) -> Access:
+        """How a node reads a tensor whose axes are brought into an order."""
+        access = node.reads[place]
+        shape = self.new.all[access.tensor].shape
+        wide = [i for i in order if shape[i] > 1]
+        if wide == sorted(wide):
+            return access
+        copied = self._copied(access.tensor, order, node)
+        return Access(copied, _in_order(access.axes, order))
+
+    def _copied(self, tensor: int, order: Order, node: Node) -> int:
+        """A tensor with its axes in another order."""
+        whole = self.new.all[tensor].shape
+        shape = _in_order(whole, order)
+        axes: list[IndexMap] = [ONE] * len(whole)
+        for place, axis in enumerate(order):
+            axes[axis] = IndexMap.of(place) if shape[place] > 1 else ONE
+        return self.add(
+            Node(
+                shape,
+                own_axes(shape),
+                MAP,
+                Call("copy", (Reference(0),)),
+                (Access(tensor, tuple(axes)),),
+                self.new.dtype(tensor),
+                node.place,
+            )
+        )
+
+
+def _in_order(values: tuple[_T, ...], order: Order) -> tuple[_T, ...]:
+    return tuple(values[i] for i in order)

@@ -1,0 +1,85 @@
+"""A convolution among the nodes of a program: which axis is which, and their order."""
+
+import dataclasses
+
+from morello.frontends.nodes.tensors import Node
+from morello.spec.graphs.expression import Call, Reference
+from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims
+
+_FIRST, _BATCH, _PLACE, _GROUP, _CHANNEL = range(5)
+"""Where an axis of an image belongs; axes of one element come first."""
+
+Order = tuple[int, ...]
+"""The axes of a tensor in the order in which they lie in memory."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Convolution:
+    """The operands of a convolution: the reads that are its image and its filters."""
+
+    image: int
+    filters: int
+
+    @classmethod
+    def of(cls, node: Node) -> "Convolution | None":
+        """A sum of products, one factor of which is read through windows."""
+        match node.expression:
+            case Call("mul", (Reference(a), Reference(b))) if a != b:
+                windowed = [_is_windowed(node.reads[place].axes) for place in (a, b)]
+                if node.reduction == "sum" and sum(windowed) == 1:
+                    return cls(a, b) if windowed[0] else cls(b, a)
+        return None
+
+    def places(self, node: Node) -> tuple[int, ...]:
+        """For each axis of the image, where it belongs."""
+        filtered = dims_of(node.reads[self.filters].axes)
+        return tuple(
+            _place(axis, node, filtered) for axis in node.reads[self.image].axes
+        )
+
+    def filter_order(self, node: Node) -> Order:
+        """Groups, taps, channels, filters; taps first where a group has one channel."""
+        image = node.reads[self.image].axes
+        plain = {*plain_dims(image)}
+        axes = node.reads[self.filters].axes
+        has_channels = any(a.dim in plain & node.reduced for a in axes)
+
+        def place(number: int) -> int:
+            dim = axes[number].dim
+            if dim is None:
+                return -1
+            if dim in node.kept:
+                if dim not in plain:
+                    return 3
+                return 0 if has_channels else 2
+            return 2 if dim in plain else 1
+
+        return tuple(sorted(range(len(axes)), key=place))
+
+    def is_last(self, node: Node) -> bool:
+        """Whether image, filters and result have their channels last."""
+        image = self.places(node)
+        filters = node.reads[self.filters].axes
+        wide = [axis for axis in node.axes if axis.is_plain]
+        return (
+            list(image) == sorted(image)
+            and self.filter_order(node) == tuple(range(len(filters)))
+            and bool(wide)
+            and wide[-1] == filters[-1]
+        )
+
+
+def _is_windowed(axes: tuple[IndexMap, ...]) -> bool:
+    return any(
+        axis.terms and not axis.is_plain and not axis.is_divided for axis in axes
+    )
+
+
+def _place(axis: IndexMap, node: Node, filtered: frozenset[int]) -> int:
+    if axis.is_divided:
+        return _BATCH
+    if axis.dim is None:
+        return _FIRST if axis == ONE else _PLACE
+    if axis.dim in node.reduced:
+        return _CHANNEL
+    return _GROUP if axis.dim in filtered else _BATCH

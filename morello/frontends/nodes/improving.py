@@ -1,0 +1,14 @@
+"""The passes over a DAG of tensors, in order."""
+
+from morello.frontends.nodes.pointwise import absorbed, shared
+from morello.frontends.nodes.products import hoisted
+from morello.frontends.nodes.reshapes import without_reshapes
+from morello.frontends.nodes.softmax import guarded
+from morello.frontends.nodes.tensors import Tensors
+
+
+def improved(tensors: Tensors) -> Tensors:
+    """The tensors of a model as graphs compute them best."""
+    for step in (without_reshapes, absorbed, guarded, hoisted, absorbed, shared):
+        tensors = step(tensors)
+    return tensors

@@ -1,0 +1,446 @@
+"""Maps as they are best computed: `absorbed`, then `shared`.
+
+Exporters write an operation a tensor. A map that only other maps read, which end in one
+map, is written out there, so that `simplified` sees whole functions; what an expression
+then has twice, or has along fewer dimensions, is a map of its own again.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator
+
+from morello.frontends.nodes.rewriting import (
+    Rewriter,
+    expression_dims,
+    outlined,
+    replaced,
+    users_of,
+)
+from morello.frontends.nodes.simplify import nice, simplified
+from morello.frontends.nodes.tensors import Access, Node, Tensors, through
+from morello.spec.functions import ROWS
+from morello.spec.graphs.expression import (
+    MOST_DEPTH,
+    Call,
+    Constant,
+    Expression,
+    Reference,
+    call_count,
+    depth,
+    references,
+    substituted,
+)
+from morello.spec.graphs.graph import MAP
+from morello.spec.index_map import ONE, IndexMap, dims_of
+
+_MOST_CALLS = 200
+"""Of an expression: a map that would make it larger stays by itself."""
+
+
+def absorbed(tensors: Tensors) -> Tensors:
+    """Inlines each map that only one other map needs, so that few maps are left."""
+    return _Absorbing(tensors).run()
+
+
+def shared(tensors: Tensors) -> Tensors:
+    """Moves expressions that are computed twice or too often to maps of their own."""
+    return _Sharing(tensors).run()
+
+
+class _Absorbing(Rewriter):
+    """Writes maps out in the one map that needs them."""
+
+    def __init__(self, old: Tensors) -> None:
+        super().__init__(old)
+        self.users = users_of(old)
+        self.ends = self._ends()
+        self.calls: dict[int, int] = {}
+        self.gone = self._gone()
+
+    def _old(self, number: int) -> Node:
+        found = self.old.all[number]
+        assert isinstance(found, Node)
+        return found
+
+    def _ends(self) -> dict[int, int]:
+        """For each node the map in which all that it is needed for ends."""
+        found: dict[int, int] = {}
+        for i in sorted(self.users, reverse=True):
+            node, ends = self._old(i), {found.get(u, u) for u in self.users[i]}
+            readers = [self._old(u) for u in self.users[i]]
+            may_end = (
+                node.reduction == MAP
+                and i not in self.results
+                and node.into is None
+                and len(ends) == 1
+                and all(r.reduction == MAP for r in readers)
+                and all(_elements(r) == _elements(node) for r in readers)
+                and all(self._is_plain(i, r) for r in readers)
+            )
+            found[i] = ends.pop() if may_end else i
+        return found
+
+    def _is_plain(self, number: int, reader: Node) -> bool:
+        """Whether a reader has each element of a map where it has it itself."""
+        return all(
+            access.tensor == number
+            and all(axis.is_plain or axis == ONE for axis in access.axes)
+            for access in reader.reads
+            if self.old.root(access.tensor) == number
+        )
+
+    def _gone(self) -> set[int]:
+        found: set[int] = set()
+        for i in sorted(self.users):
+            node = self._old(i)
+            own = call_count(node.expression)
+            inner = [
+                r
+                for place in references(node.expression)
+                if (r := node.reads[place].tensor) in found
+            ]
+            self.calls[i] = own + sum(self.calls[r] for r in inner)
+            while inner and self.calls[i] > _MOST_CALLS:
+                largest = max(inner, key=lambda r: (self.calls[r], r))
+                found.discard(largest)
+                self.calls[i] -= self.calls[largest] * inner.count(largest)
+                inner = [r for r in inner if r != largest]
+            if self.ends[i] != i and self.calls[i] <= _MOST_CALLS:
+                found.add(i)
+        return found
+
+    def node(self, number: int, node: Node) -> int | None:
+        """Nothing for a map that is written out; else it with those that are."""
+        if number in self.gone:
+            return None
+        old = self._old(number)
+        if not any(a.tensor in self.gone for a in old.reads):
+            return self.add(node)
+        reads: list[Access] = []
+        same = {d: IndexMap.of(d) for d in range(len(old.extents))}
+        expression = simplified(self._written(old, same, reads))
+        made = dataclasses.replace(node, expression=expression, reads=tuple(reads))
+        return self.add(_without_unread(made))
+
+    def _written(
+        self, node: Node, dims: dict[int, IndexMap], reads: list[Access]
+    ) -> Expression:
+        """An old map's expression, by the dimensions of the map that it ends in."""
+        leaves: list[Expression] = []
+        for access in node.reads:
+            axes = through(access.axes, dims)
+            if access.tensor in self.gone:
+                inner = self._old(access.tensor)
+                pairs = zip(inner.axes, axes, strict=True)
+                own = {d.dim: axis for d, axis in pairs if d.dim is not None}
+                leaves.append(self._written(inner, own, reads))
+                continue
+            found = Access(self.known[access.tensor], axes)
+            if found not in reads:
+                reads.append(found)
+            leaves.append(Reference(reads.index(found)))
+        return substituted(node.expression, leaves.__getitem__)
+
+
+def _elements(node: Node) -> int:
+    total = 1
+    for extent in node.shape:
+        total *= extent
+    return total
+
+
+def _without_unread(node: Node) -> Node:
+    used = sorted(set(references(node.expression)))
+    number = {old: new for new, old in enumerate(used)}
+    return dataclasses.replace(
+        node,
+        expression=substituted(node.expression, lambda v: Reference(number[v])),
+        reads=tuple(node.reads[old] for old in used),
+    )
+
+
+class _Sharing(Rewriter):
+    """Makes maps of what an expression has twice, or along fewer dimensions."""
+
+    def node(self, number: int, node: Node) -> int:
+        """Add the maps, then the node."""
+        if node.reduction == MAP:
+            node = self._folded(node)
+        if node.reduction == MAP and node.into is None:
+            node = self._small(node)
+            node = self._shared(node)
+        node = self._narrowed(node)
+        return self.add(_without_unread(node))
+
+    def _outlined(self, node: Node, part: Expression) -> Node:
+        """A node that reads a part of its expression from a map of its own."""
+        made, access = outlined(node, part)
+        tensor = self.add(_without_unread(self._narrowed(made)))
+        reads = (*node.reads, Access(tensor, access.axes))
+        expression = replaced(node.expression, part, Reference(len(node.reads)))
+        return dataclasses.replace(node, expression=expression, reads=reads)
+
+    def _shared(self, node: Node) -> Node:
+        """Computes each repeated operand by a map of its own, the smallest first, so
+        that larger ones read it as one value; cheap operations with a number stay."""
+        while True:
+            uses: Counter[Expression] = Counter()
+            seen: set[Expression] = set()
+            for call in _calls(node.expression):
+                if call not in seen:
+                    seen.add(call)
+                    uses.update(a for a in call.arguments if _is_worth(a))
+            part = next((p for p, n in sorted(uses.items(), key=_size) if n > 1), None)
+            if part is None:
+                return node
+            node = self._outlined(node, part)
+
+    def _small(self, node: Node) -> Node:
+        """Moves slow functions that lack a dimension of the node to maps without it."""
+        whole = {d for d, n in enumerate(node.extents) if n > 1}
+        while True:
+            node = dataclasses.replace(
+                node, expression=self._multiplied(node, node.expression)
+            )
+            part = next(
+                (
+                    call
+                    for call in _calls(node.expression)
+                    if expression_dims(node, call) < whole
+                    and expression_dims(node, call)
+                    and _takes_long(call)
+                ),
+                None,
+            )
+            if part is None or part == node.expression:
+                return node
+            node = self._outlined(node, part)
+
+    def _multiplied(self, node: Node, expression: Expression) -> Expression:
+        """Divisions by what lacks a dimension, as products with 1 over it: where that
+        is a rounded number in any case, and its inverse is finite; and those of sums by
+        a number. Not where a sum of products is divided, as in attention."""
+        if not isinstance(expression, Call):
+            return expression
+        arguments = tuple(self._multiplied(node, a) for a in expression.arguments)
+        match expression.function, arguments:
+            case "div", (top, Constant(number)) if number and self._is_sum(node, top):
+                return Call("mul", (top, Constant(nice(1.0 / number))))
+            case "div", (top, bottom) if not isinstance(top, Constant):
+                fewer = expression_dims(node, bottom) < expression_dims(node, top)
+                is_alike = fewer and self._is_bounded_sum(node, bottom)
+                if is_alike and not self._is_product(node, top):
+                    return Call("mul", (top, Call("div", (Constant(1.0), bottom))))
+        return Call(expression.function, arguments)
+
+    def _is_bounded_sum(self, node: Node, divisor: Expression) -> bool:
+        """Whether a divisor is made of a sum, and far from 0: the sum of exponentials
+        of a softmax, or a sum to which a positive number is added, or which is at least
+        such a number."""
+        match divisor:
+            case Reference(place):
+                read = self.read(node.reads[place])
+                if read is None or read.reduction not in (MAP, "sum"):
+                    return False
+                if read.reduction == MAP:
+                    return self._is_bounded_sum(read, read.expression)
+                return _is_exponential(self, read)
+            case Call("sqrt", (inner,)) | Call("mul" | "div", (inner, Constant())):
+                return self._is_bounded_sum(node, inner)
+            case Call("add" | "maximum", (inner, Constant(number))):
+                return number >= _LEAST and self._is_sum(node, inner)
+        return False
+
+    def _is_sum(self, node: Node, expression: Expression) -> bool:
+        """Whether an expression reads a sum, at once or by maps."""
+        reads = [self.read(node.reads[place]) for place in references(expression)]
+        return any(
+            read is not None
+            and (
+                read.reduction == "sum"
+                or (read.reduction == MAP and self._is_sum(read, read.expression))
+            )
+            for read in reads
+        )
+
+    def _is_product(self, node: Node, top: Expression) -> bool:
+        if not isinstance(top, Reference):
+            return False
+        read = self.read(node.reads[top.value])
+        return (
+            read is not None
+            and isinstance(read.expression, Call)
+            and (read.reduction == "sum" and read.expression.function == "mul")
+        )
+
+    def _folded(self, node: Node) -> Node:
+        """Each normalisation by columns, ((x - m)·r)·g + b, as x·scale + shift."""
+        for call in _calls(node.expression):
+            form = _affine(node, call)
+            if form is not None and _is_worth_folding(node, form):
+                return self._folded(self._with_scale(node, call, form))
+        return node
+
+    def _with_scale(self, node: Node, call: Call, form: "_Affine") -> Node:
+        """A node in which a call is a product with one vector and a sum with one."""
+        before = _tidy(Call("mul", (form.before, form.scale)))
+        shift = _tidy(Call("add", (form.after, before)))
+        made = Call("mul", (form.value, form.scale))
+        if not _is_zero(shift):
+            made = Call("add", (made, shift))
+        expression = replaced(node.expression, call, made)
+        node = dataclasses.replace(node, expression=expression)
+        if isinstance(form.scale, Call):
+            node = self._outlined(node, form.scale)
+        if _is_zero(shift):
+            return node
+        rest = next(
+            c.arguments[1]
+            for c in _calls(node.expression)
+            if c.function == "add" and _is_scaled(c.arguments[0], form.value)
+        )
+        return self._outlined(node, rest) if isinstance(rest, Call) else node
+
+    def _narrowed(self, node: Node) -> Node:
+        """A node that reads few tensors and is not deep: others have no program."""
+        while len(set(references(node.expression))) > _MOST_READS:
+            parts = [
+                call
+                for call in _calls(node.expression)
+                if 1 < len(set(references(call))) <= _MOST_READS
+                and call != node.expression
+            ]
+            if not parts:
+                return node
+            node = self._outlined(node, max(parts, key=_reads))
+        while depth(node.expression) > MOST_DEPTH:
+            deep = (c for c in _calls(node.expression) if depth(c) == MOST_DEPTH)
+            node = self._outlined(node, next(deep))
+        return node
+
+
+_LEAST = 1e-30
+"""Numbers from which on an inverse is finite and has all its digits."""
+
+
+def _is_exponential(rewriter: Rewriter, node: Node) -> bool:
+    """Whether the terms of a sum are exponentials."""
+    match node.expression:
+        case Call("exp"):
+            return True
+        case Reference(place):
+            read = rewriter.read(node.reads[place])
+            return read is not None and _is_exponential(rewriter, read)
+    return False
+
+
+_ZERO, _ONE = Constant(0.0), Constant(1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Affine:
+    """(value + before)·scale + after, of which the last three lack dimensions that the
+    value has."""
+
+    value: Expression
+    before: Expression = _ZERO
+    scale: Expression = _ONE
+    after: Expression = _ZERO
+
+
+def _affine(node: Node, call: Expression) -> _Affine | None:
+    """A call as such a form; None where it is none."""
+    if not isinstance(call, Call) or call.function not in _AFFINE:
+        return None
+    x, low = call.arguments
+    turned = expression_dims(node, x) < expression_dims(node, low)
+    if turned:
+        x, low = low, x
+    if not expression_dims(node, low) < expression_dims(node, x):
+        return None
+    if not set(references(low)):
+        return None
+    found = _affine(node, x) or _Affine(x)
+    if call.function == "mul":
+        scale = _tidy(Call("mul", (found.scale, low)))
+        after = _tidy(Call("mul", (found.after, low)))
+        return dataclasses.replace(found, scale=scale, after=after)
+    if turned and call.function == "sub":
+        return None
+    if found.scale == Constant(1.0):
+        before = _tidy(Call(call.function, (found.before, low)))
+        return dataclasses.replace(found, before=before)
+    after = _tidy(Call(call.function, (found.after, low)))
+    return dataclasses.replace(found, after=after)
+
+
+def _is_worth_folding(node: Node, form: _Affine) -> bool:
+    """Whether a form has vectors along the same dimensions that become fewer."""
+    scales = {*references(form.scale)}
+    vectors = {*references(form.before), *scales, *references(form.after)}
+    axes = {dims_of(node.reads[i].axes) for i in vectors}
+    return len(vectors) >= _FEW and len(axes) == 1 and bool(scales)
+
+
+def _is_scaled(expression: Expression, value: Expression) -> bool:
+    match expression:
+        case Call("mul", (x, _)):
+            return x == value
+    return False
+
+
+def _is_zero(expression: Expression) -> bool:
+    return expression == Constant(0.0)
+
+
+def _reads(call: Call) -> tuple[int, int]:
+    return len(set(references(call))), -call_count(call)
+
+
+_MOST_READS = 4
+"""Tensors that a map reads: with its result these are the operands of a Spec."""
+
+_AFFINE = frozenset({"add", "sub", "mul"})
+_FEW = 3
+"""Vectors that are read: fewer are not worth a map of their own."""
+
+
+def _tidy(expression: Expression) -> Expression:
+    match expression:
+        case Call("mul", (Constant(1.0), x)):
+            return x
+        case Call("mul", (Constant(0.0), _)):
+            return Constant(0.0)
+        case Call("mul", (_, Constant(0.0))):
+            return Constant(0.0)
+        case Call("add", (Constant(0.0), x)) | Call("add", (x, Constant(0.0))):
+            return x
+        case Call("sub", (Constant(0.0), x)):
+            return Call("neg", (x,))
+    return expression
+
+
+def _takes_long(call: Call) -> bool:
+    return any(ROWS[c.function].is_long for c in _calls(call))
+
+
+def _calls(expression: Expression) -> Iterator[Call]:
+    """The calls of an expression, the outermost first."""
+    if isinstance(expression, Call):
+        yield expression
+        for argument in expression.arguments:
+            yield from _calls(argument)
+
+
+def _is_worth(expression: Expression) -> bool:
+    """Whether an expression is more than a value and a number."""
+    if not isinstance(expression, Call):
+        return False
+    simple = all(isinstance(a, Reference | Constant) for a in expression.arguments)
+    numbers = sum(isinstance(a, Constant) for a in expression.arguments)
+    is_cheap = simple and (numbers == 1 or expression.function in ("neg", "square"))
+    return not is_cheap
+
+
+def _size(item: tuple[Expression, int]) -> tuple[int, str]:
+    return call_count(item[0]), repr(item[0])

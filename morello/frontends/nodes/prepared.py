@@ -1,0 +1,187 @@
+"""Precomputation of what depends on constants and weights alone: once, not in calls.
+
+Maps and small reductions of constants and weights (a batch norm's scale, filters in
+another order) are no part of a compiled model, which reads their results. Those of
+constants are computed here; those of weights, which are arguments that seldom change,
+by `Preparation`, whenever the caller says so.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from morello.frontends.grouping.evaluating import evaluate_part
+from morello.frontends.grouping.group_dims import UnfitError
+from morello.frontends.grouping.groups import is_product
+from morello.frontends.grouping.parts import part_of_nodes
+from morello.frontends.nodes.rewriting import Rewriter
+from morello.frontends.nodes.tensors import (
+    Array,
+    Given,
+    Joined,
+    Node,
+    Plain,
+    Tensor,
+    Tensors,
+    View,
+)
+
+
+def known_beforehand(tensors: Tensors) -> frozenset[int]:
+    """The tensors that depend on constants and weights alone, and on no product."""
+    found: set[int] = set()
+    for number, tensor in enumerate(tensors.all):
+        match tensor:
+            case Given(argument=argument):
+                is_known = argument < 0 or argument in tensors.weights
+            case View(tensor=viewed):
+                is_known = viewed in found
+            case Node():
+                is_known = (
+                    tensor.into is None
+                    and not is_product(tensor)
+                    and all(access.tensor in found for access in tensor.reads)
+                )
+            case Joined() | Plain():
+                is_known = False
+        if is_known:
+            found.add(number)
+    return frozenset(found)
+
+
+@dataclasses.dataclass(frozen=True)
+class Preparation:
+    """The computation of arrays from a model's weights, before the model is called."""
+
+    tensors: Tensors
+    nodes: tuple[int, ...]
+    """In the order in which they are computed."""
+    outputs: dict[str, int]
+    """The name of each array that the model reads, and its node."""
+
+    @property
+    def arguments(self) -> frozenset[int]:
+        """The arguments that it reads, by number."""
+        nodes = [self.tensors.all[node] for node in self.nodes]
+        reads = [a.tensor for n in nodes if isinstance(n, Node) for a in n.reads]
+        given = [self.tensors.all[self.tensors.root(read)] for read in reads]
+        found = (g.argument for g in given if isinstance(g, Given))
+        return frozenset(argument for argument in found if argument >= 0)
+
+    def run(self, arguments: Mapping[int, Array]) -> dict[str, Array]:
+        """The arrays that the model reads, by name.
+
+        Args:
+            arguments: the weights, C-contiguous, by the number of the argument.
+        """
+        known: dict[int, Array] = {}
+        for number, tensor in enumerate(self.tensors.all):
+            if isinstance(tensor, Given):
+                array = arguments.get(tensor.argument, tensor.array)
+                if array is not None:
+                    known[number] = np.ascontiguousarray(array).reshape(-1)
+        for node in self.nodes:
+            part = part_of_nodes(self.tensors, (node,), (node,))
+            evaluate_part(part, known, self.tensors)
+        return {
+            name: known[node].reshape(self.tensors.all[node].shape)
+            for name, node in self.outputs.items()
+        }
+
+
+def prepared(tensors: Tensors) -> tuple[Tensors, Preparation | None]:
+    """The tensors of which what is known beforehand is given, and how the rest of that
+    is computed of weights; None where it is all of constants."""
+    return _Preparing(tensors).prepare()
+
+
+class _Preparing(Rewriter):
+    def __init__(self, old: Tensors) -> None:
+        super().__init__(old)
+        known = known_beforehand(old)
+        self.left_out = {number for number in known if self._may_be_left_out(number)}
+        self.outputs = self._outputs()
+        self.arrays: dict[str, Array] = {}
+
+    def _outputs(self) -> dict[str, int]:
+        """The nodes that are left out, and read by others."""
+        found: dict[int, None] = {}
+        for number, tensor in enumerate(self.old.all):
+            if isinstance(tensor, Node) and number not in self.left_out:
+                roots = [self.old.root(access.tensor) for access in tensor.reads]
+                found |= dict.fromkeys(root for root in roots if root in self.left_out)
+        return {f"prepared{i}": node for i, node in enumerate(found)}
+
+    def _may_be_left_out(self, number: int) -> bool:
+        """Whether a tensor is a node that can be computed beforehand."""
+        if not isinstance(self.old.all[number], Node) or number in self.results:
+            return False
+        try:
+            part_of_nodes(self.old, (number,), (number,))
+        except UnfitError:
+            return False
+        return True
+
+    def prepare(self) -> tuple[Tensors, Preparation | None]:
+        """Computes what depends on constants; returns the rest as `prepared` does."""
+        of_weights = self._of(self.old.weights)
+        constant = {n: i for n, i in self.outputs.items() if i not in of_weights}
+        self.arrays = self._preparation(constant).run({})
+        made = self.run()
+        rest = {n: i for n, i in self.outputs.items() if i in of_weights}
+        return made, self._preparation(rest) if rest else None
+
+    def _of(self, arguments: frozenset[int]) -> set[int]:
+        """The tensors that depend on some arguments: these, their views, and nodes."""
+        found: set[int] = set()
+        for number, tensor in enumerate(self.old.all):
+            match tensor:
+                case Given(argument=argument) if argument in arguments:
+                    found.add(number)
+                case View(tensor=viewed) if viewed in found:
+                    found.add(number)
+                case Node() if any(a.tensor in found for a in tensor.reads):
+                    found.add(number)
+        return found
+
+    def _preparation(self, outputs: dict[str, int]) -> Preparation:
+        needed: set[int] = set()
+        stack = list(outputs.values())
+        while stack:
+            number = stack.pop()
+            tensor = self.old.all[number]
+            if isinstance(tensor, Node) and number not in needed:
+                needed.add(number)
+                stack += [self.old.root(access.tensor) for access in tensor.reads]
+        return Preparation(self.old, tuple(sorted(needed)), outputs)
+
+    def _made(self, number: int, tensor: Tensor) -> int | None:
+        if (
+            isinstance(tensor, Given)
+            and tensor.argument < 0
+            and self._is_unread(number)
+        ):
+            return None
+        return super()._made(number, tensor)
+
+    def _is_unread(self, number: int) -> bool:
+        """Whether only what is prepared reads a constant."""
+        if number in map(self.old.root, self.old.seen):
+            return False
+        return not any(
+            isinstance(tensor, Node)
+            and any(self.old.root(a.tensor) == number for a in tensor.reads)
+            and i not in self.left_out
+            for i, tensor in enumerate(self.old.all)
+        )
+
+    def node(self, number: int, node: Node) -> int | None:
+        """A node as it is, or what it gives; nothing where others alone read it."""
+        if number not in self.left_out:
+            return self.add(node)
+        for name, output in self.outputs.items():
+            if output == number:
+                array = self.arrays.get(name)
+                return self.new.add(Given(name, node.shape, node.dtype, -1, array))
+        return None

@@ -1,0 +1,114 @@
+"""Reshapes that collapse axes vanish: what reads them loops over the axes themselves.
+
+A product over rows of (batch · sequence) that reads an array of (batch, sequence, …)
+gets a dimension for each; what it computes has an axis for each, and is seen in the
+collapsed shape. In a group, dimensions that are never apart become one again.
+"""
+
+import dataclasses
+
+from morello.frontends.nodes.rewriting import Rewriter
+from morello.frontends.nodes.tensors import Access, Node, Tensors, View
+from morello.spec.index_map import ONE, IndexMap, plain
+
+
+def without_reshapes(tensors: Tensors) -> Tensors:
+    """Removes views between nodes by splitting the dimensions of their readers."""
+    return _Reshapes(tensors).run()
+
+
+class _Reshapes(Rewriter):
+    def node(self, number: int, node: Node) -> int:
+        """Split its dimensions until no view that it reads collapses axes."""
+        shape = node.shape
+        while node.into is None:
+            found = self._split(node)
+            if found is None:
+                break
+            dim, sizes = found
+            made = self._divided(node, dim, sizes)
+            if made is None:
+                break
+            node = made
+        return self.view(self.add(node), shape)
+
+    def _split(self, node: Node) -> tuple[int, tuple[int, ...]] | None:
+        """A dimension to be split, and the sizes of its parts."""
+        for access in node.reads:
+            tensor = self.new.all[access.tensor]
+            if not isinstance(tensor, View):
+                continue
+            whole = self.new.all[tensor.tensor].shape
+            for place, sizes in collapsed(whole, tensor.shape):
+                dim = access.axes[place].dim
+                if dim is not None:
+                    return dim, sizes
+        return None
+
+    def _divided(self, node: Node, dim: int, sizes: tuple[int, ...]) -> Node | None:
+        """A node with several dimensions in the place of one; None where it reads
+        through a window along it."""
+        if any(
+            not axis.is_plain and dim in axis.dims
+            for access in node.reads
+            for axis in access.axes
+        ):
+            return None
+        count = len(node.extents)
+        dims = (dim, *range(count, count + len(sizes) - 1))
+        extents = (*node.extents[:dim], sizes[0], *node.extents[dim + 1 :], *sizes[1:])
+        reads = tuple(self._expanded(a, dim, dims, sizes) for a in node.reads)
+        axes = _expanded_axes(node.axes, dim, dims)
+        return dataclasses.replace(node, extents=extents, axes=axes, reads=reads)
+
+    def _expanded(
+        self, access: Access, dim: int, dims: tuple[int, ...], sizes: tuple[int, ...]
+    ) -> Access:
+        if IndexMap.of(dim) not in access.axes:
+            return access
+        shape = self.new.all[access.tensor].shape
+        wide: list[int] = []
+        for axis, extent in zip(access.axes, shape, strict=True):
+            wide += sizes if axis.dim == dim else (extent,)
+        axes = _expanded_axes(access.axes, dim, dims)
+        return self._direct(self.view(access.tensor, tuple(wide)), tuple(wide), axes)
+
+    def _direct(
+        self, tensor: int, shape: tuple[int, ...], axes: tuple[IndexMap, ...]
+    ) -> Access:
+        """An access of the root, where the view only adds axes of one element."""
+        root = self.new.root(tensor)
+        whole = self.new.all[root].shape
+        if [n for n in whole if n > 1] != [n for n in shape if n > 1]:
+            return Access(tensor, axes)
+        rest = iter(a for a, n in zip(axes, shape, strict=True) if n > 1)
+        return Access(root, tuple(next(rest) if n > 1 else ONE for n in whole))
+
+
+def _expanded_axes(
+    axes: tuple[IndexMap, ...], dim: int, dims: tuple[int, ...]
+) -> tuple[IndexMap, ...]:
+    found: list[IndexMap] = []
+    for axis in axes:
+        found += plain(*dims) if axis.dim == dim else (axis,)
+    return tuple(found)
+
+
+def collapsed(
+    whole: tuple[int, ...], shape: tuple[int, ...]
+) -> list[tuple[int, tuple[int, ...]]]:
+    """The axes of a view that are several of the tensor's, with the sizes of these."""
+    found: list[tuple[int, tuple[int, ...]]] = []
+    old = [n for n in whole if n > 1]
+    for place, extent in enumerate(shape):
+        if extent == 1:
+            continue
+        sizes, product = [], 1
+        while old and product < extent:
+            sizes.append(old.pop(0))
+            product *= sizes[-1]
+        if product != extent:
+            return found  # from here on they do not divide each other
+        if len(sizes) > 1:
+            found.append((place, tuple(sizes)))
+    return found

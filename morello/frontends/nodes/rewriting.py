@@ -1,0 +1,208 @@
+"""Rewriting a DAG of tensors: each pass makes a new one, tensor by tensor.
+
+A pass is a `Rewriter` that says what becomes of a node. Tensors are added in order, so
+that each is after what it reads.
+"""
+
+import dataclasses
+
+from morello.frontends.nodes.tensors import (
+    Access,
+    Given,
+    Joined,
+    Node,
+    Plain,
+    Tensor,
+    Tensors,
+    View,
+    own_axes,
+)
+from morello.spec.graphs.expression import (
+    Call,
+    Expression,
+    Reference,
+    references,
+    renumbered,
+)
+from morello.spec.graphs.graph import MAP
+from morello.spec.index_map import dims_of, plain, plain_dims, renamed
+
+
+class Rewriter:
+    """Copies a DAG; a subclass rewrites its nodes.
+
+    Args:
+        old: what is rewritten; it is not changed.
+    """
+
+    def __init__(self, old: Tensors) -> None:
+        self.old = old
+        self.new = dataclasses.replace(old, all=[], results=[])
+        self.known: dict[int, int] = {}
+        """The new tensor for each old one."""
+        self.results = {w for r in old.seen for w in old.writers(r)}
+        self._nodes: dict[Node, int] = {}
+
+    def add(self, node: Node) -> int:
+        """A new node; one that computes the same as an earlier one is that."""
+        if node.into is not None:
+            return self.new.add(node)
+        key = dataclasses.replace(node, place="")
+        if key not in self._nodes:
+            self._nodes[key] = self.new.add(node)
+        return self._nodes[key]
+
+    def run(self) -> Tensors:
+        """The new DAG."""
+        for number, tensor in enumerate(self.old.all):
+            made = self._made(number, tensor)
+            if made is not None:
+                self.known[number] = made
+        for number, tensor in enumerate(self.old.all):
+            if isinstance(tensor, Joined) and number in self.known:
+                pieces = tuple(self.known[p] for p in tensor.pieces)
+                made = self.known[number]
+                whole = self.new.all[made]
+                assert isinstance(whole, Joined)
+                self.new.all[made] = dataclasses.replace(whole, pieces=pieces)
+        for result in self.old.results:
+            self.new.results.append(self._own(self.known[result]))
+        return self.new
+
+    def _own(self, result: int) -> int:
+        """A result that is no other result: nodes that compute the same are one, and
+        results are arrays of their own."""
+        taken = {self.new.root(other) for other in self.new.results}
+        if self.new.root(result) not in taken:
+            return result
+        shape = self.new.all[result].shape
+        reads = (Access(result, own_axes(shape)),)
+        copy = Call("copy", (Reference(0),))
+        dtype = self.new.dtype(result)
+        computed = self.new.all[self.new.root(result)]
+        place = computed.place if isinstance(computed, Node) else "the results"
+        node = Node(shape, own_axes(shape), MAP, copy, reads, dtype, place)
+        return self.new.add(node)
+
+    def _made(self, number: int, tensor: Tensor) -> int | None:
+        if isinstance(tensor, View):
+            if tensor.tensor not in self.known:
+                return None
+            return self.view(self.known[tensor.tensor], tensor.shape)
+        if isinstance(tensor, Plain):
+            operands = tuple(self.known[o] for o in tensor.operands)
+            return self.new.add(dataclasses.replace(tensor, operands=operands))
+        if not isinstance(tensor, Node):
+            return self.new.add(tensor)
+        return self.node(number, self.moved(tensor))
+
+    def moved(self, node: Node) -> Node:
+        """An old node that reads new tensors, as far as these are there."""
+        reads = tuple(Access(self.known.get(a.tensor, -1), a.axes) for a in node.reads)
+        into = node.into
+        if into is not None:
+            into = dataclasses.replace(into, tensor=self.known[into.tensor])
+        after = tuple(self.known[i] for i in node.after)
+        return dataclasses.replace(node, reads=reads, into=into, after=after)
+
+    def node(self, number: int, node: Node) -> int | None:
+        """Add what becomes of an old node, which reads new tensors; None for nothing.
+
+        Args:
+            number: the old one.
+        """
+        return self.add(node)
+
+    def view(self, tensor: int, shape: tuple[int, ...]) -> int:
+        """A new tensor in another shape."""
+        root = self.new.root(tensor)
+        for seen in (root, tensor):
+            if self.new.all[seen].shape == shape:
+                return seen
+        return self.new.add(View(root, shape))
+
+    def read(self, access: Access) -> Node | None:
+        """The new node that is read as it is, not in another shape."""
+        found = self.new.all[access.tensor] if access.tensor >= 0 else None
+        return found if isinstance(found, Node) else None
+
+
+class _Live(Rewriter):
+    def __init__(self, old: Tensors) -> None:
+        super().__init__(old)
+        self._needed = {*old.results}
+        rest = [*old.results]
+        while rest:
+            more = set(old.all[rest.pop()].sources) - self._needed
+            self._needed |= more
+            rest += more
+
+    def _made(self, number: int, tensor: Tensor) -> int | None:
+        is_needed = number in self._needed or isinstance(tensor, Given)
+        return super()._made(number, tensor) if is_needed else None
+
+
+def live(tensors: Tensors) -> Tensors:
+    """What is given, and what the results need."""
+    return _Live(tensors).run()
+
+
+def users_of(tensors: Tensors) -> dict[int, set[int]]:
+    """For each node the nodes that read it, in whatever shape."""
+    found: dict[int, set[int]] = {
+        i: set() for i, t in enumerate(tensors.all) if isinstance(t, Node)
+    }
+    for i, tensor in enumerate(tensors.all):
+        if isinstance(tensor, Node):
+            for access in tensor.reads:
+                root = tensors.root(access.tensor)
+                for writer in tensors.writers(root):
+                    if writer in found:
+                        found[writer].add(i)
+    return found
+
+
+def expression_dims(node: Node, expression: Expression) -> set[int]:
+    """The dimensions of what an expression of a node reads."""
+    found: set[int] = set()
+    for place in set(references(expression)):
+        found |= dims_of(node.reads[place].axes)
+    return found
+
+
+def outlined(node: Node, expression: Expression) -> tuple[Node, Access]:
+    """A part of a node's expression as a map of its own, and how the node reads it.
+
+    The tensor of the access is to be filled in.
+    """
+    order = [*plain_dims(node.axes)]
+    order += [d for d in range(len(node.extents)) if d not in order]
+    dims = sorted(expression_dims(node, expression), key=order.index)
+    place = {dim: i for i, dim in enumerate(dims)}
+    shape = tuple(node.extents[d] for d in dims)
+    used = sorted(set(references(expression)))
+    number = {old: new for new, old in enumerate(used)}
+    reads = tuple(
+        Access(node.reads[i].tensor, renamed(node.reads[i].axes, place)) for i in used
+    )
+    made = dataclasses.replace(
+        node,
+        extents=shape,
+        axes=own_axes(shape),
+        reduction=MAP,
+        expression=renumbered(expression, number),
+        reads=reads,
+        into=None,
+        after=(),
+    )
+    return made, Access(-1, plain(*dims))
+
+
+def replaced(expression: Expression, old: Expression, new: Expression) -> Expression:
+    """An expression with one part in the place of another, wherever that is."""
+    if expression == old:
+        return new
+    if not isinstance(expression, Call):
+        return expression
+    arguments = tuple(replaced(a, old, new) for a in expression.arguments)
+    return Call(expression.function, arguments)

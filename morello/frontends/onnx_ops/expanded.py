@@ -1,0 +1,223 @@
+"""Ops of ONNX as smaller ones, where torch-mlir lacks the op: `expanded`.
+
+The standard defines most of them by functions, which compute with shapes; here shapes
+are numbers. `_RULES` has a rule for each op. A rule gives None for arguments that it
+does not know, and the op stays, to be refused by its name.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from morello.errors import CompileError
+from morello.frontends.onnx_ops.expansion import (
+    Arguments,
+    Expansion,
+    Results,
+    Rules,
+)
+from morello.frontends.onnx_ops.folding import folded
+from morello.frontends.onnx_ops.functions import inlined
+from morello.frontends.onnx_ops.loops import without_loops
+from morello.frontends.onnx_ops.rules import (
+    attention,
+    bits,
+    deformed,
+    dropout,
+    places,
+    pools,
+    products,
+    quantized,
+    recurrent,
+    resizing,
+    running,
+    sampling,
+    slices,
+    stable,
+    unsigned,
+    windows,
+)
+
+
+def expanded(proto: Any) -> Any:
+    """A model without the ops that torch-mlir lacks, as far as there are rules.
+
+    Args:
+        proto: its inputs have shapes, its nodes names, which the new nodes have, too.
+    """
+    final: set[str] = set()
+    for _ in range(_MOST_ROUNDS):
+        before = proto
+        if any(node.op_type in _RULES for node in proto.graph.node):
+            changed = Expansion(proto, final, _RULES, _OF_ANY_DTYPE).run()
+            proto = proto if changed is proto else folded(changed)
+        proto = without_loops(inlined(proto))
+        if proto is before:
+            break
+    return proto
+
+
+_MOST_ROUNDS = 8
+"""The most rounds of rules for nodes that rules and functions give."""
+
+
+def _softsign(to: Expansion, own: Arguments) -> Results:
+    x = own.input(0)
+    return [to.op("Div", x, to.op("Add", to.op("Abs", x), to.number(1)))]
+
+
+def _swish(to: Expansion, own: Arguments) -> Results:
+    x = own.input(0)
+    scaled = to.op("Mul", x, to.number(own.get("alpha", 1.0)))
+    return [to.op("Mul", x, to.op("Sigmoid", scaled))]
+
+
+def _rms_norm(to: Expansion, own: Arguments) -> Results:
+    """x over the root of the mean of its squares, times a weight."""
+    x, weight = own.input(0), own.input(1)
+    shape = to.shape(x)
+    if shape is None:
+        return None
+    axes = to.numbers(*range(own.get("axis", -1) % len(shape), len(shape)))
+    mean = to.op("ReduceMean", to.op("Mul", x, x), axes)
+    root = to.op("Sqrt", to.op("Add", mean, to.number(own.get("epsilon", 1e-5))))
+    return [to.op("Mul", to.op("Div", x, root), weight)]
+
+
+def _even_response(to: Expansion, own: Arguments) -> Results:
+    """LRN over an even number of channels, of which torch-mlir takes the wrong ones."""
+    x, size = own.input(0), own.get("size", 1)
+    shape = to.shape(x)
+    if size % 2 or shape is None or size > _MOST_CHANNELS:
+        return None
+    before = (size - 1) // 2
+    edges = [np.zeros((shape[0], n, *shape[2:]), np.float32) for n in (before, size)]
+    zeros = [to.constant(edge) for edge in edges if edge.size]
+    squares = to.op("Concat", *zeros[:-1], to.op("Mul", x, x), zeros[-1], axis=1)
+    parts = [to.cut(squares, n, n + shape[1], axis=1) for n in range(size)]
+    scaled = to.op(
+        "Mul", to.op("Sum", *parts), to.number(own.get("alpha", 1e-4) / size)
+    )
+    bottom = to.op("Add", scaled, to.number(own.get("bias", 1.0)))
+    return [to.op("Div", x, to.op("Pow", bottom, to.number(own.get("beta", 0.75))))]
+
+
+_MOST_CHANNELS = 16
+
+
+def _wrapped_pad(to: Expansion, own: Arguments) -> Results:
+    """Elements from the other end: rows that are picked, axis by axis.
+
+    Raises:
+        CompileError: how many is known only in a call; torch-mlir would not end.
+    """
+    if own.get("mode", b"constant") != b"wrap":
+        return None
+    x = own.input(0)
+    shape, pads = to.shape(x), to.array(own.input(1))
+    axes: Any = range(len(shape or ()))
+    if own.input(3):
+        axes = to.array(own.input(3))
+    if shape is None or pads is None or axes is None:
+        raise CompileError(
+            f"{own.name} (onnx.Pad) wraps by numbers that are known only in a call",
+            "make 'pads' and 'axes' constants",
+        )
+    half = len(pads) // 2
+    for axis, before, after in zip(axes, pads[:half], pads[half:], strict=True):
+        places = np.arange(-before, shape[axis] + after) % shape[axis]
+        if before or after:
+            x = to.op("Gather", x, to.constant(places), axis=int(axis))
+    return [x]
+
+
+def _rotary(to: Expansion, own: Arguments) -> Results:
+    """Pairs of elements turned by the angles of their places."""
+    x, places = own.input(0), own.input(3)
+    shape = to.shape(x)
+    if shape is None:
+        return None
+    heads = own.get("num_heads", 0)
+    whole = shape
+    if len(shape) == 3:
+        if not heads:
+            return None
+        whole = (*shape[:2], heads, shape[2] // heads)
+        x = to.reshape(x, *whole)
+    turned = own.get("rotary_embedding_dim", 0) or whole[-1]
+    axis = to.numbers(2 if len(shape) == 3 else 1)
+    tables = [own.input(1), own.input(2)]
+    if places:
+        tables = [to.op("Gather", table, places) for table in tables]
+    cosines, sines = (to.op("Unsqueeze", table, axis) for table in tables)
+    if own.get("interleaved", 0):
+        first, second = (to.cut(x, start, turned, 2) for start in (0, 1))
+    else:
+        middle = turned // 2
+        first, second = to.cut(x, 0, middle), to.cut(x, middle, turned)
+    parts = [
+        to.op("Sub", to.op("Mul", first, cosines), to.op("Mul", second, sines)),
+        to.op("Add", to.op("Mul", first, sines), to.op("Mul", second, cosines)),
+    ]
+    if own.get("interleaved", 0):
+        last = to.numbers(-1)
+        pairs = (to.op("Unsqueeze", part, last) for part in parts)
+        parts = [
+            to.reshape(to.op("Concat", *pairs, axis=-1), *whole[:-1], turned),
+        ]
+    if turned < whole[-1]:
+        parts.append(to.cut(x, turned, whole[-1]))
+    found = to.op("Concat", *parts, axis=-1) if len(parts) > 1 else parts[0]
+    return [to.reshape(found, *shape)]
+
+
+_OF_ANY_DTYPE = frozenset(
+    {
+        "Compress",
+        "CumProd",
+        "CumSum",
+        "Dropout",
+        "Gather",
+        "GatherElements",
+        "GatherND",
+        "MaxPool",
+        "OneHot",
+        "Pad",
+        "ReduceL2",
+        "ReduceLogSum",
+        "Slice",
+        "Split",
+        *bits.RULES,
+        *quantized.RULES,
+        *unsigned.RULES,
+    }
+)
+"""Ops whose rules do not compute with elements as f32."""
+
+_RULES: Rules = {
+    "Attention": attention.attention,
+    "DepthToSpace": windows.depth_to_space,
+    "GatherElements": windows.picked,
+    "LRN": _even_response,
+    "MeanVarianceNormalization": windows.normalised,
+    "Pad": _wrapped_pad,
+    "ReduceProd": windows.product_along,
+    "RMSNormalization": _rms_norm,
+    "RotaryEmbedding": _rotary,
+    "Slice": slices.within,
+    "Softsign": _softsign,
+    "Swish": _swish,
+    **bits.RULES,
+    **deformed.RULES,
+    **dropout.RULES,
+    **places.RULES,
+    **pools.RULES,
+    **products.RULES,
+    **quantized.RULES,
+    **recurrent.RULES,
+    **resizing.RULES,
+    **running.RULES,
+    **sampling.RULES,
+    **stable.RULES,
+    **unsigned.RULES,
+}

@@ -1,0 +1,81 @@
+"""`DeformConv`, by a rule of `expanded`: samples of the image, then a product."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from morello.frontends.nodes.tensors import Array
+from morello.frontends.onnx_ops.rules import sampling
+
+if TYPE_CHECKING:
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+
+_MOST_TAPS = 64
+"""Elements of a filter, each of which is sampled by itself."""
+
+
+def deformed(to: Expansion, own: Arguments) -> Results:
+    """A convolution of an image whose elements each tap of the filter reads at places
+    of its own."""
+    x, weights, offsets = (own.input(place) for place in range(3))
+    shape, filters, made = to.shape(x), to.shape(weights), to.shape(own.output(0))
+    if shape is None or filters is None or made is None or len(shape) != 4:
+        return None
+    taps, parts = math.prod(filters[2:]), own.get("offset_group", 1)
+    own.get("kernel_shape", None)
+    if taps > _MOST_TAPS:
+        return None
+    batch, channels, rows, columns = made[0], shape[1], *made[2:]
+    sides = [to.constant(side) for side in _sides(own, filters, made)]
+    whole = to.reshape(offsets, batch, parts, taps, 2, rows, columns)
+    masks = own.input(4)
+    if masks:
+        masks = to.reshape(masks, batch, parts, 1, taps, rows, columns)
+    each = channels // parts
+    samples = []
+    for part in range(parts):
+        moved = to.cut(whole, part, part + 1, axis=1)
+        moved = to.reshape(moved, batch, taps, 2, rows, columns)
+        places = [
+            to.reshape(
+                to.op("Add", to.cut(moved, n, n + 1, axis=2), side), batch, 1, -1
+            )
+            for n, side in enumerate(sides)
+        ]
+        image = to.cut(x, part * each, (part + 1) * each, axis=1)
+        found = sampling.interpolated(
+            to, image, (batch, each, *shape[2:]), places, taps * rows * columns
+        )
+        found = to.reshape(found, batch, 1, each, taps, rows, columns)
+        if masks:
+            found = to.op("Mul", found, to.cut(masks, part, part + 1, axis=1))
+        samples.append(to.reshape(found, batch, each * taps, rows, columns))
+    read = samples[0] if parts == 1 else to.op("Concat", *samples, axis=1)
+    flat = to.reshape(weights, filters[0], filters[1] * taps, 1, 1)
+    bias = [own.input(3)] if own.input(3) else []
+    return [to.op("Conv", read, flat, *bias, group=own.get("group", 1))]
+
+
+def _sides(
+    own: Arguments, filters: tuple[int, ...], made: tuple[int, ...]
+) -> list[Array]:
+    """The rows and the columns that each tap reads for each element of the result,
+    where nothing is moved."""
+    strides = own.get("strides", [1, 1])
+    dilations = own.get("dilations", [1, 1])
+    pads = own.get("pads", [0] * 4)
+    sides = []
+    for i in range(2):
+        starts = np.arange(made[i + 2]) * strides[i] - pads[i]
+        taps = np.arange(filters[i + 2]) * dilations[i]
+        side = (starts + taps[:, None]).astype(np.float32)
+        shape = (len(side), 1, made[2], 1) if i == 0 else (1, len(side), 1, made[3])
+        whole = np.broadcast_to(side.reshape(shape), (*filters[2:], *made[2:]))
+        sides.append(whole.reshape(1, -1, 1, *made[2:]))
+    return sides
+
+
+RULES = {"DeformConv": deformed}

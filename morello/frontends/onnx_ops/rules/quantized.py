@@ -1,0 +1,223 @@
+"""Integers with scales and zero points, by rules of `expanded`.
+
+Products and convolutions are those of the differences to the zero points. torch-mlir
+drops these points in stacks of matrices, takes unsigned ones of channels for signed,
+and lacks blocks, and the groups and pads of convolutions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from morello.errors import CompileError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+
+_MOST_EXACT = 2**24 // 255**2
+"""How many products of two differences of bytes add up exactly in f32."""
+
+_TYPES = {"FLOAT": 1, "INT32": 6}
+"""The numbers of types in ONNX."""
+
+
+def _cast(to: Expansion, x: str, kind: str) -> str:
+    return to.op("Cast", x, to=_TYPES[kind])
+
+
+def _along(to: Expansion, x: str, after: int) -> str:
+    """A scale or zero point of one number, or of one for each place of an axis that
+    has some axes after it."""
+    shape = to.shape(x)
+    if shape is None or len(shape) > 1:
+        return x
+    return to.reshape(x, *((-1, *[1] * after) if math.prod(shape) > 1 else ()))
+
+
+def _difference(to: Expansion, x: str, zero: str, kind: str, after: int = 0) -> str:
+    """Elements less their zero point, if there is one, as another type."""
+    wide = _cast(to, x, kind)
+    if not zero:
+        return wide
+    return to.op("Sub", wide, _cast(to, _along(to, zero, after), kind))
+
+
+def _matrices(
+    to: Expansion, own: Arguments, places: tuple[int, int, int, int]
+) -> str | None:
+    """A product of matrices: as f32 where that is exact, otherwise as i32; None where
+    their shapes are not known.
+
+    Args:
+        places: of the inputs that are the matrices, and of their zero points.
+    """
+    left, right, *zeros = (own.input(place) for place in places)
+    shape = to.shape(left)
+    if shape is None:
+        return None
+    kind = "FLOAT" if shape[-1] <= _MOST_EXACT else "INT32"
+    return to.op(
+        "MatMul",
+        _difference(to, left, zeros[0], kind, int(len(shape) > 1)),
+        _difference(to, right, zeros[1], kind),
+    )
+
+
+def _convolution(to: Expansion, own: Arguments, places: tuple[int, ...]) -> str | None:
+    """A convolution in f32; None where the filters' shape is not known."""
+    x, filters, *zeros = (own.input(place) for place in places)
+    shape = to.shape(filters)
+    if shape is None:
+        return None
+    return to.op(
+        "Conv",
+        _difference(to, x, zeros[0], "FLOAT"),
+        _difference(to, filters, zeros[1], "FLOAT", len(shape) - 1),
+        **own.attributes(),
+    )
+
+
+def _quantized(
+    to: Expansion, y: str, scales: tuple[str, str], own: Arguments, place: int
+) -> str:
+    """Sums of products times their scales, over the scale of the result."""
+    factor = to.op("Mul", *scales)
+    scale, zero = own.input(place), own.input(place + 1)
+    return to.op(
+        "QuantizeLinear",
+        to.op("Mul", _cast(to, y, "FLOAT"), factor),
+        to.reshape(_cast(to, scale, "FLOAT")),
+        to.reshape(zero),
+    )
+
+
+def _has_one(to: Expansion, own: Arguments, place: int) -> bool:
+    """Whether the result has one scale and one zero point."""
+    shapes = (to.shape(own.input(n)) for n in (place, place + 1))
+    return all(shape is not None and math.prod(shape) == 1 for shape in shapes)
+
+
+def quantized_product(to: Expansion, own: Arguments) -> Results:
+    """A product of matrices of scaled integers, which is scaled, too.
+
+    Raises:
+        CompileError: the rows of the result have scales of their own.
+    """
+    if not _has_one(to, own, 6):
+        raise CompileError(
+            f"{own.name} (onnx.QLinearMatMul) has a result of several scales, and one "
+            "is read here",
+            "give its result one scale and one zero point",
+        )
+    y = _matrices(to, own, (0, 3, 2, 5))
+    if y is None:
+        return None
+    has_rows = len(to.shape(own.input(0)) or ()) > 1
+    scales = (
+        _cast(to, _along(to, own.input(1), int(has_rows)), "FLOAT"),
+        _cast(to, _along(to, own.input(4), 0), "FLOAT"),
+    )
+    return [_quantized(to, y, scales, own, 6)]
+
+
+def quantized_convolution(to: Expansion, own: Arguments) -> Results:
+    """A convolution of scaled integers, which is scaled, too."""
+    filters = to.shape(own.input(3))
+    y = _convolution(to, own, (0, 3, 2, 5))
+    if filters is None or y is None or not _has_one(to, own, 6):
+        return None
+    after = len(filters) - 2
+    if own.input(8):
+        y = to.op("Add", y, _cast(to, _along(to, own.input(8), after), "FLOAT"))
+    scales = (_along(to, own.input(1), 0), _along(to, own.input(4), after))
+    return [_quantized(to, y, scales, own, 6)]
+
+
+def product(to: Expansion, own: Arguments) -> Results:
+    """A product of matrices of integers."""
+    y = _matrices(to, own, (0, 1, 2, 3))
+    return None if y is None else [_cast(to, y, "INT32")]
+
+
+def convolution(to: Expansion, own: Arguments) -> Results:
+    """A convolution of integers, where sums in f32 are exact."""
+    shape = to.shape(own.input(1))
+    if shape is None or math.prod(shape[1:]) > _MOST_EXACT:
+        return None
+    y = _convolution(to, own, (0, 1, 2, 3))
+    return None if y is None else [_cast(to, y, "INT32")]
+
+
+def _spread(to: Expansion, own: Arguments, place: int) -> str | None:
+    """A scale or zero point in a shape that goes with the first input; None where a
+    shape is not known.
+
+    Args:
+        place: of the input that is the scale or zero point.
+    """
+    x, shape = to.shape(own.input(0)), to.shape(own.input(place))
+    axis, block = own.get("axis", 1), own.get("block_size", 0)
+    if x is None or shape is None:
+        return None
+    if math.prod(shape) == 1:
+        return to.reshape(own.input(place))
+    axis %= len(x)
+    if not block:
+        return _along(to, own.input(place), len(x) - 1 - axis)
+    blocks = to.constant(np.arange(x[axis]) // block)
+    return to.op("Gather", own.input(place), blocks, axis=axis)
+
+
+def _is_known(to: Expansion, own: Arguments) -> bool:
+    """Whether torch-mlir knows an op: it has one scale and one zero point."""
+    return bool(own.input(2)) and to.shape(own.input(1)) in ((), (1,))
+
+
+def dequantized(to: Expansion, own: Arguments) -> Results:
+    """Integers less their zero points, times their scales."""
+    dtype = to.dtype(own.input(0))
+    if _is_known(to, own) or dtype is None or dtype.kind not in "iu":
+        return None
+    scale = _spread(to, own, 1)
+    if scale is None or not to.has(own.input(1), "FLOAT"):
+        return None
+    y = _cast(to, own.input(0), "FLOAT")
+    if own.input(2):
+        zero = _spread(to, own, 2) or own.input(2)
+        y = to.op("Sub", y, _cast(to, zero, "FLOAT"))
+    return [to.op("Mul", y, scale)]
+
+
+def quantized(to: Expansion, own: Arguments) -> Results:
+    """Numbers over their scales, to the nearest integers of a type."""
+    x, zero = own.input(0), own.input(2)
+    dtype = to.dtype_of(own.get("output_dtype", 0)) or np.dtype(np.uint8)
+    if zero:
+        dtype = to.dtype(zero) or dtype
+    # torch-mlir has no cast to uint16.
+    if _is_known(to, own) or dtype.kind not in "iu" or dtype == np.uint16:
+        return None
+    scale = _spread(to, own, 1)
+    if scale is None or not all(to.has(v, "FLOAT") for v in (x, own.input(1))):
+        return None
+    y = to.op("Round", to.op("Div", x, scale))
+    if zero:
+        y = to.op("Add", y, _cast(to, _spread(to, own, 2) or zero, "FLOAT"))
+    bounds = np.iinfo(dtype)
+    y = to.op("Clip", y, to.number(bounds.min), to.number(bounds.max))
+    return [to.op("Cast", y, to=to.code(dtype))]
+
+
+RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
+    "ConvInteger": convolution,
+    "DequantizeLinear": dequantized,
+    "MatMulInteger": product,
+    "QLinearConv": quantized_convolution,
+    "QLinearMatMul": quantized_product,
+    "QuantizeLinear": quantized,
+}

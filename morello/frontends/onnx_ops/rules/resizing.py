@@ -1,0 +1,174 @@
+"""`Resize`: each axis by itself, as rows that are picked or sums of weighted rows.
+
+The weights of an axis are what the reference of ONNX gives for a matrix of ones on its
+diagonal.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from morello.errors import CompileError
+from morello.frontends.onnx_ops.rules import windows
+
+if TYPE_CHECKING:
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+
+_MOST_TAPS = 4
+"""Rows that are picked for each row of the result; more of them are a product."""
+
+_MOST_WEIGHTS = 1 << 24
+
+
+def resized(to: Expansion, own: Arguments) -> Results:
+    """An image in other sizes, axis by axis.
+
+    Raises:
+        CompileError: factors or sizes are known only in a call.
+    """
+    x, shape, made = own.input(0), to.shape(own.input(0)), to.shape(own.output(0))
+    if shape is None or made is None or len(shape) != len(made):
+        return None
+    own.attributes()  # each mode reads some of them
+    axes = [axis % len(shape) for axis in own.get("axes", None) or range(len(shape))]
+    scales = _scales(to, own, [(shape[axis], made[axis]) for axis in axes])
+    roi = to.array(own.input(1)) if own.input(1) else None
+    is_cropped = own.get("coordinate_transformation_mode", b"") == b"tf_crop_and_resize"
+    if scales is None or (is_cropped and roi is None):
+        raise CompileError(
+            f"{own.name} (onnx.Resize) resizes by factors or to sizes that are known "
+            "only in a call",
+            "make 'roi', 'scales' and 'sizes' constants: constants={'name': value}",
+        )
+    now = list(shape)
+    for number, (axis, scale) in enumerate(zip(axes, scales, strict=True)):
+        part = (
+            None if roi is None or not roi.size else roi[[number, number + len(axes)]]
+        )
+        found = _along(to, own, x, now, (axis, made[axis], float(scale), part))
+        if found is None:
+            return None
+        x, now[axis] = found, made[axis]
+    return [x]
+
+
+def _scales(
+    to: Expansion, own: Arguments, sizes: list[tuple[int, int]]
+) -> list[float] | None:
+    """The factor of each axis; None for ones that are known only in a call."""
+    given = to.array(own.input(2)) if own.input(2) else None
+    if given is not None and given.size == len(sizes):
+        return [float(scale) for scale in given]
+    wanted = to.array(own.input(3)) if own.input(3) else None
+    if wanted is None:
+        return None
+    policy = own.get("keep_aspect_ratio_policy", b"stretch")
+    if policy == b"stretch":
+        return [new / old for old, new in sizes]
+    ratios = [int(new) / old for (old, _), new in zip(sizes, wanted, strict=True)]
+    least = min(ratios) if policy == b"not_larger" else max(ratios)
+    return [least] * len(sizes)
+
+
+def _along(
+    to: Expansion,
+    own: Arguments,
+    x: str,
+    now: list[int],
+    wanted: tuple[int, int, float, Any],
+) -> str | None:
+    """An image with another size along one axis; None for sizes that do not fit."""
+    axis, new, scale, roi = wanted
+    mode = own.get("coordinate_transformation_mode", b"half_pixel")
+    if new == now[axis] and scale == 1 and mode != b"tf_crop_and_resize":
+        return x
+    if own.get("mode", b"nearest") == b"nearest" and not own.get("antialias", 0):
+        places = windows.places(own, now[axis], new, scale)
+        if places is not None:
+            return windows.rows(to, x, places, axis, now)
+    if new * now[axis] > _MOST_WEIGHTS:
+        return None
+    weights, outside = _weights(own, now[axis], (new, scale), roi)
+    if len(weights) != new:
+        return None
+    y = _weighted(to, x, weights, axis, len(now))
+    if outside.any():
+        along = [1] * len(now)
+        along[axis] = new
+        value = to.number(own.get("extrapolation_value", 0.0))
+        y = to.op("Where", to.constant(outside.reshape(along)), value, y)
+    return y
+
+
+def _weights(
+    own: Arguments, size: int, made: tuple[int, float], roi: Any
+) -> tuple[Any, Any]:
+    """The weight of each row in each row of the result, and which of these are outside
+    of the image.
+
+    Args:
+        made: the size of the result, and the factor.
+    """
+    new, scale = made
+    mode = own.get("coordinate_transformation_mode", b"half_pixel")
+    # Of these, the definition has the size of the result, not the factor.
+    by_size = mode in (b"align_corners", b"tf_crop_and_resize") or scale == new / size
+    helper: Any = importlib.import_module("onnx.helper")
+    reference: Any = importlib.import_module("onnx.reference")
+    attributes = own.attributes(without=("axes", "keep_aspect_ratio_policy"))
+    attributes["extrapolation_value"] = _OUTSIDE
+    inputs = ["x", "roi", *(["", "sizes"] if by_size else ["scales"])]
+    node = helper.make_node("Resize", inputs, ["y"], axes=[0], **attributes)
+    kind = {"x": 11, "roi": 11} | ({"sizes": 7} if by_size else {"scales": 1})
+    graph = helper.make_graph(
+        [node],
+        "weights",
+        [helper.make_tensor_value_info(n, t, None) for n, t in kind.items()],
+        [helper.make_tensor_value_info("y", 11, None)],
+    )
+    opset = [helper.make_opsetid("", _RESIZES_AXES)]
+    run = reference.ReferenceEvaluator(helper.make_model(graph, opset_imports=opset))
+    feeds = {
+        "x": np.eye(size),
+        "roi": np.array([0.0, 1.0] if roi is None else roi, np.float64),
+        "scales": np.array([scale], np.float32),
+        "sizes": np.array([new], np.int64),
+    }
+    weights = np.asarray(run.run(None, {name: feeds[name] for name in kind})[0])
+    outside = (weights == _OUTSIDE).all(1)
+    return np.where(outside[:, None], 0, weights), outside
+
+
+_OUTSIDE = 12345.0
+"""No weight, so that it tells elements that are outside."""
+
+_RESIZES_AXES = 19
+"""A version in which `Resize` has all of its attributes."""
+
+
+def _weighted(to: Expansion, x: str, weights: Any, axis: int, rank: int) -> str:
+    """Sums of rows along an axis, each times its weights."""
+    count = int((weights != 0).sum(1).max(initial=0))
+    if count > _MOST_TAPS:
+        order = [*(i for i in range(rank) if i != axis), axis]
+        turned = to.op("Transpose", x, perm=order)
+        matrix = to.constant(weights.T.astype(np.float32))
+        back = [order.index(i) for i in range(rank)]
+        return to.op("Transpose", to.op("MatMul", turned, matrix), perm=back)
+    along = [1] * rank
+    along[axis] = len(weights)
+    taps = np.sort(np.argsort(weights == 0, axis=1, kind="stable")[:, :count], axis=1)
+    total = ""
+    for row in taps.T:
+        factors = np.take_along_axis(weights, row[:, None], 1).astype(np.float32)
+        part = to.op("Gather", x, to.constant(row.copy()), axis=axis)
+        if (factors != 1).any():
+            part = to.op("Mul", part, to.constant(factors.reshape(along)))
+        total = to.op("Add", total, part) if total else part
+    return total or to.op("Mul", x, to.number(0.0))
+
+
+RULES = {"Resize": resized}

@@ -1,0 +1,76 @@
+"""Ops of unsigned integers that torch-mlir computes as of signed ones, by rules of
+`expanded`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from morello.frontends.onnx_ops.rules import stable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+
+
+def _is_unsigned(to: Expansion, x: str) -> bool:
+    dtype = to.dtype(x)
+    return dtype is not None and dtype.kind == "u"
+
+
+def absolute(to: Expansion, own: Arguments) -> Results:
+    """An unsigned number."""
+    x = own.input(0)
+    return [to.op("Identity", x)] if _is_unsigned(to, x) else None
+
+
+def clipped(to: Expansion, own: Arguments) -> Results:
+    """The larger one of a number and a bound, and the smaller one of that and another
+    bound."""
+    y = own.input(0)
+    if not _is_unsigned(to, y):
+        return None
+    for kind, bound in (("Max", own.input(1)), ("Min", own.input(2))):
+        y = to.op(kind, y, bound) if bound else y
+    return [to.op("Identity", y)]
+
+
+def quotient(to: Expansion, own: Arguments) -> Results:
+    """A quotient by division of half the number, which is never negative, and one more
+    where the rest is large enough; 0 or 1 where the divisor would be negative."""
+    x, divisor = own.input(0), own.input(1)
+    dtype = to.dtype(x)
+    if dtype is None or dtype.kind != "u":
+        return None
+    one = to.constant(np.array(1, dtype))
+    zero = to.constant(np.array(0, dtype))
+    most = to.constant(np.array(np.iinfo(dtype).max // 2, dtype))
+    half = to.op("BitShift", x, one, direction="RIGHT")
+    twice = to.op("BitShift", to.op("Div", half, divisor), one, direction="LEFT")
+    rest = to.op("Sub", x, to.op("Mul", twice, divisor))
+    more = to.op("Where", to.op("GreaterOrEqual", rest, divisor), one, zero)
+    of_large = to.op("Where", to.op("GreaterOrEqual", x, divisor), one, zero)
+    is_large = to.op("Greater", divisor, most)
+    return [to.op("Where", is_large, of_large, to.op("Add", twice, more))]
+
+
+def remainder(to: Expansion, own: Arguments) -> Results:
+    """The remainder of a division of unsigned numbers; of floats by their own rule."""
+    x, divisor = own.input(0), own.input(1)
+    if to.has(x, "FLOAT"):
+        return stable.remainder(to, own)
+    if not _is_unsigned(to, x):
+        return None
+    own.get("fmod", 0)  # which is the sign's
+    product = to.op("Mul", to.op("Div", x, divisor), divisor)
+    return [to.op("Sub", x, product)]
+
+
+RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
+    "Abs": absolute,
+    "Clip": clipped,
+    "Div": quotient,
+    "Mod": remainder,
+}

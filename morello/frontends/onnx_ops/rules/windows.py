@@ -1,0 +1,138 @@
+"""Ops of ONNX whose windows or places torch-mlir lacks, by rules of `expanded`.
+
+Each is written in ops that it has: known places are slices and repetitions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from morello.frontends.onnx_ops.rules.places import check_within
+
+if TYPE_CHECKING:
+    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+
+_MOST_FACTORS = 16
+"""Of a product along an axis."""
+
+
+def picked(to: Expansion, own: Arguments) -> Results:
+    """Elements at constant places along an axis.
+
+    Raises:
+        CompileError: a place is outside.
+    """
+    x, places = own.input(0), to.array(own.input(1))
+    shape = to.shape(x)
+    if shape is None or places is None or len(shape) != places.ndim:
+        return None
+    axis = own.get("axis", 0) % len(shape)
+    check_within(own, places, shape[axis])
+    wrapped: Any = np.where(places < 0, places + shape[axis], places)
+    grid = np.indices(places.shape)
+    first = np.moveaxis(wrapped, axis, 0).reshape(places.shape[axis], -1)
+    others = [i for i in range(len(shape)) if i != axis]
+    if (first == first[:, :1]).all() and all(
+        shape[i] == places.shape[i] for i in others
+    ):
+        return [to.op("Gather", x, to.constant(first[:, 0].copy()), axis=axis)]
+    grid[axis] = wrapped
+    flat = np.ravel_multi_index(tuple(grid), shape).reshape(-1)
+    found = to.op("Gather", to.reshape(x, -1), to.constant(flat), axis=0)
+    return [to.reshape(found, *places.shape)]
+
+
+def places(own: Arguments, size: int, new: int, scale: float) -> Any:
+    """The nearest place of each new one; None for rules that are not known."""
+    i = np.arange(new, dtype=np.float64)
+    match own.get("coordinate_transformation_mode", b"half_pixel"):
+        case b"half_pixel":
+            place = (i + 0.5) / scale - 0.5
+        case b"pytorch_half_pixel":
+            place = (i + 0.5) / scale - 0.5 if new > 1 else 0 * i
+        case b"asymmetric":
+            place = i / scale
+        case b"align_corners":
+            place = i * (size - 1) / (new - 1) if new > 1 else 0 * i
+        case _:
+            return None
+    match own.get("nearest_mode", b"round_prefer_floor"):
+        case b"round_prefer_floor":
+            found = np.ceil(place - 0.5)
+        case b"round_prefer_ceil":
+            found = np.floor(place + 0.5)
+        case b"floor":
+            found = np.floor(place)
+        case b"ceil":
+            found = np.ceil(place)
+        case _:
+            return None
+    return np.clip(found, 0, size - 1).astype(np.int64)
+
+
+def rows(to: Expansion, x: str, places: Any, axis: int, now: list[int]) -> str:
+    """Rows that are picked along an axis: each several times, every so many, or any."""
+    size = now[axis]
+    times = len(places) // size
+    if np.array_equal(places, np.repeat(np.arange(size), times)):
+        before, after = now[: axis + 1], now[axis + 1 :]
+        wide = to.op("Unsqueeze", x, to.numbers(axis + 1))
+        wide = to.op("Expand", wide, to.numbers(*before, times, *after))
+        return to.reshape(wide, *now[:axis], size * times, *after)
+    step = int(places[1] - places[0]) if len(places) > 1 else 1
+    first, last = int(places[0]), int(places[-1])
+    if step > 0 and np.array_equal(places, np.arange(first, last + 1, step)):
+        return to.cut(x, first, last + 1, step, axis)
+    return to.op("Gather", x, to.constant(places), axis=axis)
+
+
+def normalised(to: Expansion, own: Arguments) -> Results:
+    """Less its mean, over its deviation."""
+    x, axes = own.input(0), own.get("axes", [0, 2, 3])
+    centred = to.op("Sub", x, to.mean(x, axes))
+    deviation = to.op("Sqrt", to.mean(to.op("Mul", centred, centred), axes))
+    return [to.op("Div", centred, to.op("Add", deviation, to.number(1e-9)))]
+
+
+def product_along(to: Expansion, own: Arguments) -> Results:
+    """A product of few elements, one after the other."""
+    x = own.input(0)
+    own.get("keepdims", 1)  # which the shape of the result has in it
+    shape, made = to.shape(x), to.shape(own.output(0))
+    axes = to.array(own.input(1)) if own.input(1) else own.get("axes", None)
+    is_noop = own.get("noop_with_empty_axes", 0)
+    if axes is not None and not len(axes) and is_noop:
+        return [to.op("Identity", x)]
+    if axes is None and (own.input(1) or is_noop):
+        return None
+    if shape is None or (made is None and axes is None):
+        return None
+    every = range(len(shape)) if axes is None else [int(a) % len(shape) for a in axes]
+    if math.prod(shape[a] for a in every) > _MOST_FACTORS or made is None:
+        return None
+    for axis in every:
+        parts = [to.cut(x, i, i + 1, axis=axis) for i in range(shape[axis])]
+        x = parts[0]
+        for part in parts[1:]:
+            x = to.op("Mul", x, part)
+    return [to.reshape(x, *made)]
+
+
+def depth_to_space(to: Expansion, own: Arguments) -> Results:
+    """Channels as pixels: the order CRD is that of a pixel shuffle, which torch-mlir
+    takes for the other one."""
+    x, block = own.input(0), own.get("blocksize", 0)
+    shape = to.shape(x)
+    if shape is None or len(shape) != 4 or not block or shape[1] % block**2:
+        return None
+    batch, channels, height, width = shape
+    left = channels // block**2
+    if own.get("mode", b"DCR") == b"CRD":
+        sizes, order = (batch, left, block, block, height, width), [0, 1, 4, 2, 5, 3]
+    else:
+        sizes, order = (batch, block, block, left, height, width), [0, 3, 4, 1, 5, 2]
+    turned = to.op("Transpose", to.reshape(x, *sizes), perm=order)
+    return [to.reshape(turned, batch, left, height * block, width * block)]
