@@ -5,7 +5,7 @@ constant. `reduce.py` has the vector kernels of reductions.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from itertools import product as every
 from typing import Any
@@ -149,9 +149,8 @@ class VectorMap(Kernel):
         ]
         side = self._side_by_side(spec.key)
         for _, alike in groupby(vectors, lambda vector: vector.width):
-            group = list(alike)
-            for first in range(0, len(group), side):
-                _write(group[first : first + side], spec, operands)
+            for group in _groups(list(alike), inner, side):
+                _write(group, spec, operands)
 
     def _is_map(self, key: SpecKey) -> bool:
         """Whether it computes each element from those at the same place."""
@@ -204,6 +203,33 @@ class _Vector:
         if source.tensor.level.is_registers:
             return self.emitter.load_register(source, self.register)
         return self.emitter.load(source, self.at, self.width, self.count)
+
+
+def _groups(
+    vectors: Sequence[_Vector], inner: int, side: int
+) -> Iterator[list[_Vector]]:
+    """Vectors that are all read before one of them is written, mostly ``side``.
+
+    One that overlaps the one before is in its group: the output may be in the place of
+    an input, and what both compute is read as it was.
+    """
+    group: list[_Vector] = []
+    for vector in vectors:
+        overlaps = group and _overlaps(group[-1], vector, inner)
+        if len(group) >= side and not overlaps:
+            yield group
+            group = []
+        group.append(vector)
+    if group:
+        yield group
+
+
+def _overlaps(one: _Vector, other: _Vector, inner: int) -> bool:
+    """Whether two vectors of a row share elements."""
+    is_same_row = one.at[:inner] + one.at[inner + 1 :] == (
+        other.at[:inner] + other.at[inner + 1 :]
+    )
+    return is_same_row and other.at[inner] < one.at[inner] + one.count
 
 
 _ONE_INPUT = 2

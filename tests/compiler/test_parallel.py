@@ -78,10 +78,10 @@ def test_threads_give_the_bits_of_the_definition(text: str, threads: int) -> Non
         ("fill:211x33:s32", TileParallel("d0", 48)),
         ("matmul:3x400x5", SplitParallel("k", 112, 4)),
         ("matmul_accum:2x3x64x16", SplitParallel("k", 16, 4)),
-        ("max:3x301", SplitParallel("n", 80, 4)),
+        ("max:3x301", SplitParallel("d1", 80, 4)),
         ("matmul:3x5x401x7:u8,s8,s32", SplitParallel("k", 112, 4)),
         ("matmul_accum:3x64x5:s16,s16,s32", SplitParallel("k", 16, 4)),
-        ("max:19x301:s32", SplitParallel("n", 80, 4)),
+        ("max:19x301:s32", SplitParallel("d1", 80, 4)),
     ],
 )
 def test_tiles_and_what_remains_have_the_bits_of_the_definition(
