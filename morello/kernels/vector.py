@@ -164,6 +164,11 @@ class VectorMap(Kernel):
         return self.isa.registers // _REGISTERS if is_long else 1
 
     def _within_block(self, key: SpecKey, vectors: Ints) -> Condition:
+        element = CountedElements.of(key.kind, key.dtypes, isa=self.isa)
+        most = _MOST_OPERATIONS // max(element.operations, 1)
+        if most < self.isa.block:
+            reason = f"takes {most} vectors of so long a function: tile it smaller"
+            return Condition(vectors <= most, reason)
         if not self.vectors or len(key.tensors) > _ONE_INPUT:
             return within_block(vectors, self.isa)
         reason = f"takes at most {self.vectors} vectors: tile it smaller"
@@ -234,6 +239,9 @@ def _overlaps(one: _Vector, other: _Vector, inner: int) -> bool:
 
 _ONE_INPUT = 2
 """Operands of a function of one input."""
+
+_MOST_OPERATIONS = 2048
+"""Operations in straight-line code, for which LLVM takes tenths of a second."""
 
 _LONG = 8
 """Operations of a function from which on vectors are computed in turn."""

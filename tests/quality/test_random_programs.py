@@ -41,7 +41,7 @@ def wrong(built: str, claimed: str) -> Program:
         ("move:6x6:f32", "move:6x6:f32:dst=[1,0]", "30 of 36 elements are wrong"),
         ("matmul:3x4x5:s32", "matmul_accum:3x4x5:s32", "elements are wrong"),
         ("fill:9:f32", "fill:8:f32", "a write 0 bytes past the end of 'out'"),
-        ("max:1x9:f32", "max:1x8:f32", "past the end of 'src'"),
+        ("max:1x9:f32", "max:1x8:f32", "past the end of 'x0'"),
         ("fill:8:f32", "fill:7:f32:out=[0,0p8]", "the padding of 'out' was written"),
     ],
 )

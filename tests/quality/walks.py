@@ -42,7 +42,7 @@ MAX_LEAVES = 300_000
 """Runs of kernels in one run of a program; 1 ms a 100,000, about."""
 
 
-WALKS = 200
+WALKS = 2000
 """Walks before a Spec counts as one without a program."""
 
 

@@ -44,6 +44,7 @@ from morello.spec import (
     PhysicalDim,
     Spec,
     SpecKey,
+    TensorSpec,
 )
 from morello.spec.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
@@ -75,7 +76,7 @@ class GraphRows(Kernel):
         for tensor in key.tensors:
             if tensor.layout.is_packed or is_interleaved(tensor.layout):
                 return False
-            if not in_l1(tensor) and not in_registers(tensor, self.isa):
+            if not in_l1(tensor) and not self._in_registers(key, tensor):
                 return False
         inner = _inner(key)
         if inner is None or one_pass(kind.graph) is None:
@@ -85,6 +86,11 @@ class GraphRows(Kernel):
             return False
         registers = any(t.level.is_registers for t in key.tensors)
         return not (registers and plan.reduced)
+
+    def _in_registers(self, key: SpecKey, tensor: TensorSpec) -> bool:
+        """Whether an operand is in registers with as many lanes as are computed."""
+        lanes = self.isa.lanes(computed_in(key.dtypes))
+        return in_registers(tensor, self.isa) and tensor.vector_width == lanes
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Unpacked, with the dimension along vectors innermost."""
