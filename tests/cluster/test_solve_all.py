@@ -68,9 +68,9 @@ def test_what_is_found_is_what_compile_finds(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         found = solve(path, pool, *specs)
         assert set(found) == set(specs)
+        assert any(solved.specs for solved in found.values())  # others read tables
         for text, solved in found.items():
             assert not solved.error
-            assert solved.specs > 0
             kernel = morello.compile(text, target="avx2", threads=1, db=path)
             assert kernel.solution is not None
             assert kernel.solution.statistics.specs == 0

@@ -24,7 +24,7 @@ def test_words_stand_before_between_and_after_flags(
 ) -> None:
     db, first, second = (str(tmp_path / name) for name in ("db", "a", "b"))
     where = ["--db", db, "--target", "avx2"]
-    assert main(["precompute", "fill:3:f32", *where, "fill:5:f32", "--jobs", "1"]) == 0
+    assert main(["precompute", "fill:3:f32", *where, "fill:5:s32", "--jobs", "1"]) == 0
     assert "2 solved" in capsys.readouterr().out
     assert main(["db", "export", "--programs", first, "--db", db]) == 0
     assert main(["db", "--db", db, "export", "--programs", second]) == 0
