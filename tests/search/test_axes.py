@@ -41,10 +41,10 @@ def test_an_axis_is_the_ladder_with_its_remainders() -> None:
     ("text", "found"),
     [
         ("add:8x16:f32", [("d0", "d1")]),
-        ("add:8x16:f32:x0=[1,0]:x1=[1,0]:v0=[1,0]", []),
+        ("add:8x16:f32:x0=[1,0]:x1=[1,0]:v0=[1,0]", [("d1", "d0")]),
         ("add:8x16:f32:x0=[1,0]", []),  # no neighbours in both
         ("add:8x16:f32:v0=ld32", []),  # with gaps
-        ("add:8x16:f32:x0=[0,1]@L2", []),  # a loop may have split the first
+        ("add:8x16:f32:x0=[0,1]@L2", [("d0", "d1")]),
         ("move:8x16:f32", []),
         ("move:4x8x16:f32", [("d1", "d2")]),
         ("move:8x16:f32:dst=[1,0]", []),

@@ -11,12 +11,22 @@ import sys
 import tempfile
 from pathlib import Path
 
+from morello.machine.architectures import HOST
+
 COMPILER = "ziglang"
 VERSION = "0.17.1"
 FOLDER = Path(__file__).parent
 
 _FLAGS = (
-    *("-target", "x86_64-linux-gnu", "-std=c11", "-Os", "-g0", "-S", "-emit-llvm"),
+    *(
+        "-target",
+        f"{HOST.names[0]}-linux-gnu",
+        "-std=c11",
+        "-Os",
+        "-g0",
+        "-S",
+        "-emit-llvm",
+    ),
     *("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"),
     *("-Wno-unused-command-line-argument", "-fwrapv", "-fno-strict-aliasing"),
     *("-fno-sanitize=all", "-fno-builtin", "-fno-stack-protector"),
