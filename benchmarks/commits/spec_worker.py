@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.backend import MissingError, UnsupportedError
 from benchmarks.harness.ours import Ours
-from benchmarks.harness.worker import answers_pipe, serve
+from benchmarks.harness.worker import answered, answers_pipe, serve
 
 Answer = dict[str, Any]
 
@@ -40,12 +39,7 @@ class Specs:
 
     def do(self, request: Answer) -> Answer:
         """Answer one request."""
-        try:
-            return self._do(request)
-        except MissingError as error:
-            return {"missing": str(error)}
-        except UnsupportedError as error:
-            return {"unsupported": str(error)}
+        return answered(self._do, request)
 
     def _do(self, request: Answer) -> Answer:
         match request["do"]:

@@ -20,6 +20,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -42,6 +43,16 @@ class Answering(Protocol):
         """Answer one request."""
 
 
+def answered(do: Callable[[Answer], Answer], request: Answer) -> Answer:
+    """The answer to a request; why there is none, where a contender lacks something."""
+    try:
+        return do(request)
+    except MissingError as error:
+        return {"missing": str(error)}
+    except UnsupportedError as error:
+        return {"unsupported": str(error)}
+
+
 class Worker:
     """A contender and the case that it is at."""
 
@@ -54,12 +65,7 @@ class Worker:
 
     def do(self, request: Answer) -> Answer:
         """Answer one request."""
-        try:
-            return self._do(request)
-        except MissingError as error:
-            return {"missing": str(error)}
-        except UnsupportedError as error:
-            return {"unsupported": str(error)}
+        return answered(self._do, request)
 
     def _do(self, request: Answer) -> Answer:
         match request["do"]:

@@ -69,7 +69,7 @@ class ReduceRows(Kernel):
     """The most vectors that are reduced side by side, of all rows together."""
 
     def accepts(self, key: SpecKey) -> bool:
-        """What is reduced is innermost in src; nothing interleaved."""
+        """Reductions along the innermost dimension of src; nothing interleaved."""
         node = _reduction(key)
         if node is None or any(is_interleaved(t.layout) for t in key.tensors):
             return False

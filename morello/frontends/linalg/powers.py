@@ -5,7 +5,7 @@ import math
 from morello.spec.graphs.expression import Call, Constant, Expression
 
 _MOST_FACTORS = 16
-"""Of a power that is written as products."""
+"""Most factors of a power that is written as products."""
 
 
 def known_power(base: Expression, power: float) -> Expression:

@@ -26,7 +26,7 @@ MERGE = {"sum": "add", "max": "maximum", "min": "minimum"}
 
 
 _NUMBERS_ONLY = frozenset({"arith.maxnumf", "arith.minnumf"})
-"""Of a number and NaN they give the number."""
+"""Reductions that take a number before NaN."""
 
 
 OUT = -1

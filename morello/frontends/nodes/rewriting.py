@@ -143,7 +143,7 @@ class _Live(Rewriter):
 
 
 def live(tensors: Tensors) -> Tensors:
-    """What is given, and what the results need."""
+    """The tensors that are given, and those that the results need."""
     return _Live(tensors).run()
 
 

@@ -21,7 +21,7 @@ class Running:
     """The value of the graph that it is."""
     reduction: str
     number: Dtype
-    """What it is computed in."""
+    """The dtype that it is computed in."""
     accumulates: bool
     """Whether what its output holds takes part."""
 

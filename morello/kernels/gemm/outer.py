@@ -18,7 +18,7 @@ from morello.spec.frame import Condition, Frame
 from morello.spec.layout import LINE_BYTES
 
 _N = 3
-"""Of the dimensions of the product."""
+"""The columns, among the dimensions of the product."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

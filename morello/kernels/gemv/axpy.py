@@ -46,7 +46,7 @@ class GemvAxpy(Kernel):
     streams: int
     """Rows, or groups, of rhs that are read side by side."""
     prefetch: Prefetch
-    """What is prefetched of rhs, where it is beyond L2."""
+    """Lines of rhs that are prefetched, where it is beyond L2."""
     rows: tuple[int, int] = (1, 6)
     """The fewest and the most rows of lhs: each takes a line in registers."""
     far: bool = True

@@ -56,7 +56,7 @@ class GraphWriter:
         assert plan is not None
         self.emitter, self.spec = emitter, spec
         self.number = computed_in(spec.dtypes)
-        """What is computed in."""
+        """The dtype that is computed in."""
         self.unroll = unroll if plan.reduced else min(unroll, most_written(graph))
         """Vectors that a loop takes at a time."""
         self.graph, self.plan, self.inner = graph, plan, inner
