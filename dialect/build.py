@@ -83,7 +83,15 @@ def spec_function(spec: Spec, name: str, target: Target | None = None) -> ir.Mod
         spec: what the function computes.
         name: of the function.
         target: recorded in the module for the passes; None leaves their default.
+
+    Raises:
+        SpecError: a size of it is a range.
     """
+    if spec.ranges:
+        raise SpecError(
+            f"{spec} has sizes that each call says, which functions do not take",
+            "settle them",
+        )
     func = dialect("func")
     with ir.Location.current or ir.Location.unknown():
         module = ir.Module.create()

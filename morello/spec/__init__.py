@@ -19,6 +19,7 @@ from morello.spec.memories import L1, L2, MEM, MEMORIES, VRF, Memory
 from morello.spec.move import Move
 from morello.spec.open_spec import OpenSpec, parse_open_spec, print_open_spec
 from morello.spec.operand import Operand
+from morello.spec.size_range import SizeRange
 from morello.spec.spec import Spec, SpecKey, argument_tensor
 from morello.spec.tensor import TensorSpec
 from morello.spec.text import parse_spec, print_spec
@@ -47,6 +48,7 @@ __all__ = [
     "Operand",
     "PhysicalDim",
     "Reform",
+    "SizeRange",
     "Spec",
     "SpecKey",
     "TensorSpec",

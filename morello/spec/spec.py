@@ -17,6 +17,7 @@ from morello.spec.layout import Layout
 from morello.spec.limits import Limits
 from morello.spec.memories import MEM
 from morello.spec.operand import Operand
+from morello.spec.size_range import SizeRange, WrittenSizes
 from morello.spec.tensor import TensorSpec
 
 MAX_SIZE = 1 << 31
@@ -24,6 +25,9 @@ MAX_SIZE = 1 << 31
 
 ANY_ROW = -1
 """The leading dimension of an operand whose rows are as far apart as a call says."""
+
+MOST_RANGES = 2
+"""Sizes that a call may say."""
 
 MAX_BYTES = 1 << 46
 """No operand has this many bytes or more: addresses have 47 bits."""
@@ -65,7 +69,8 @@ class Spec(HashedOnce):
 
     Args:
         kind: what to compute.
-        sizes: the size of each dimension of the kind, at least 1.
+        sizes: the size of each dimension of the kind, at least 1; of one that each call
+            says, the greatest.
         tensors: the form of each operand.
         limits: how much of each memory may be used.
         serial: whether parallel loops are forbidden.
@@ -73,6 +78,7 @@ class Spec(HashedOnce):
             the next one, its leading dimension; 0 where rows follow each other without
             gaps, `ANY_ROW` where each call says it. Empty if no operand has one. Specs
             within a program have none: the strides of their memrefs say it.
+        ranges: the dimensions whose size each call says. Empty if all are settled.
     """
 
     kind: Kind
@@ -81,12 +87,15 @@ class Spec(HashedOnce):
     limits: Limits
     serial: bool = True
     leading: tuple[int, ...] = ()
+    ranges: tuple[SizeRange, ...] = ()
 
     __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
         self._check_sizes()
         _check_forms(self.kind, self.tensors)
+        if self.ranges:
+            self._check_ranges()
         if self.leading:
             self._check_leading()
         self._check_bytes()
@@ -104,6 +113,23 @@ class Spec(HashedOnce):
                     f"size {size} of dimension {name} of {self.kind.label} is not "
                     f"between 1 and {MAX_SIZE - 1}"
                 )
+
+    def _check_ranges(self) -> None:
+        if len(self.ranges) > MOST_RANGES:
+            raise SpecError(
+                f"{self.kind.label} has {len(self.ranges)} ranges of sizes",
+                f"give {MOST_RANGES} at most; a name ties dimensions of one size",
+            )
+        taken: set[int] = set()
+        for one in self.ranges:
+            sizes = {self.sizes[dim] for dim in one.dims}
+            greatest = max(sizes)
+            whole = one.step > 0 and (greatest - one.least) % one.step == 0
+            if taken & {*one.dims} or len(sizes) > 1 or not 1 <= one.least < greatest:
+                raise SpecError(f"{one} is no range of the sizes {self.sizes}")
+            if not whole:
+                raise SpecError(f"the steps of {one} do not lead to {greatest}")
+            taken |= {*one.dims}
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Spec":
         """A Spec of its parts; text is for `parse`.
@@ -179,8 +205,57 @@ class Spec(HashedOnce):
         """The dtype of each operand."""
         return tuple(t.dtype for t in self.tensors)
 
+    @property
+    def least(self) -> tuple[int, ...]:
+        """The least size of each dimension; `sizes` has the greatest."""
+        found = list(self.sizes)
+        for one in self.ranges:
+            for dim in one.dims:
+                found[dim] = one.least
+        return tuple(found)
+
+    @property
+    def step(self) -> tuple[int, ...]:
+        """From each size of a dimension to the next; 0 where there is one alone."""
+        found = [0] * len(self.sizes)
+        for one in self.ranges:
+            for dim in one.dims:
+                found[dim] = one.step
+        return tuple(found)
+
+    @property
+    def greatest(self) -> tuple[int, ...]:
+        """The greatest size of each range."""
+        return tuple(self.sizes[one.dims[0]] for one in self.ranges)
+
+    def at(self, *sizes: int) -> "Spec":
+        """The Spec of a call: every size settled.
+
+        Args:
+            sizes: a size for each of `ranges`, in order.
+
+        Raises:
+            SpecError: there are more or less, or one is not in its range.
+        """
+        if len(sizes) != len(self.ranges):
+            raise SpecError(
+                f"{len(sizes)} sizes are given for {len(self.ranges)} ranges of "
+                f"{self.kind.label}",
+                "give one for each range, in order",
+            )
+        settled = list(self.sizes)
+        for one, size, greatest in zip(self.ranges, sizes, self.greatest, strict=True):
+            if size not in one.sizes(greatest):
+                raise SpecError(
+                    f"{self.kind.dims[one.dims[0]]} is {size}, and {self.kind.label} "
+                    f"takes {one.text(greatest)}"
+                )
+            for dim in one.dims:
+                settled[dim] = size
+        return dataclasses.replace(self, sizes=tuple(settled), ranges=())
+
     def shape(self, operand: int) -> tuple[int, ...]:
-        """The logical shape of one operand."""
+        """The logical shape of one operand; of the greatest sizes."""
         return self.kind.operands[operand].sizes(self.sizes)
 
     def physical_shape(self, operand: int) -> tuple[int, ...]:
@@ -263,7 +338,7 @@ class Spec(HashedOnce):
         )
 
     def __str__(self) -> str:
-        sizes = "x".join(map(str, self.sizes))
+        sizes = str(WrittenSizes(self.sizes, self.ranges))
         forms = " ".join(map(str, self.tensors))
         serial = "" if self.serial else " parallel"
         rows = ("?" if row == ANY_ROW else str(row) for row in self.leading)

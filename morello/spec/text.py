@@ -1,7 +1,8 @@
 """The text form of a Spec.
 
 ``kind:sizes[:dtypes][:option=value]…`` where sizes are joined by ``x`` and dtypes by
-commas (one for all operands, or one each; ``f32`` if left out). Options name an operand
+commas (one for all operands, or one each; ``f32`` if left out). A size that each call
+says is a range (`size_range.py`): ``1..512``. Options name an operand
 to give its layout and level (``rhs=[0,2,1]``, ``out=[0,1,2]@L1``) and the elements from
 row to row (``lhs=ld4096``, ``rhs=[0,2,1]/ld4096``; ``lhs=ld?`` where each call says
 it), a limit (``l1=256``), ``serial=false`` to allow parallel loops, or what the kind
@@ -18,6 +19,7 @@ from morello.spec.kinds import labels
 from morello.spec.layout import Layout
 from morello.spec.limits import Limits
 from morello.spec.memories import Memory, bounded_memories
+from morello.spec.size_range import SizeRange, WrittenSizes
 from morello.spec.spec import ANY_ROW, Spec, argument_tensor
 from morello.spec.tensor import TensorSpec
 from morello.suggestions import did_you_mean
@@ -46,8 +48,9 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     given = _sizes(text, size_text)
     options = _options(text, [p for p in rest if "=" in p])
     dtypes = _dtypes(text, [p for p in rest if "=" not in p])
-    kind, given = kinds[label].with_sizes(label, given, options)
-    sizes = _complete_sizes(text, kind, given)
+    plain = dict(options)
+    kind, sizes = _kind(text, given.greatest, options)
+    ranges = tuple(_settled(text, given, one, sizes, plain) for one in given.ranges)
     leading = _leading(kind, sizes, options)
     tensors = _tensors(kind, kind.dtypes(dtypes), options, leading)
     limits = _limits(limits, options)
@@ -60,7 +63,46 @@ def parse_spec(text: str, limits: Limits) -> Spec:
             f"unknown option '{wrong}' in the Spec '{text}'",
             f"{label} has the options {', '.join(names)}{did_you_mean(wrong, names)}",
         )
-    return Spec(kind, sizes, tensors, limits, serial, leading)
+    return Spec(kind, sizes, tensors, limits, serial, leading, ranges)
+
+
+def _kind(
+    text: str, given: tuple[int, ...], options: dict[str, str]
+) -> tuple[Kind, tuple[int, ...]]:
+    """The kind that a text names, and the size of each of its dimensions.
+
+    Its options are taken out of ``options``.
+    """
+    label = text.strip().partition(":")[0]
+    kind, sizes = labels()[label].with_sizes(label, given, options)
+    return kind, _complete_sizes(text, kind, sizes)
+
+
+def _settled(
+    text: str,
+    given: WrittenSizes,
+    one: SizeRange,
+    sizes: tuple[int, ...],
+    options: dict[str, str],
+) -> SizeRange:
+    """The range of the dimensions that a written one is of.
+
+    Labels put sizes in another order, and may make another graph of another size: the
+    text is read with the least size, too.
+
+    Raises:
+        SpecError: it is of no dimension, or the graph is another one.
+    """
+    kind, least = _kind(text, given.least(one), dict(options))
+    moved = tuple(d for d in range(len(sizes)) if least[d : d + 1] != sizes[d : d + 1])
+    same = kind == _kind(text, given.greatest, dict(options))[0]
+    if not moved or not same or any(least[dim] != one.least for dim in moved):
+        raise SpecError(
+            f"the range {one.text(given.greatest[one.dims[0]])} in the Spec '{text}' "
+            "is of no dimension that its kind has for each size alike",
+            "settle this size; a compose names the dimensions themselves",
+        )
+    return SizeRange(moved, one.least, one.step)
 
 
 def print_spec(spec: Spec, limits: Limits) -> str:
@@ -76,7 +118,7 @@ def print_spec(spec: Spec, limits: Limits) -> str:
     label, sizes = short or (kind.label, spec.sizes[omitted:])
     parts = [
         label,
-        "x".join(map(str, sizes)),
+        _print_sizes(spec, sizes, omitted),
         dtypes[0] if len(set(dtypes)) == 1 else ",".join(dtypes),
     ]
     if short is None:
@@ -101,6 +143,21 @@ def print_spec(spec: Spec, limits: Limits) -> str:
     return ":".join(parts)
 
 
+def _print_sizes(spec: Spec, sizes: tuple[int, ...], omitted: int) -> str:
+    """The list of sizes: those of a short name, or all but the first ones."""
+    ranges = []
+    for one in spec.ranges:
+        least = tuple(
+            one.least if dim in one.dims else size
+            for dim, size in enumerate(spec.sizes)
+        )
+        short = spec.kind.short(least)
+        moved = short[1] if short else least[omitted:]
+        places = (p for p, size in enumerate(sizes) if moved[p] != size)
+        ranges.append(SizeRange(tuple(places), one.least, one.step))
+    return str(WrittenSizes(sizes, tuple(ranges)))
+
+
 def _print_form(tensor: TensorSpec) -> str:
     text = str(tensor.layout)
     if not tensor.level.is_main:
@@ -112,21 +169,20 @@ def _print_form(tensor: TensorSpec) -> str:
     return f"{text}/strided"
 
 
-_SIZES = re.compile(r"\d{1,12}(x\d{1,12})*", re.ASCII)
-
 _ELSEWHERE = {"gemm": "matmul", "dot": "matmul", "copy": "move", "transpose": "move"}
 """What other libraries call kinds."""
 
 
-def _sizes(text: str, size_text: str) -> tuple[int, ...]:
-    if not _SIZES.fullmatch(size_text):
+def _sizes(text: str, size_text: str) -> WrittenSizes:
+    found = WrittenSizes.parse(size_text)
+    if found is None:
         plain = re.sub(r"\s*[xX\xd7*,]\s*", "x", size_text)
-        meant = f"; did you mean '{plain}'?" if _SIZES.fullmatch(plain) else ""
+        meant = f"; did you mean '{plain}'?" if WrittenSizes.parse(plain) else ""
         raise SpecError(
             f"'{size_text}' in the Spec '{text}' is not a list of sizes",
-            f"join positive integers by x, for example 512x512x512{meant}",
+            f"join positive integers, or ranges like 1..512, by x: 512x512x512{meant}",
         )
-    return tuple(map(int, size_text.split("x")))
+    return found
 
 
 def _complete_sizes(text: str, kind: Kind, given: tuple[int, ...]) -> tuple[int, ...]:

@@ -39,7 +39,7 @@ from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import SearchRow
 from morello.search.storage.shelf import Shelf
 from morello.search.storage.table_store import TableStore
-from morello.spec import Limits, Memory, Spec, SpecKey
+from morello.spec import Limits, Memory, Spec, SpecKey, print_spec
 from morello.spec.frame import Frame
 
 
@@ -140,7 +140,17 @@ class Solver:
             run.watch = watch
 
     def run_of(self, spec: Spec) -> "_Run":
-        """The tables of goals with the limits of ``spec``, to be read."""
+        """The tables of goals with the limits of ``spec``, to be read.
+
+        Raises:
+            SearchError: a size of it is a range.
+        """
+        if spec.ranges:
+            raise SearchError(
+                f"{print_spec(spec, spec.limits)} has sizes that each call says, and "
+                "a program is for settled sizes",
+                "give one size, or a Spec.at of it",
+            )
         room = ax.room(spec, self.target)
         limits = spec.limits
         for memory in limits.memories:

@@ -1,0 +1,126 @@
+"""The sizes that a dimension may have where each call says which.
+
+In text ``1..512``, or ``..512``; ``16..512/16`` goes in steps of 16. Dimensions that
+have one size are tied by a name: ``s=1..512xsx64``.
+"""
+
+import dataclasses
+import re
+
+from morello.errors import SpecError
+
+_RANGE = re.compile(
+    r"(?:([a-wyz]{1,16})=)?(\d{1,12})?\.\.(\d{1,12})(?:/(\d{1,12}))?", re.ASCII
+)
+_NAME = re.compile(r"[a-wyz]{1,16}", re.ASCII)  # x joins sizes
+_NUMBER = re.compile(r"\d{1,12}", re.ASCII)
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class SizeRange:
+    """The sizes from ``least`` on, in steps, that some dimensions have together.
+
+    The greatest of them is among the sizes of the Spec.
+
+    Args:
+        dims: the dimensions, ascending.
+        least: the smallest size, at least 1.
+        step: from each size to the next one, at least 1.
+    """
+
+    dims: tuple[int, ...]
+    least: int
+    step: int = 1
+
+    def sizes(self, greatest: int) -> range:
+        """Every size, ascending."""
+        return range(self.least, greatest + 1, self.step)
+
+    def text(self, greatest: int) -> str:
+        """The sizes as the text form has them."""
+        step = f"/{self.step}" if self.step > 1 else ""
+        return f"{self.least}..{greatest}{step}"
+
+
+@dataclasses.dataclass(frozen=True)
+class WrittenSizes:
+    """A list of sizes as a text has it.
+
+    Args:
+        greatest: the greatest of each place.
+        ranges: the places that vary together, with the least size and the step.
+    """
+
+    greatest: tuple[int, ...]
+    ranges: tuple[SizeRange, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> "WrittenSizes | None":
+        """The sizes that ``x`` joins; None where one is neither number, range nor name.
+
+        Raises:
+            SpecError: a name has no range or two; a range is empty, or its step does
+                not lead from its least size to its greatest.
+        """
+        greatest: list[int] = []
+        ranges: dict[str, SizeRange] = {}
+        for place, part in enumerate(text.split("x")):
+            match = _RANGE.fullmatch(part)
+            if match is not None:
+                name = match[1] or f"{place}"
+                if name in ranges:
+                    raise SpecError(
+                        f"'{name}' has two ranges in the sizes '{text}'",
+                        f"write '{name}' alone the second time",
+                    )
+                ranges[name] = _range(part, match, place)
+                greatest.append(int(match[3]))
+            elif _NAME.fullmatch(part):
+                if part not in ranges:
+                    raise SpecError(
+                        f"the size '{part}' in '{text}' has no range before it",
+                        f"write for example {part}=1..512 the first time",
+                    )
+                first = ranges[part]
+                ranges[part] = dataclasses.replace(first, dims=(*first.dims, place))
+                greatest.append(greatest[first.dims[0]])
+            elif _NUMBER.fullmatch(part):
+                greatest.append(int(part))
+            else:
+                return None
+        varying = (one for one in ranges.values() if one.least < greatest[one.dims[0]])
+        return cls(tuple(greatest), tuple(varying))
+
+    def least(self, one: SizeRange) -> tuple[int, ...]:
+        """The sizes with those of one range at its least."""
+        return tuple(
+            one.least if place in one.dims else size
+            for place, size in enumerate(self.greatest)
+        )
+
+    def __str__(self) -> str:
+        parts = list(map(str, self.greatest))
+        for one, name in zip(self.ranges, "st", strict=False):
+            first, *others = one.dims
+            text = one.text(self.greatest[first])
+            parts[first] = f"{name}={text}" if others else text
+            for place in others:
+                parts[place] = name
+        return "x".join(parts)
+
+
+def _range(part: str, match: re.Match[str], place: int) -> SizeRange:
+    step = int(match[4] or 1)
+    least, greatest = int(match[2] or step), int(match[3])
+    if step < 1 or least < 1 or least > greatest:
+        raise SpecError(
+            f"the range '{part}' holds no sizes",
+            "write its least size, at least 1, then its greatest: 1..512",
+        )
+    if (greatest - least) % step:
+        raise SpecError(
+            f"the range '{part}' goes from {least} in steps of {step}, which do not "
+            f"lead to {greatest}",
+            f"end it with {greatest - (greatest - least) % step}",
+        )
+    return SizeRange((place,), least, step)
