@@ -17,7 +17,7 @@ from benchmarks.models.record import OURS, Record, Shape
 from benchmarks.models.report import markdown
 from benchmarks.peers.__main__ import peer_names
 from benchmarks.peers.registry import PEERS, default_folder
-from morello.compiler.compile import TUNING_SECONDS
+from morello.compiler.goal import TUNING_SECONDS
 from morello.tools.flags import seconds, whole_number
 from morello.whole_files import write_whole
 

@@ -33,11 +33,11 @@ from morello.runtime.translate import lower_to_llvm_text
 from morello.search import Impl, Solution
 from morello.spec import Spec, print_spec
 
-LOWER = (
-    "builtin.module(morello-apply-schedule,morello-lower-kernels,"
-    "morello-plan-memory,morello-parallelize)"
-)
+SCHEDULED = "builtin.module(morello-apply-schedule,morello-lower-kernels)"
 """From a module with a schedule to loops and vectors."""
+
+PLANNED = "builtin.module(morello-plan-memory,morello-parallelize)"
+"""From loops and vectors to a module that LLVM's dialect takes."""
 
 
 Search = Callable[[Spec, Target], Solution]
@@ -78,15 +78,47 @@ def build_stages(
             text = schedule_text(module)
         name = function_name(spec, target)
         _rename(module, name)
-        _lower(module)
-        function = function_of(module)
-        workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
-        cost = price_of(function)
-        mlir = str(module)
-        llvm = name_module(lower_to_llvm_text(module), name)
-        check_calls(llvm)
-    parts = ((spec, solution),)
-    return Stages(name, target, parts, text, mlir, llvm, workspace, cost, filled)
+        whole = lowered(module, name, target, ((spec, solution),), text)
+    return dataclasses.replace(whole, filled=filled)
+
+
+def lowered(
+    module: ir.Module,
+    name: str,
+    target: Target,
+    parts: tuple[tuple[Spec, Solution | None], ...],
+    schedule: str,
+    inline: Callable[[ir.Operation, str], ir.Operation] | None = None,
+    is_plain: bool = False,
+) -> Stages:
+    """The stages after the schedule of a module, in the current context.
+
+    Args:
+        module: the Specs, with their schedule; it is lowered in place.
+        name: the function that is called.
+        target: the machine.
+        parts: each Spec, and its program.
+        schedule: the text of the module.
+        inline: puts the functions of the parts where they are called, and returns the
+            function; None where the first is the only one.
+        is_plain: whether upstream's plain lowering computes some ops.
+
+    Raises:
+        ScheduleError: it does not apply.
+        CompileError: a stage cannot be lowered.
+    """
+    if parts:
+        _run(SCHEDULED, module)
+    function = inline(module.operation, name) if inline else function_of(module)
+    _run(PLANNED, module)
+    workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
+    cost = price_of(function)
+    if inline is not None:
+        cost = sum(program.impl.cost for _, program in parts if program is not None)
+    mlir = str(module)
+    llvm = name_module(lower_to_llvm_text(module), name)
+    check_calls(llvm, mathematics=is_plain)
+    return Stages(name, target, parts, schedule, mlir, llvm, workspace, cost)
 
 
 def program_schedule(spec: Spec, target: Target, impl: Impl) -> str:
@@ -137,8 +169,8 @@ def _rename(module: ir.Module, name: str) -> None:
     function_of(module).attributes["sym_name"] = ir.StringAttr.get(name)
 
 
-def _lower(module: ir.Module) -> None:
+def _run(pipeline: str, module: ir.Module) -> None:
     try:
-        Pipeline.parse(LOWER).run(module.operation)
+        Pipeline.parse(pipeline).run(module.operation)
     except ir.MLIRError as error:
         raise ScheduleError(message_of(error)) from error

@@ -5,16 +5,16 @@ function with one workspace, and one call computes all of them.
 """
 
 import dataclasses
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from morello.compiler.compile import Searches, available_threads, tuning_time
+from morello.compiler.driver import Driver, available_threads
 from morello.compiler.goal import Program
-from morello.compiler.kernel import Kernel, native_function
+from morello.compiler.kernel import Kernel
+from morello.compiler.searches import Searches, tuning_time
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import ArgumentError
@@ -22,7 +22,7 @@ from morello.frontends.dry_run import check_survival
 from morello.frontends.expected import Expected
 from morello.frontends.grouping.compiling import (
     Progress,
-    compiled_parts,
+    model_stages,
     searched_parts,
 )
 from morello.frontends.grouping.evaluating import evaluate_part
@@ -44,7 +44,6 @@ from morello.machine import Target
 from morello.mlir import ir
 from morello.runtime.calls.parameter import Parameter
 from morello.search import Patience
-from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import Overlay, PathLike
 from morello.small_stacks import on_large_stack
 from morello.spec import print_spec
@@ -132,21 +131,15 @@ class Model(Program):
         Raises:
             TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
         """
-        start = time.perf_counter()
         machine = chosen_target(target)
         count = available_threads(thread_count(threads, None))
-        for part in self.parts[:1]:
-            _, machine = parallel_goal(part.spec(machine.limits), machine, count)
-        search = Searches(db, time_limit, tuning_time(tune))
+        driver = Driver(machine, count, Searches(db, time_limit, tuning_time(tune)))
         tensors = dataclasses.replace(self._tensors, all=list(self._tensors.all))
-        found, weights = searched_parts(
-            tensors, self._steps, machine, count, search, progress, pack
-        )
-        stages, engine, times = compiled_parts(tensors, found, machine, search, start)
-        steps = [step if isinstance(step, PlainPart) else step[0] for step in found]
+        programs, weights = searched_parts(tensors, self._steps, driver, progress, pack)
+        stages = model_stages(tensors, programs, driver.target)
+        steps = [p if isinstance(p, PlainPart) else p[0] for p in programs]
         held = ModelArrays.of(tensors, steps, self._preparation, weights)
-        function = native_function(stages, engine, parameters(tensors))
-        return Kernel(stages, function, engine, times, (), held)
+        return driver.kernel(stages, parameters(tensors), held=held)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it; the first call compiles. See `Kernel`."""

@@ -159,7 +159,7 @@ def test_a_kernel_works_after_a_fork() -> None:
 def test_without_a_runtime_there_is_a_warning_and_one_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("morello.compiler.compile.load_openmp", lambda: False)
+    monkeypatch.setattr("morello.compiler.driver.load_openmp", lambda: False)
     with pytest.warns(RuntimeWarning, match="no OpenMP runtime was found"):
         kernel = morello.compile("max:101x77", target=CHEAP_FORK, threads=2)
     assert kernel.threads == 1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.compiler import compile as compiler
+from morello.compiler import searches
 from morello.errors import SearchError
 from morello.frontends.model import model_of
 from morello.search import Patience
@@ -29,13 +29,13 @@ def test_searches_share_what_is_left(
     extents: tuple[int, ...], distinct: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shares = []
-    search = compiler.best_program
+    search = searches.best_program
 
     def noted(spec: Any, target: Any, database: Any, patience: Patience) -> Any:
         shares.append(patience.seconds)
         return search(spec, target, database, patience)
 
-    monkeypatch.setattr(compiler, "best_program", noted)
+    monkeypatch.setattr(searches, "best_program", noted)
     pairs = itertools.pairwise(extents)
     pattern, objects = _shapes(_layers, ((2, extents[0]), *pairs), {})
     tensors, _ = TracedFunction(_layers, pattern, objects).program(holds=True)
@@ -57,7 +57,7 @@ def test_a_search_without_a_program_leaves_less_to_its_parts(
         shares.append(patience.seconds)
         raise SearchError("no program")
 
-    monkeypatch.setattr(compiler, "best_program", none)
+    monkeypatch.setattr(searches, "best_program", none)
     run = morello.jit(lambda x: x + 1, threads=1, time_limit=_LIMIT, db="none")
     with pytest.raises(SearchError):
         run(np.zeros(4, np.float32))

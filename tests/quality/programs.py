@@ -7,7 +7,7 @@ the passes of the compiler, one call of LLVM.
 import dataclasses
 from collections.abc import Sequence
 
-from morello.compiler.stages import LOWER
+from morello.compiler.stages import PLANNED, SCHEDULED
 from morello.dialect import load
 from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import argument_type
@@ -84,6 +84,12 @@ def workspace_bytes(function: ir.Operation) -> int:
     return int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
 
 
+def lower(module: ir.Module) -> None:
+    """Run the passes from a module with a schedule to loops and vectors."""
+    for pipeline in (SCHEDULED, PLANNED):
+        Pipeline.parse(pipeline).run(module.operation)
+
+
 def build_programs(
     impls: Sequence[Impl], labels: Sequence[str], target: Target = AVX2, opt: int = 3
 ) -> list[Program]:
@@ -91,7 +97,7 @@ def build_programs(
     with ir.Context() as context, ir.Location.unknown():
         load(context)
         module = scheduled_module(impls, target)
-        Pipeline.parse(LOWER).run(module.operation)
+        lower(module)
         sizes = [workspace_bytes(function) for function in functions(module)]
         text = lower_to_llvm_text(module)
     features = ",".join(f"+{feature}" for feature in target.features)

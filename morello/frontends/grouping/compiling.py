@@ -1,16 +1,16 @@
 """The parts of a model, searched one by one and compiled as one function."""
 
 import dataclasses
-import time
 from collections.abc import Callable, Sequence
 
-from morello.aot.stages import Stages, name_module
-from morello.compiler.compile import Searches
-from morello.compiler.kernel import Times
+from morello.aot.stages import Stages
+from morello.compiler.driver import Driver
 from morello.compiler.schedule_text import schedule_text
+from morello.compiler.searches import Searches
+from morello.compiler.stages import lowered
 from morello.dialect import load
 from morello.dialect.build import spec_of
-from morello.errors import CompileError, SearchError
+from morello.errors import SearchError
 from morello.frontends.grouping.emission import inline_parts, model_module
 from morello.frontends.grouping.groups import split
 from morello.frontends.grouping.packing import Packed, opened, packed
@@ -18,21 +18,10 @@ from morello.frontends.grouping.parts import Part, PlainPart, Step
 from morello.frontends.nodes.tensors import Tensors
 from morello.machine import Target
 from morello.mlir import ir
-from morello.passes.pipelines.pipeline import Pipeline
-from morello.passes.plan_memory import ATTRIBUTE as WORKSPACE
 from morello.passes.synthesize import add_schedule
-from morello.runtime.code_cache import compile_cached
-from morello.runtime.engine import Engine
-from morello.runtime.runtime_calls import check_calls
-from morello.runtime.translate import lower_to_llvm_text
 from morello.search import Solution
-from morello.search.queries.best_program import parallel_goal
 from morello.spec import OpenSpec, Spec
 from morello.spec.open_spec import print_open_spec
-
-_SCHEDULED = "builtin.module(morello-apply-schedule,morello-lower-kernels)"
-_PLANNED = "builtin.module(morello-plan-memory,morello-parallelize)"
-"""`morello.compiler.stages.LOWER`, around the inlining of the parts."""
 
 Progress = Callable[[str], None]
 """Told what is searched each time that a search begins: "2 of 9: matmul:…". Distinct
@@ -48,9 +37,7 @@ Compiled = Searched | PlainPart
 def searched_parts(
     tensors: Tensors,
     parts: Sequence[Step],
-    machine: Target,
-    threads: int,
-    search: Searches,
+    driver: Driver,
     progress: Progress | None,
     pack: bool = False,
 ) -> tuple[list[Compiled], list[Packed]]:
@@ -59,9 +46,7 @@ def searched_parts(
     Args:
         tensors: gets packed weights.
         parts: in order.
-        machine: the target.
-        threads: how many a part may use.
-        search: the searches.
+        driver: searches them.
         progress: told of each.
         pack: leave the layouts of weights to the search.
 
@@ -71,14 +56,15 @@ def searched_parts(
     Raises:
         SearchError: a part of one node has none.
     """
+    machine, search = driver.target, driver.search
     known: dict[OpenSpec, tuple[Spec, Solution]] = {}
     tried: set[OpenSpec] = set()
     found: list[Compiled] = []
     weights: list[Packed] = []
 
     def goal(part: Part) -> OpenSpec:
-        spec = parallel_goal(part.spec(machine.limits), machine, threads)[0]
-        return OpenSpec(spec, opened(tensors, tuple(parts), part) if pack else ())
+        free = opened(tensors, tuple(parts), part) if pack else ()
+        return driver.parallel(OpenSpec(part.spec(machine.limits), free))
 
     rest = [(p, None if isinstance(p, PlainPart) else goal(p)) for p in parts]
     while rest:
@@ -126,50 +112,27 @@ def _searched(
     return search.settle(goal, machine)
 
 
-def compiled_parts(
-    tensors: Tensors,
-    found: Sequence[Compiled],
-    machine: Target,
-    search: Searches,
-    start: float,
-) -> tuple[Stages, Engine, Times]:
-    """One function of all parts, loaded.
+def model_stages(
+    tensors: Tensors, steps: Sequence[Compiled], machine: Target
+) -> Stages:
+    """The stages of one function of all parts.
 
     Raises:
         CompileError: it cannot be lowered.
     """
-    searched = [f for f in found if not isinstance(f, PlainPart)]
-    impls = {spec: solution.impl for _, spec, solution in searched}
+    parts = tuple(s[1:] for s in steps if not isinstance(s, PlainPart))
+    impls = {spec: solution.impl for spec, solution in parts}
     name = _symbol(tensors.name)
     with ir.Context() as context, ir.Location.unknown():
         load(context)
-        pairs = [f if isinstance(f, PlainPart) else f[:2] for f in found]
+        pairs = [s if isinstance(s, PlainPart) else s[:2] for s in steps]
         module = model_module(tensors, pairs, name, machine)
         schedule = ""
-        if searched:
+        if parts:
             add_schedule(module.operation, lambda op: impls[spec_of(op)])
             schedule = schedule_text(module)
-        try:
-            if searched:
-                Pipeline.parse(_SCHEDULED).run(module.operation)
-            function = inline_parts(module.operation, name)
-            Pipeline.parse(_PLANNED).run(module.operation)
-        except ir.MLIRError as error:
-            raise CompileError(f"the model cannot be lowered: {error}") from error
-        workspace = int(ir.IntegerAttr(function.attributes[WORKSPACE]).value)
-        mlir = str(module)
-        llvm = name_module(lower_to_llvm_text(module), name)
-        check_calls(llvm, mathematics=len(searched) < len(found))
-    features = ",".join(f"+{feature}" for feature in machine.features)
-    engine = compile_cached(
-        llvm, cpu=machine.cpu, features=features, folder=search.code
-    )
-    elapsed = time.perf_counter() - start
-    times = Times(search.seconds, elapsed - search.seconds)
-    every = tuple((spec, solution) for _, spec, solution in searched)
-    cost = sum(solution.impl.cost for _, solution in every)
-    stages = Stages(name, machine, every, schedule, mlir, llvm, workspace, cost)
-    return stages, engine, times
+        is_plain = len(parts) < len(steps)
+        return lowered(module, name, machine, parts, schedule, inline_parts, is_plain)
 
 
 def _symbol(name: str) -> str:

@@ -1,11 +1,11 @@
 """``morello emit``: print a stage on the way from a Spec to machine code."""
 
-from morello.compiler.compile import Searches
-from morello.compiler.stages import build_stages, spec_module
+from morello.compiler.driver import Driver
+from morello.compiler.searches import Searches
+from morello.compiler.stages import spec_module
 from morello.compiler.threads import thread_count
 from morello.dialect import load
 from morello.mlir import ir
-from morello.search import Solution
 from morello.search.queries.best_program import parallel_goal
 from morello.search.storage.overlay import NONE
 from morello.spec import OpenSpec
@@ -64,14 +64,8 @@ def _module(request: Request, stage: str, threads: int, tune: bool | None) -> st
             request.patience(show),
             0.0 if tune is None else None,
         )
-        program: str | Solution
-        goal, machine = request.goal, request.target
-        if request.schedule is None:
-            spec, target = parallel_goal(goal.spec, machine, threads)
-            spec, program = search.settle(OpenSpec(spec, goal.open), target)
-        else:
-            spec, target = parallel_goal(request.spec, machine, threads)
-            program = request.schedule
-        stages = build_stages(spec, target, program, search)
+        given = request.schedule
+        goal = request.goal if given is None else OpenSpec(request.spec)
+        stages = Driver(request.target, threads, search).stages(goal, given)
     request.tell(stages.solution, *stages.filled)
     return stages.schedule if stage == "schedule" else stages.mlir

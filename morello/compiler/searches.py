@@ -1,0 +1,139 @@
+"""Searches that one kernel needs, with one time limit and one choice of tuning."""
+
+import dataclasses
+import time
+from numbers import Real
+from typing import Any, Literal
+
+from morello.compiler.code_folder import folder_beside
+from morello.compiler.goal import TUNING_SECONDS
+from morello.errors import CompileError
+from morello.machine import Target
+from morello.search import Patience, Solution, Solver, best_program, best_settled
+from morello.search.dp.solver import pins_of
+from morello.search.queries.best_program import SearchStoppedError, watch_of
+from morello.search.queries.measured import measured_solution
+from morello.search.storage.overlay import Overlay, PathLike, open_database
+from morello.spec import OpenSpec, Spec
+
+
+class Searches:
+    """The searches that one kernel needs, and the time that they take together.
+
+    Args:
+        db: as `compile` takes it.
+        time_limit: of all searches together.
+        tune: the seconds that tuning a goal may take; 0 to use what was measured
+            before; None for the model's choice; or ``learned``.
+    """
+
+    def __init__(
+        self,
+        db: PathLike | Overlay | None,
+        time_limit: float | Patience | None,
+        tune: float | Literal["learned"] | None = None,
+    ) -> None:
+        self._db = db
+        self._tune = tune
+        self._patience = Patience.of(time_limit)
+        self.seconds = 0.0
+        """Seconds spent so far."""
+        self.left = 1
+        """How many searches are to come, of which each may take the same share of the
+        time that is left; what one does not need is the others'."""
+        self.code = folder_beside(db)
+        """The folder of machine code; None for none."""
+
+    def _share(self) -> Patience:
+        """The time of the next search."""
+        left = self._patience.after(self.seconds)
+        if left.seconds is None:
+            return left
+        return dataclasses.replace(left, seconds=left.seconds / self.left)
+
+    def __call__(self, spec: Spec, target: Target) -> Solution:
+        """The best program of a Spec."""
+        start = time.perf_counter()
+        share = self._share()
+        overlay = open_database(self._db)
+        solution = self._measured(spec, target, overlay, share)
+        if solution is None:
+            left = share.after(time.perf_counter() - start)
+            solution = best_program(spec, target, overlay, left)
+        self.seconds += time.perf_counter() - start
+        return solution
+
+    def _measured(
+        self, spec: Spec, target: Target, overlay: Overlay | None, share: Patience
+    ) -> Solution | None:
+        """Measure a Spec, or read its earlier measurements; None for the
+        model's choice."""
+        if self._tune is None:
+            return None
+        if self._tune == "learned":
+            return self._learned(spec, target, overlay, share)
+        pins = pins_of(overlay, target)
+        known = measured_solution(spec, target, overlay, pins)
+        if known is not None or not self._tune:
+            return known
+        # What tuning needs is imported only where it is done.
+        from morello.compiler.tuning import Plan, tune
+
+        watch = watch_of(share)
+        solver = Solver(target.at(spec), overlay, watch, pins)
+        try:
+            tune(spec, target, solver, Plan(self._tune))
+        except SearchStoppedError:  # in a hurry nothing is measured
+            return None
+        return measured_solution(spec, target, overlay, pins)
+
+    def _learned(
+        self, spec: Spec, target: Target, overlay: Overlay | None, share: Patience
+    ) -> Solution | None:
+        """The choice of the learned model; None if the search is stopped before."""
+        from morello.compiler.tuning.order import learned_solution
+
+        solver = Solver(target.at(spec), overlay, watch_of(share))
+        try:
+            return learned_solution(spec, target, solver)
+        except SearchStoppedError:
+            return None
+
+    def settle(self, goal: OpenSpec, target: Target) -> tuple[Spec, Solution]:
+        """The best program of a Spec with open layouts, and the settled Spec."""
+        if goal.is_settled:
+            return goal.spec, self(goal.spec, target)
+        start = time.perf_counter()
+        overlay = open_database(self._db)
+        spec, solution = best_settled(goal, target, overlay, self._share())
+        self.seconds += time.perf_counter() - start
+        if solution.complete and self._tune is not None:
+            solution = self(spec, target)
+        return spec, solution
+
+
+def tuning_time(
+    tune: Any, schedule: str | None = None
+) -> float | Literal["learned"] | None:
+    """Convert the argument ``tune`` of `compile` to that of `Searches`.
+
+    Raises:
+        CompileError: it is no number of seconds; or a schedule is given, too.
+    """
+    if tune is None or tune is False:
+        return 0.0 if tune is None else None
+    if schedule is not None:
+        raise CompileError(
+            "a schedule is given, and it is to be tuned",
+            "leave 'tune' out: a given schedule is taken as it is",
+        )
+    if tune is True:
+        return TUNING_SECONDS
+    if tune == "learned":
+        return "learned"
+    if not isinstance(tune, Real) or not 0 < float(tune) <= 86_400:
+        raise CompileError(
+            f"'tune' is {tune!r}",
+            "give True, False, 'learned', or seconds up to 86400",
+        )
+    return float(tune)
