@@ -1,26 +1,26 @@
-"""What the search tries on small Specs is what `listing.txt` shows."""
-
-import difflib
+"""What the search tries on Specs is what `listing.txt` and `space.tsv` show."""
 
 import pytest
 
 from morello.actions import ACTIONS, Action
-from tests.actions.listing import FILE, listing
+from tests.actions import listing, space
+from tests.tables import check_table
 
 pytestmark = pytest.mark.quick
 
-REMEDY = "if each line is meant, run python -m tests.actions.listing"
-
 
 def test_the_search_space_is_as_listed() -> None:
-    before, after = FILE.read_text().splitlines(), listing().splitlines()
-    changed = [*difflib.unified_diff(before, after, "listing.txt", "now", "", "", 1)]
-    assert not changed, "\n".join([*changed[:60], REMEDY])
+    check_table(listing.FILE, listing.listing(), listing.__name__)
+
+
+def test_what_actions_say_of_many_specs_is_as_listed() -> None:
+    check_table(space.FILE, space.table(), space.__name__)
 
 
 @pytest.mark.parametrize("kind", ACTIONS, ids=lambda kind: kind.name)
 def test_each_action_is_listed_where_it_applies(kind: type[Action]) -> None:
     if kind.name == "specialize_range":
         pytest.skip("tried for ops with a general form: test_specialize_range.py")
-    rows = [x for x in FILE.read_text().splitlines() if x.startswith(f"  {kind.name}(")]
+    text = listing.FILE.read_text()
+    rows = [x for x in text.splitlines() if x.startswith(f"  {kind.name}(")]
     assert any(row.rpartition(": ")[2][0].isdigit() for row in rows)

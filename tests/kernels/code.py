@@ -1,25 +1,72 @@
-"""The code that kernels write, as a table of its ops: `python -m tests.kernels.code`.
+"""What kernels say and write on many Specs, as a table of checksums.
 
-A row has a kernel, a Spec, the ops by name with their number, and a checksum of the
-text: a refactoring changes none, and prefetches, which no result shows, are seen.
+A line of `code.tsv` has a kernel, a Spec, the ops of its code by name with their
+number, a checksum of the code, and one of costs, conditions and forms at many sizes and
+limits. The Specs are the file's own: together they reach all branches of the kernels.
+`python -m tests.kernels.code` writes the rest anew, and draws Specs of kernels that
+have none; `python -m tests.kernels.code LINE` shows what is behind a line, to compare.
 """
 
+import contextlib
+import dataclasses
+import random
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from morello.dialect import load
+from morello.errors import SpecError
 from morello.kernels import KERNELS
 from morello.machine import AVX2
 from morello.mlir import ir, walk
-from morello.spec import print_spec
-from tests.kernels.costs import outcome, points
-from tests.kernels.harness import Case, build
+from morello.spec import (
+    L1,
+    L2,
+    MEM,
+    VRF,
+    Dtype,
+    Layout,
+    Limits,
+    Spec,
+    SpecKey,
+    parse_spec,
+    print_spec,
+)
+from morello.spec.frame import Frame
+from morello.spec.kinds import instances
+from tests.kernels.accepted import drawn
+from tests.kernels.harness import Case, build, price
 
 FILE = Path(__file__).with_name("code.tsv")
 
-TAKEN, TRIED, DRAWN = 3, 7, 500
+POINTS, DRAWN = 60, 2
+
+SIZES = (*range(1, 10), 12, 13, 15, 16, 17, 24, 31, 32, 33, 64, 65, 512, 1024, 4096)
+
+DTYPES = (Dtype.F32, Dtype.BF16, Dtype.S32, Dtype.S16, Dtype.S8, Dtype.U8)
+
+LAYOUTS = (
+    ("[0]", "[0,0p8]"),
+    ("[0,1]", "[1,0]", "[0,1,1p16]", "[1,0,0p4]", "[0,1,1oe8]"),
+    (
+        "[0,1,2]",
+        "[0,2,1]",
+        "[0,2,1,2p16]",
+        "[0,1,2,1p6]",
+        "[0,1,2,2oe8]",
+        "[0,2,1,1p2]",
+    ),
+    ("[0,1,2,3]",),
+    ("[0,1,2,3,4]",),
+)
+"""By rank."""
+
+KINDS = instances()
 
 COMMON = ("arith.constant", "func.func", "func.return", "builtin.module", "scf.yield")
 
@@ -36,27 +83,101 @@ def ops_of(module: ir.Module) -> str:
     return " ".join(f"{n}={c}" for n, c in sorted(counts.items()) if n not in COMMON)
 
 
-def rows_of(name: str) -> Iterator[str]:
-    """Specs that a kernel takes, with different code."""
-    specs = dict.fromkeys(spec for _, spec in points(name, DRAWN))
-    taken = [spec for spec in specs if outcome(name, spec).isdigit()][:TRIED]
-    by_ops: dict[str, str] = {}
-    for spec in taken:
-        module = build([Case(name, spec)])
-        ops, text = ops_of(module), str(module)
-        checksum = f"{zlib.crc32(text.encode()):x}"
-        row = (name, print_spec(spec, AVX2.limits), ops, checksum)
-        by_ops.setdefault(ops, "\t".join(row))
-    yield from list(by_ops.values())[-TAKEN:]
+def frame_of(name: str, spec: Spec) -> Frame:
+    """The Spec, and others of its key whose sizes and limits are drawn."""
+    rng = random.Random(name)
+    sizes = [[size, *rng.choices(SIZES, k=POINTS)] for size in spec.sizes]
+    free = [
+        [int(own), *rng.choices((int(own), *range(33), 512), k=POINTS)]
+        for own in spec.limits.free
+    ]
+    values = [np.asarray(column, np.int64) for column in (*sizes, *free)]
+    limits = Limits(spec.limits.memories, tuple(values[len(sizes) :]))
+    return Frame(spec.key, tuple(values[: len(sizes)]), limits)
+
+
+def beside(key: SpecKey) -> Iterator[SpecKey]:
+    """Keys that differ from one in an operand's dtype, level, layout or gaps, or in the
+    kind, legal or not."""
+    for kind in KINDS:
+        if len(kind.operands) == len(key.tensors):
+            yield dataclasses.replace(key, kind=kind)
+    for place, tensor in enumerate(key.tensors):
+        ranks = [Layout.parse(x) for x in LAYOUTS[tensor.rank - 1]]
+        changes: list[dict[str, Any]] = [
+            *({"dtype": dtype} for dtype in DTYPES),
+            *({"level": level, "vector_width": 0} for level in (L1, L2, MEM)),
+            *({"level": VRF, "vector_width": width} for width in (8, 16)),
+            *({"layout": layout} for layout in ranks),
+            {"contiguous": not tensor.contiguous},
+        ]
+        for change in changes:
+            with contextlib.suppress(SpecError):
+                changed = dataclasses.replace(tensor, **change)
+                yield key.with_tensor(place, changed)
+
+
+def said(name: str, spec: Spec) -> Iterator[str]:
+    """The keys beside the Spec's that a kernel accepts, conditions, costs where they
+    hold, and the forms that it asks for."""
+    kernel, frame = KERNELS[name], frame_of(name, spec)
+    takes = np.ones(POINTS + 1, bool)
+    yield "".join(str(int(kernel.accepts(key))) for key in beside(spec.key))
+    for condition in kernel.conditions(frame):
+        holds = np.broadcast_to(np.asarray(condition.holds, bool), takes.shape)
+        yield f"{condition.text}: {''.join(map(str, holds.astype(int)))}"
+        takes = takes & holds
+    costs = np.broadcast_to(price(kernel, frame), takes.shape)
+    yield f"cost {costs[takes].tolist()}"
+    for operand in range(len(spec.tensors)):
+        yield f"asks for {' '.join(map(str, kernel.forms(spec.key, operand)))}"
+    yield f"registers {kernel.register_operands(spec.key)}"
+    yield f"levels {sorted(map(str, kernel.levels_needed(spec.key)))}"
+
+
+def row(name: str, text: str) -> str:
+    """A line of `FILE`."""
+    spec = parse_spec(text, AVX2.limits)
+    module = build([Case(name, spec)])
+    parts = (str(module), "\n".join(said(name, spec)))
+    sums = (f"{zlib.crc32(part.encode()):x}" for part in parts)
+    return "\t".join((name, text, ops_of(module), *sums))
+
+
+def listed() -> list[tuple[str, str]]:
+    """The kernels and Specs of `FILE`."""
+    rows = (line.split("\t") for line in FILE.read_text().splitlines())
+    return [(name, text) for name, text, *_ in rows if name in KERNELS]
+
+
+def new() -> list[tuple[str, str]]:
+    """Specs of the kernels that have none."""
+    names = KERNELS.keys() - {name for name, _ in listed()}
+    return [
+        (name, print_spec(spec, AVX2.limits))
+        for name in sorted(names)
+        for spec in drawn(name)[:DRAWN]
+    ]
 
 
 def table() -> str:
     """The text of `FILE`."""
     with ir.Context() as context, ir.Location.unknown():
         load(context)
-        rows = [row for name in KERNELS for row in rows_of(name)]
+        rows = [row(*one) for one in (*listed(), *new())]
     return "\n".join(rows) + "\n"
 
 
+def show(name: str, text: str) -> None:
+    """Print the code, and what the kernel says."""
+    spec = parse_spec(text, AVX2.limits)
+    with ir.Context() as context, ir.Location.unknown():
+        load(context)
+        print(build([Case(name, spec)]), *said(name, spec), sep="\n")
+
+
 if __name__ == "__main__":
-    FILE.write_text(table())
+    if len(sys.argv) > 1:
+        show(*listed()[int(sys.argv[1]) - 1])
+    else:
+        FILE.write_text(table())

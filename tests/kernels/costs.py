@@ -1,28 +1,14 @@
-"""Costs of kernels as a table, or why they do not take a Spec, for a reader to judge.
-
-`python -m tests.kernels.costs` writes `costs.tsv` anew.
-"""
+"""Specs that a kernel takes and others, on a grid of sizes and free registers."""
 
 import functools
 import random
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from morello.kernels import KERNELS
-from morello.machine import AVX2
-from morello.spec import Limits, Spec, SpecKey, print_spec
+from morello.spec import Limits, Spec, SpecKey
 from morello.spec.frame import Frame
 from tests.kernels.accepted import accepted
-from tests.kernels.harness import price
-
-FILE = Path(__file__).with_name("costs.tsv")
-
-TAKEN, REFUSED = 6, 4
-"""Specs of each kernel."""
-
-DRAWN = 300
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 24, 32, 33, 1024)
 
@@ -76,40 +62,3 @@ def points(name: str, count: int) -> list[tuple[tuple[int, ...], Spec]]:
         limits = Limits.of(vrf=vrf, l1=512, l2=256)
         found.append(((*place, vrf), Spec(key.kind, sizes, key.tensors, limits)))
     return found
-
-
-def outcome(name: str, spec: Spec) -> str:
-    """Millicycles of a run, or the first condition that does not hold."""
-    kernel, frame = KERNELS[name], Frame.of(spec)
-    failed = [c.text for c in kernel.conditions(frame) if not c.holds]
-    return failed[0] if failed else str(int(price(kernel, frame)))
-
-
-def rows_of(name: str) -> Iterator[str]:
-    """Specs that a kernel takes, and others for different reasons, without repeats."""
-    specs = dict.fromkeys(spec for _, spec in points(name, DRAWN))
-    by_outcome = [(spec, outcome(name, spec)) for spec in specs]
-    taken = [(s, o) for s, o in by_outcome if o.isdigit()][:TAKEN]
-    reasons = {o: s for s, o in reversed(by_outcome) if not o.isdigit()}
-    refused = [(s, o) for o, s in reversed(reasons.items())][:REFUSED]
-    for spec, text in taken + refused:
-        yield "\t".join((name, print_spec(spec, AVX2.limits), text))
-
-
-def layouts_of(name: str) -> Iterator[str]:
-    """The forms that a kernel asks for, operand by operand, where it asks for any."""
-    key = key_of(name)
-    for i, operand in enumerate(key.kind.operands):
-        forms = " ".join(str(layout) for layout in KERNELS[name].layouts(key, i))
-        if forms:
-            yield f"{name}\t{operand.name}\t{forms}"
-
-
-def table() -> str:
-    """The text of `FILE`."""
-    rows = [row for name in KERNELS for row in (*rows_of(name), *layouts_of(name))]
-    return "\n".join(rows) + "\n"
-
-
-if __name__ == "__main__":
-    FILE.write_text(table())

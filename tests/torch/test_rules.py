@@ -1,0 +1,270 @@
+"""Rules that take ops of PyTorch apart give what eager gives: run in PyTorch itself, so
+that each costs milliseconds. And which ops are taken, with the reason where not."""
+
+import math
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip(
+    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+from morello.torch import partition  # noqa: E402
+from morello.torch.lowering import lowered  # noqa: E402
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+attend = functional.scaled_dot_product_attention
+
+
+def numbers(*shape: int, seed: int = 0) -> Any:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+QKV = (numbers(2, 4, 3, 8), numbers(2, 4, 5, 8, seed=1), numbers(2, 4, 5, 6, seed=2))
+FEW = (QKV[0], QKV[1][:, :2], QKV[2][:, ::2])
+"""Heads of queries in twos."""
+
+BIAS = numbers(2, 1, 3, 5, seed=3)
+BIAS[:, :, 1] = -math.inf
+
+X = numbers(3, 4, 5)
+ROW = (numbers(5, seed=4), numbers(5, seed=5))
+CHANNELS = (numbers(4, seed=6), numbers(4, seed=7))
+
+SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 0.5, -0.5, 2.5, -2.5, 3e38, -7.0]
+PAIRS = torch.cartesian_prod(torch.tensor(SPECIAL), torch.tensor(SPECIAL))
+FIRST, SECOND = PAIRS[:, 0].clone(), PAIRS[:, 1].clone()
+UNLIKE = PAIRS[~((PAIRS == 0).all(1) & (FIRST.signbit() != SECOND.signbit()))].T.clone()
+"""Without zeros of two signs, of which either is the larger."""
+
+IMAGE, LINE = numbers(2, 3, 4, 5), numbers(2, 3, 7)
+FILTERS, FILTERS_1D = numbers(3, 6, 2, 3, seed=8), numbers(3, 4, 3, seed=9)
+
+
+def norm_of_batch(x: Any, weight: Any = None, bias: Any = None) -> Any:
+    return functional.batch_norm(x, None, None, weight, bias, training=True, eps=0.2)
+
+
+CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "attention": (attend, QKV),
+    "causal": (lambda *x: attend(*x, is_causal=True), QKV),
+    "scale": (lambda *x: attend(*x, scale=0.3), QKV),
+    "shared heads": (lambda *x: attend(*x, enable_gqa=True), FEW),
+    "bias": (lambda *x: attend(*x[:3], attn_mask=x[3]), (*QKV, BIAS)),
+    "mask": (lambda *x: attend(*x[:3], attn_mask=x[3]), (*QKV, BIAS > 0)),
+    "layer": (lambda x, *w: functional.layer_norm(x, (5,), *w, eps=0.2), (X, *ROW)),
+    "plain layer": (lambda x: functional.layer_norm(x, (4, 5), eps=0.2), (X,)),
+    "group": (lambda x, *w: functional.group_norm(x, 2, *w, eps=0.2), (X, *CHANNELS)),
+    "plain group": (lambda x: functional.group_norm(x, 4), (X,)),
+    "batch": (norm_of_batch, (X, *CHANNELS)),
+    "plain batch": (norm_of_batch, (X[:, :, 0],)),
+    "up": (
+        lambda x, w, b: functional.conv_transpose2d(x, w, b, stride=(2, 3)),
+        (IMAGE, FILTERS, numbers(6, seed=10)),
+    ),
+    "up without bias": (
+        lambda x, w: functional.conv_transpose1d(x, w, stride=3),
+        (LINE, FILTERS_1D),
+    ),
+    "gelu": (lambda x: functional.gelu(x, approximate="tanh"), (3 * X,)),
+    "elu": (lambda x: functional.elu(x, 0.7), (FIRST,)),
+    "small elu": (functional.elu, (X * 1e-6,)),
+    "selu": (functional.selu, (FIRST,)),
+    "celu": (lambda x: functional.celu(x, 0.7), (X,)),
+    "root": (lambda x: x**0.5, (FIRST,)),
+    "1 over root": (lambda x: x**-0.5, (FIRST,)),
+    "square": (lambda x: x**2, (FIRST,)),
+    "itself": (lambda x: x == x, (FIRST,)),
+    "other": (lambda x, y: x == y, (FIRST, SECOND)),
+    "trunc": (torch.trunc, (FIRST,)),
+    "hypot": (torch.hypot, (FIRST, SECOND)),
+    "hypot of large": (torch.hypot, (X * 1e30, X.flip(0) * 1e30)),
+    "fmax": (torch.fmax, (*UNLIKE,)),
+    "fmin": (torch.fmin, (*UNLIKE,)),
+    "fmod": (torch.fmod, (X * 9, X.flip(0))),
+    "fmod by a number": (lambda x: torch.fmod(x, -1.5), (X * 9,)),
+    "fmod of zeros": (lambda x: torch.fmod(x, 2.0), (torch.tensor([0.0, -0.0, -2]),)),
+    "places of a number": (lambda x: (x.argmax(), x.argmin()), (X[0, 0, 0],)),
+    "a number": (lambda x: (*x.max(0), *x.min(0), *x.aminmax()), (X[0, 0, 0],)),
+    "variance": (lambda x: (x.var(), x.var(1), x.var((0, 2), keepdim=True)), (X,)),
+    "corrections": (lambda x: [x.var(0, correction=n) for n in range(5)], (X,)),
+    "deviation": (lambda x: torch.var_mean(x, 2, keepdim=True), (X,)),
+    "whole": (lambda x: torch.var_mean(x, correction=0), (X,)),
+    "addmv": (torch.addmv, (X[0, :, 0], X[0], ROW[0])),
+    "scaled addmv": (
+        lambda x, *y: torch.addmv(x, *y, beta=0.5, alpha=-2),
+        (X[0, :, 0], X[0], ROW[0]),
+    ),
+    "addmv by 0": (
+        lambda x, *y: torch.addmv(x, *y, beta=0, alpha=3),
+        (FIRST[:4], X[0], ROW[0]),
+    ),
+}
+
+
+def traced(function: Any, *inputs: Any) -> Any:
+    """The graph of a function, as Dynamo gives one."""
+    graph = make_fx(lambda *x: function(*x), tracing_mode="fake")(*inputs)
+    graph.graph.eliminate_dead_code()
+    return graph
+
+
+def same(one: Any, other: Any, **tolerance: float) -> None:
+    """NaN in the same places, zeros of the same sign, dtypes and shapes."""
+    assert one.dtype == other.dtype
+    assert one.shape == other.shape
+    torch.testing.assert_close(one, other, equal_nan=True, **tolerance)
+    if other.is_floating_point():
+        zero = other == 0
+        assert torch.equal(one.signbit()[zero], other.signbit()[zero])
+
+
+def flat(results: Any) -> list[Any]:
+    return list(results) if isinstance(results, tuple | list) else [results]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_rule_gives_what_eager_gives(name: str) -> None:
+    function, inputs = CASES[name]
+    graph = traced(function, *inputs)
+    before = str(graph.graph)
+    found = flat(lowered(graph, inputs)(*inputs))
+    assert str(graph.graph) == before
+    for one, other in zip(found, flat(function(*inputs)), strict=True):
+        same(one, other, rtol=2e-6, atol=1e-6)
+
+
+NARROW: dict[str, Any] = {
+    "a chain": lambda x, y: torch.tanh(x * 3) + y,
+    "several results": lambda x, y: (*torch.var_mean(x, 1), y.amin()),
+    "a product": lambda x, y: x @ y.mT,
+    "moves": lambda x, y: torch.cat([x.flip(0), y.exp()]),
+    "counts": lambda x, y: (x > y, x.argmax(1), x.to(torch.float32)),
+    "read twice": lambda x, y: (x + x, (x + x) * y),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("name", NARROW)
+def test_narrow_floats_compute_in_f32_and_are_rounded(name: str, dtype: Any) -> None:
+    function, inputs = NARROW[name], (X[0].to(dtype), X[1].to(dtype))
+    graph = lowered(traced(function, *inputs), inputs)
+    computed = {
+        node.meta["val"].dtype
+        for node in graph.graph.nodes
+        if str(node.target).split(".")[1:2] in (["tanh"], ["mul"], ["exp"], ["amin"])
+    }
+    assert computed <= {torch.float32}
+    for one, other in zip(flat(graph(*inputs)), flat(function(*inputs)), strict=True):
+        same(one, other)
+
+
+F32, HALVES = numbers(4, 6), numbers(4, 6).half()
+PLACES = torch.tensor([[1, 3], [2, 0]])
+
+LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
+    "all": (lambda x: x.relu().T + 1, (F32,), []),
+    "doubles": (torch.relu, (F32.double(),), ["aten.relu.default (of torch.float64)"]),
+    "empty": (
+        torch.relu,
+        (F32[:0],),
+        ["aten.relu.default (of another device or layout, or no elements)"],
+    ),
+    "unknown": (lambda x: x.sort().values, (F32,), ["aten.sort.default (unknown)"]),
+    "bytes": (
+        lambda x: x + x,
+        (PLACES.to(torch.int8),),
+        ["aten.add.Tensor (of torch.int8)"],
+    ),
+    "two masks": (torch.logical_and, (PLACES > 1, PLACES > 2), []),
+    "any of floats": (torch.any, (F32,), ["aten.any.default (of torch.float32)"]),
+    "counts of floats": (
+        lambda x: x.cumsum(0),
+        (F32,),
+        ["aten.cumsum.default (of torch.float32)"],
+    ),
+    "counts": (lambda x: x.cumsum(0), (PLACES,), []),
+    "another": (
+        torch.nn.functional.mse_loss,
+        (F32, F32.double()),
+        ["aten.mse_loss.default (of torch.float64)"],
+    ),
+    "roll": (
+        lambda x: x.roll(1) + x.roll((0, 1), (0, 1)) + x.roll((2, 1), (0, 1)),
+        (F32,),
+        ["aten.roll.default (without dimensions, or by 0)"],
+    ),
+    "down": (
+        lambda x: torch.div(x, 2, rounding_mode="floor"),
+        (F32,),
+        ["aten.div.Tensor_mode (of floats rounded down)"],
+    ),
+    "to zero": (lambda x: torch.div(x, 2, rounding_mode="trunc"), (F32,), []),
+    "by 0": (
+        lambda x: x % x,
+        (PLACES,),
+        ["aten.remainder.Tensor (by what may be 0, where eager raises an error)"],
+    ),
+    "by 3": (lambda x: x % 3, (PLACES,), []),
+    "floats by 0": (lambda x: x % x, (F32,), []),
+    "up": (
+        lambda x, w: functional.conv_transpose1d(x, w, stride=2),
+        (LINE, FILTERS_1D),
+        [
+            "aten.convolution.default (transposed, and its steps are not the size of "
+            "its filters)"
+        ],
+    ),
+    "even windows": (
+        lambda x: functional.adaptive_avg_pool2d(x, 2),
+        (IMAGE[..., :4],),
+        [],
+    ),
+    "odd windows": (
+        lambda x: functional.adaptive_avg_pool2d(x, 2),
+        (IMAGE,),
+        ["aten._adaptive_avg_pool2d.default (its windows differ in size)"],
+    ),
+    "format": (
+        lambda x: torch.ops.aten._to_copy(x, memory_format=torch.channels_last),
+        (IMAGE,),
+        ["aten._to_copy.default (to another memory format)"],
+    ),
+    "a sum of one": (
+        lambda x: x.logsumexp(0),
+        (F32[0, 0],),
+        ["aten.logsumexp.default (of a number)"],
+    ),
+    "both results": (
+        lambda x: functional.max_pool2d(x, 2, return_indices=True),
+        (IMAGE,),
+        ["aten.max_pool2d_with_indices.default (more than its first result is read)"],
+    ),
+    "first result": (lambda x: functional.max_pool2d(x, 2), (IMAGE,), []),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_no_group_takes_has_a_reason(name: str) -> None:
+    function, inputs, reasons = LEFT[name]
+    graph = traced(function, *inputs)
+    nodes = [node for node in graph.graph.nodes if node.op == "call_function"]
+    found = [f"{n.target} ({partition.why_not(n)})" for n in nodes]
+    own = [text for text in found if "getitem" not in text and "()" not in text]
+    assert sorted(set(own)) == reasons
+    told = {reason.removesuffix(" (unknown)") for reason in reasons}
+    assert told <= {*partition.eager_ops(graph)}
+
+
+def test_variances_of_narrow_floats_have_both_results() -> None:
+    found = lowered(traced(torch.var_mean, HALVES), (HALVES,))
+    for one, other in zip(found(HALVES), torch.var_mean(HALVES), strict=True):
+        same(one, other)
