@@ -85,10 +85,16 @@ def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
 
 
 def pytest_collection_finish() -> None:
-    """Exempt modules and tests, which stay until the end, from garbage collection: it
-    takes 3 to 5 % of the time of searches."""
-    gc.freeze()
+    """Collect garbage seldom: it takes 3 to 5 % of the time of searches."""
     gc.set_threshold(100_000, 50, 100)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def exempt_from_collection() -> None:
+    """Exempt what earlier files have left, from modules to cached tables, from garbage
+    collection: late in a run one would take seconds."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
