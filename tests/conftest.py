@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -55,19 +55,19 @@ def pytest_collection_modifyitems(
 ) -> None:
     """Leave out cases that are not drawn. Run quick files last, so that the workers end
     at the same time."""
-    left_out = not_drawn(items)
+    left_out = not_drawn(items, config.args)
     if left_out:
         config.hook.pytest_deselected(items=[i for i in items if i in left_out])
         items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: item.get_closest_marker("quick") is not None)
 
 
-def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
+def not_drawn(items: list[pytest.Item], named: Collection[str]) -> set[pytest.Item]:
     """The cases of tests with the mark ``sampled(n)`` that this run leaves out.
 
-    Of each function one case of n is drawn by the seed of the run, and at least one.
-    All cases run where ``MORELLO_TEST_ALL`` is set. A case that is named by its id on
-    the command line is the only one of its function, and runs.
+    Of each function one case of n is drawn by the seed of the run, and at least one; a
+    test without parameters runs in one run of n. All run where ``MORELLO_TEST_ALL`` is
+    set, and those whose ids are on the command line.
     """
     if os.environ.get("MORELLO_TEST_ALL"):
         return set()
@@ -78,8 +78,10 @@ def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
     left_out: set[pytest.Item] = set()
     for function, every in cases.items():
         mark = every[0].get_closest_marker("sampled")
-        count = -(-len(every) // mark.args[0])
         draw = random.Random(f"{os.environ['MORELLO_TEST_SEED']} {function}")
+        count = -(-len(every) // mark.args[0])
+        if every[0].nodeid == function and function not in named:
+            count = int(draw.randrange(mark.args[0]) == 0)
         left_out.update(set(every) - set(draw.sample(every, count)))
     return left_out
 

@@ -134,6 +134,7 @@ def test_times_that_no_machine_has_are_a_miss(
     assert not database.measured()[0][1]
 
 
+@pytest.mark.sampled(2)
 def test_a_pin_that_is_made_after_tuning_is_followed(path: Path) -> None:
     measured_database(path)
     spec = parse_spec(TEXT, AVX2.limits)

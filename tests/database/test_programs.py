@@ -112,6 +112,7 @@ def test_where_a_database_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (found.top is not None and found.top.path) == tmp_path / "x"
 
 
+@pytest.mark.sampled(2)
 def test_an_interrupted_search_keeps_what_it_solved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

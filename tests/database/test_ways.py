@@ -15,7 +15,7 @@ from morello.search.storage.database import Database, Row
 from morello.search.storage.overlay import Overlay
 from tests.database.small import cold, filled, forget_programs, program
 
-EXAMPLES = 400
+EXAMPLES = 200
 MEMORY = Path("/dev/shm")
 
 TEXTS = (

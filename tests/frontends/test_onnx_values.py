@@ -248,6 +248,7 @@ def attended(scores: Array, seen: Array) -> Array:
     return powers / np.where(total > 0, total, 1) @ V.astype(float)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "mask", "seen"),
     [

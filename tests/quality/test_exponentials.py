@@ -1,10 +1,12 @@
 """A6: exp in kernels, on 2^24 numbers; the soak `exponentials` takes all 2^32."""
 
 import numpy as np
+import pytest
 
 from tests.quality.exponentials import BLOCK, check_exponentials, near
 
 
+@pytest.mark.sampled(2)
 def test_a_block_of_all_patterns() -> None:
     assert check_exponentials([77]) >= BLOCK
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import morello
 from morello.compiler.kernel import Kernel
@@ -15,9 +16,9 @@ from tests.guarded import check_in_child
 from tests.quality.compiled import unsearched
 
 SMALL = "matmul:2x3x9:f32"
-CYCLES = 130
-WARM_UP = 50
-GROWTH = 32 << 20
+CYCLES = 80
+WARM_UP = 30
+GROWTH = 20 << 20
 
 SHARED = (
     "matmul:17x23x31:f32:lhs=[0,1,2,1p6]",
@@ -71,6 +72,7 @@ def workspaces() -> int:
     return sum(unsearched(text).workspace_bytes > 0 for text in SHARED)
 
 
+@pytest.mark.sampled(2)
 def test_compile_run_drop_does_not_grow() -> None:
     def cycles() -> int:
         rng = np.random.default_rng(0)
@@ -133,6 +135,7 @@ def test_threads_share_kernels() -> None:
     check_in_child(shared, seconds=100)
 
 
+@pytest.mark.sampled(2)
 def test_threads_compile_at_once() -> None:
     made = [unsearched(text) for text in SHARED]
     texts = ("fill:{n}x7:f32", "move:{n}x5:s32:dst=[1,0]", "max:{n}x9:f32")

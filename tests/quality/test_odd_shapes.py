@@ -24,7 +24,7 @@ SQUARE = "matmul:512x512x512:f32"
 OTHERS = ("max:33x65:f32", "move:33x65:f32:dst=[1,0]", "fill:33x65:s32", "max:7x3:s32")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", ODD)
 def test_odd_shapes_are_exact_and_bounded(text: str) -> None:
     made = program(text)
@@ -65,7 +65,7 @@ def test_lanes_are_in_use(text: str) -> None:
     assert products / sum(lanes for _, _, lanes in leaves) >= 0.9 * best
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", [*ODD, SQUARE])
 def test_loops_of_products_are_vectors_without_spills(text: str) -> None:
     assembly = kernel(text).asm
@@ -127,6 +127,7 @@ def test_an_odd_shape_is_faster_than_any_scalar_code() -> None:
     assert made.spec.flops / best >= 36e9
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", [*ODD, SQUARE, *OTHERS])
 def test_no_integers_are_made_pointers_and_nothing_is_undefined(text: str) -> None:
     assert not re.search(r"\b(inttoptr|ptrtoint|undef)\b", kernel(text).llvm)

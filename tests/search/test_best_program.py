@@ -142,6 +142,7 @@ def test_an_interrupt_at_any_table_leaves_a_whole_database(
     assert again.impl == best
 
 
+@pytest.mark.sampled(2)
 def test_ctrl_c_at_any_moment_is_answered_within_two_seconds(tmp_path: Path) -> None:
     """C8: a signal, wherever the search is. CPU seconds: the machine may be busy."""
     rng = random.Random(8)

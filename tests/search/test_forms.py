@@ -73,6 +73,7 @@ def test_a_target_asks_for_what_its_kernels_read() -> None:
         assert (Form(Dtype.S8, wide) in forms) is asked
 
 
+@pytest.mark.sampled(2)
 def test_products_of_few_k_ask_for_out_where_that_pays() -> None:
     for target, asks in ((AVX2, False), (GOLDEN_COVE, True)):
         spec = parse_spec("matmul:1000x3x1000:f32", target.limits)

@@ -50,6 +50,7 @@ def programs() -> Iterator[tuple[Impl, Target]]:
             yield solver.solve(spec).impl, AVX2
 
 
+@pytest.mark.sampled(2)
 def test_every_program_is_legal_and_costs_what_it_says() -> None:
     seen = 0
     for impl, target in programs():

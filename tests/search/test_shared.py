@@ -56,7 +56,7 @@ def program(solver: Solver, goal: Spec) -> tuple[int, str] | None:
     return None if cost is None else (cost, str(Partial.of(solver.solve(goal).impl)))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_pairs_of_goals_are_as_alone(kind: Kind, store: str, tmp_path: Path) -> None:

@@ -336,6 +336,7 @@ def _filtered(x: Any) -> Any:
     return h
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("function", "count", "shape"),
     [
