@@ -58,7 +58,7 @@ def _temporary(found: Temporary) -> dict[str, Any]:
 
 def _node(node: Node, top: int) -> dict[str, Any]:
     spec = node.impl.spec
-    found = node.alternatives
+    alternatives = node.alternatives
     return {
         "node": node.number,
         "role": node.role,
@@ -73,7 +73,9 @@ def _node(node: Node, top: int) -> dict[str, Any]:
         "own_share": node.own_share,
         "operands": [_tiles(t) for t in node.tiles],
         "memory": {str(use.level): _use(use) for use in node.memory},
-        "alternatives": None if found is None else _alternatives(found, top),
+        "alternatives": None
+        if alternatives is None
+        else _alternatives(alternatives, top),
         "same_as": node.same_as,
         "children": [_node(child, top) for child in node.children],
     }

@@ -45,20 +45,20 @@ def tiles(node: Node, hues: Hues, side: int) -> str:
     return f'<div class="tiles">{figures}</div>'
 
 
-def _figure(found: Tiles, moved: Tiles | None, hue: str, side: int) -> str:
-    is_moved = moved is not None and moved.name == found.name
-    found = moved if moved is not None and is_moved else found
-    dims = TIMES.join(found.dims)
-    name = escape(found.name)
-    if found.origin != found.name:
-        name = f"{name} <span class=soft>of</span> {escape(found.origin)}"
-    steps = "".join(_stage(s, hue, index) for index, s in enumerate(found.stages))
+def _figure(tiles: Tiles, moved: Tiles | None, hue: str, side: int) -> str:
+    is_moved = moved is not None and moved.name == tiles.name
+    tiles = moved if moved is not None and is_moved else tiles
+    dims = TIMES.join(tiles.dims)
+    name = escape(tiles.name)
+    if tiles.origin != tiles.name:
+        name = f"{name} <span class=soft>of</span> {escape(tiles.origin)}"
+    steps = "".join(_stage(s, hue, index) for index, s in enumerate(tiles.stages))
     if is_moved:
         steps += "<li class=soft>brought there at this node</li>"
-    elif found.shape != found.stages[-1].shape:
-        steps += f'<li><b class="now"></b>used here {_shape(found.shape)}</li>'
+    elif tiles.shape != tiles.stages[-1].shape:
+        steps += f'<li><b class="now"></b>used here {_shape(tiles.shape)}</li>'
     return (
-        f"<figure>{_svg(found, hue, side)}<figcaption><b>{name}</b> "
+        f"<figure>{_svg(tiles, hue, side)}<figcaption><b>{name}</b> "
         f"<span class=soft>{escape(dims)}</span><ol>{steps}</ol></figcaption></figure>"
     )
 

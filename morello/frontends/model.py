@@ -219,9 +219,9 @@ class Model(Program):
 
     def _named(self, tensor: int) -> str:
         tensor = self._tensors.root(tensor)
-        found = self._tensors.all[tensor]
-        if isinstance(found, Given):
-            return found.name
+        tensor_value = self._tensors.all[tensor]
+        if isinstance(tensor_value, Given):
+            return tensor_value.name
         roots = [self._tensors.root(r) for r in self._tensors.results]
         if tensor in roots:
             return result_name(self._tensors, roots.index(tensor))
@@ -240,13 +240,13 @@ def _memory(
 ) -> dict[int, Array]:
     """The elements of what is given, by tensor, in one dimension."""
     made = {} if preparation is None else preparation.run(dict(enumerate(arrays)))
-    found = {}
+    memory = {}
     for i, tensor in enumerate(tensors.all):
         if isinstance(tensor, Given):
             array = arrays[tensor.argument] if tensor.argument >= 0 else tensor.array
             array = made.get(tensor.name, array)
-            found[i] = np.ascontiguousarray(array).reshape(-1)
-    return found
+            memory[i] = np.ascontiguousarray(array).reshape(-1)
+    return memory
 
 
 def _same_bits(one: np.dtype[Any], other: np.dtype[Any]) -> bool:

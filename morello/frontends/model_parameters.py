@@ -7,16 +7,16 @@ from morello.runtime.calls.parameter import Parameter
 
 def parameters(tensors: Tensors) -> tuple[Parameter, ...]:
     """The arguments of the function, its constants, and its results."""
-    found = []
+    every = []
     for i in given_tensors(tensors):
         given = tensors.all[i]
         assert isinstance(given, Given)
-        found.append(Parameter(given.name, given.dtype.numpy, given.shape))
+        every.append(Parameter(given.name, given.dtype.numpy, given.shape))
     for place, result in enumerate(tensors.results):
         shape, dtype = tensors.all[result].shape, tensors.element(result).numpy
         name = result_name(tensors, place)
-        found.append(Parameter(name, dtype, shape, is_output=True))
-    return tuple(found)
+        every.append(Parameter(name, dtype, shape, is_output=True))
+    return tuple(every)
 
 
 def result_name(tensors: Tensors, place: int) -> str:

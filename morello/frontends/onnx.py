@@ -185,9 +185,9 @@ def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:
 def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:
     try:
         if isinstance(model, bytes):
-            found = onnx.load_model_from_string(model)
+            proto = onnx.load_model_from_string(model)
         else:
-            found = onnx.load(str(model))
+            proto = onnx.load(str(model))
     except OSError:
         raise
     except onnx.checker.ValidationError as error:
@@ -199,9 +199,9 @@ def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:
         raise CompileError(
             f"{source} is no model of ONNX: {error}", "give a file that ends in .onnx"
         ) from error
-    if not found.graph.output:
+    if not proto.graph.output:
         raise CompileError(f"{source} is a model of ONNX without outputs")
-    return found
+    return proto
 
 
 def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:

@@ -58,10 +58,10 @@ def place_of(location: ir.Location, source: str) -> str:
         source: the name of a file that MLIR knows no name of.
     """
     text = str(location)
-    found = _FILE.search(text)
-    if found is None:
+    match = _FILE.search(text)
+    if match is None:
         return text.removeprefix("loc(").removesuffix(")").replace('"', "")
-    file, line, column = found.groups()
+    file, line, column = match.groups()
     return f"{source if file == '-' else file}:{line}:{column}"
 
 

@@ -73,9 +73,9 @@ def _boxed(function: Function) -> Function:
     """A function of a list that is emptied, so that arguments are freed early."""
 
     def run(arguments: list[Any]) -> Any:
-        found = function(*arguments)
+        results = function(*arguments)
         arguments.clear()
-        return found
+        return results
 
     return _marked(run)
 

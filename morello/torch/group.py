@@ -119,22 +119,22 @@ class Group:
         arguments = [n for n in simple.graph.nodes if n.op == "placeholder"]
         weights = {arguments[place] for place in self._weights}
         every = set(refused)
-        found: list[tuple[list[Node], GraphModule, Model, list[int]]] = []
+        parts: list[tuple[list[Node], GraphModule, Model, list[int]]] = []
         more = every
         while more:
-            more, found = set(), []
+            more, parts = set(), []
             for nodes in groups_without(simple, every):
                 inner, inputs, _ = fuse_as_graphmodule(
                     simple, nodes, "part", always_return_tuple=True
                 )
                 places = [i for i, node in enumerate(inputs) if node in weights]
                 try:
-                    found.append((nodes, inner, self._read(inner, places), places))
+                    parts.append((nodes, inner, self._read(inner, places), places))
                 except ModelError as error:
                     more.update(refused_nodes(simple, error))
             more -= every
             every |= more
-        return found
+        return parts
 
     def _divide(
         self,
@@ -211,8 +211,10 @@ def _around(
     as_eager = given_strides(outputs)
 
     def call(*tensors: Any) -> Any:
-        found = forward(*(t if t.is_contiguous() else t.contiguous() for t in tensors))
-        made = list(found) if isinstance(found, (tuple, list)) else [found]
+        results = forward(
+            *(t if t.is_contiguous() else t.contiguous() for t in tensors)
+        )
+        made = list(results) if isinstance(results, (tuple, list)) else [results]
         as_eager(made)
         return tuple(made) if several else made[0]
 

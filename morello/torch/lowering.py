@@ -91,17 +91,17 @@ def _scaled(x: Any, weight: Any, bias: Any, shape: Sequence[int]) -> Any:
 def _layer_norm(
     x: Any, shape: Sequence[int], weight: Any, bias: Any, eps: float
 ) -> tuple[Any, Any, Any]:
-    found, mean, deviation = _normalised(x, list(range(-len(shape), 0)), eps)
-    return _scaled(found, weight, bias, shape), mean, deviation
+    normal, mean, deviation = _normalised(x, list(range(-len(shape), 0)), eps)
+    return _scaled(normal, weight, bias, shape), mean, deviation
 
 
 def _group_norm(
     x: Any, weight: Any, bias: Any, n: int, c: int, rest: int, groups: int, eps: float
 ) -> tuple[Any, Any, Any]:
     rows = x.reshape(n, groups, c // groups, rest)
-    found, mean, deviation = _normalised(rows, [2, 3], eps)
+    normal, mean, deviation = _normalised(rows, [2, 3], eps)
     shape = [1, groups, c // groups, 1]
-    return _scaled(found, weight, bias, shape).reshape(x.shape), mean, deviation
+    return _scaled(normal, weight, bias, shape).reshape(x.shape), mean, deviation
 
 
 def _batch_norm(
@@ -110,9 +110,9 @@ def _batch_norm(
     """By the statistics of the batch itself."""
     del training, momentum
     axes = [axis for axis in range(x.dim()) if axis != 1]
-    found, mean, deviation = _normalised(x, axes, eps)
+    normal, mean, deviation = _normalised(x, axes, eps)
     shape = [1, x.shape[1], *([1] * (x.dim() - 2))]
-    return _scaled(found, weight, bias, shape), mean, deviation
+    return _scaled(normal, weight, bias, shape), mean, deviation
 
 
 def _convolution(*arguments: Any) -> Any:
@@ -315,12 +315,12 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
     plain = [torch.empty(t.shape, dtype=t.dtype) for t in inputs]  # never touched
     with TRACING, torch.no_grad():
         trace = make_fx(whole, decomposition_table=_rules(), tracing_mode="fake")
-        found: GraphModule = trace(*plain)
-    found.graph.eliminate_dead_code()
-    for place, node in enumerate(found.graph.nodes):
+        module: GraphModule = trace(*plain)
+    module.graph.eliminate_dead_code()
+    for place, node in enumerate(module.graph.nodes):
         # What the importer takes for the place of a node.
         node.meta["stack_trace"] = f'File "{NODE}", line {place}, in group'
-    return found
+    return module
 
 
 _TO_LINALG = (
@@ -378,7 +378,7 @@ def _text(error: Exception) -> str:
     """The places of the diagnostics that an error has."""
     if not isinstance(error, ir.MLIRError):
         return ""
-    return " ".join(str(found.location) for found in error.error_diagnostics)
+    return " ".join(str(diagnostic.location) for diagnostic in error.error_diagnostics)
 
 
 def _fails(graph: GraphModule, node: Node) -> bool:

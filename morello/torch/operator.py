@@ -60,9 +60,9 @@ def operator(kernel: Kernel) -> Callable[..., Any]:
         return found[0] if len(found) == 1 else tuple(found)
 
     def run(*tensors: Any) -> Any:
-        found = new(*tensors)
-        kernel(*(tensor.detach().contiguous() for tensor in tensors), out=found)
-        return found
+        outputs = new(*tensors)
+        kernel(*(tensor.detach().contiguous() for tensor in tensors), out=outputs)
+        return outputs
 
     code = hashlib.sha256(kernel.object + str(kernel.threads).encode()).hexdigest()
     name = f"{kernel.symbol}_{code[:16]}"
@@ -99,10 +99,10 @@ def _dtype(parameter: Parameter) -> torch.dtype:
     Raises:
         CompileError: it has none such.
     """
-    found = getattr(torch, parameter.dtype.name, None)
-    if not isinstance(found, torch.dtype):
+    dtype = getattr(torch, parameter.dtype.name, None)
+    if not isinstance(dtype, torch.dtype):
         raise CompileError(
             f"{parameter.role} has elements of {parameter.dtype.name}, which PyTorch "
             "does not have"
         )
-    return found
+    return dtype

@@ -103,13 +103,13 @@ def is_plain(value: Any) -> bool:
 
 def other_dtypes(graph: GraphModule) -> list[str]:
     """The floats for which alone ops are in no group."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in graph.graph.nodes:
         if node.op == "call_function" and node.target in COMPUTED:
             values = [v for v in _tensors(node) if isinstance(v, torch.Tensor)]
             floats = {v.dtype for v in values if v.dtype.is_floating_point}
-            found |= {str(d).partition(".")[2] for d in floats.difference(FLOATS)}
-    return sorted(found)
+            names |= {str(d).partition(".")[2] for d in floats.difference(FLOATS)}
+    return sorted(names)
 
 
 _FAST_PATHS = frozenset(
@@ -124,9 +124,9 @@ _FAST_PATHS = frozenset(
 def why_eager(graph: GraphModule) -> list[str]:
     """Reasons for which ops are in no group, of those that a user can change."""
     nodes = [node for node in graph.graph.nodes if node.op == "call_function"]
-    found = []
+    reasons = []
     if any(node.target in _FAST_PATHS for node in nodes):
-        found.append(
+        reasons.append(
             "a layer of torch.nn is one op of PyTorch here: "
             "torch.backends.mha.set_fastpath_enabled(False) makes it ops that groups "
             "take"
@@ -134,23 +134,23 @@ def why_eager(graph: GraphModule) -> list[str]:
     computed = [node for node in nodes if node.target in COMPUTED]
     values = [v for node in computed for v in _tensors(node) if hasattr(v, "shape")]
     if any(not isinstance(size, int) for value in values for size in value.shape):
-        found.append(
+        reasons.append(
             "shapes depend on data, and groups have sizes: compute what they depend on "
             "outside of the model"
         )
-    return found
+    return reasons
 
 
 def eager_ops(graph: GraphModule) -> list[str]:
     """The ops that no group takes, by name, and why those that groups know are left."""
-    found = set()
+    names = set()
     for node in graph.graph.nodes:
         is_op = isinstance(node.target, torch._ops.OpOverload)
         if is_op and node.target not in VIEWS | SPLITS | CREATED:
             reason = why_not(node)
             is_known = node.target in KNOWN and reason
-            found.add(f"{node.target} ({reason})" if is_known else str(node.target))
-    return sorted(found)
+            names.add(f"{node.target} ({reason})" if is_known else str(node.target))
+    return sorted(names)
 
 
 def groups_of(graph: GraphModule) -> list[list[Node]]:
@@ -162,13 +162,13 @@ def groups_of(graph: GraphModule) -> list[list[Node]]:
         graph, _Support(), allows_single_node_partition=True
     )
     partitions = [list(p.nodes) for p in partitioner.propose_partitions()]
-    found = []
+    groups = []
     for nodes in partitions:
         order = {node: place for place, node in enumerate(graph.graph.nodes)}
         own = sorted(nodes, key=order.__getitem__)
         if any(node.target in COMPUTED for node in own):
-            found.append(_without_outer_views(graph, own))
-    return found
+            groups.append(_without_outer_views(graph, own))
+    return groups
 
 
 def _without_outer_views(graph: GraphModule, nodes: list[Node]) -> list[Node]:
@@ -225,11 +225,11 @@ def groups_without(graph: GraphModule, refused: Collection[Node]) -> list[list[N
         graph, _NotRefused(refused), allows_single_node_partition=True
     )
     order = {node: place for place, node in enumerate(graph.graph.nodes)}
-    found = [
+    groups = [
         sorted(partition.nodes, key=order.__getitem__)
         for partition in partitioner.propose_partitions()
     ]
-    return [nodes for nodes in found if _crosses_plainly(nodes)]
+    return [nodes for nodes in groups if _crosses_plainly(nodes)]
 
 
 def _crosses_plainly(nodes: list[Node]) -> bool:

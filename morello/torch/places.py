@@ -101,22 +101,22 @@ def is_of_floats(places: Node, known: Collection[Any]) -> bool:
 def check_of(graph: GraphModule) -> Callable[..., bool] | None:
     """A function of a graph's tensors: whether a lookup is outside; None where there
     are no lookups."""
-    found = list(
+    lookups = list(
         dict.fromkeys(each for node in graph.graph.nodes for each in lookups_of(node))
     )
-    if not found:
+    if not lookups:
         return None
     made = Graph()
     copies: dict[Node, Node] = {}
-    needed = _needed([lookup.places for lookup in found])
+    needed = _needed([lookup.places for lookup in lookups])
     for node in graph.graph.nodes:
         if node.op == "placeholder" or node in needed:
             copies[node] = made.node_copy(node, copies.__getitem__)
-    made.output(tuple(copies[lookup.places] for lookup in found))
+    made.output(tuple(copies[lookup.places] for lookup in lookups))
     places_of = GraphModule(graph, made)
 
     def is_outside(*tensors: Any) -> bool:
-        pairs = zip(found, places_of(*tensors), strict=True)
+        pairs = zip(lookups, places_of(*tensors), strict=True)
         return any(lookup.is_outside(places) for lookup, places in pairs)
 
     return is_outside

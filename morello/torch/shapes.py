@@ -51,9 +51,9 @@ def per_shape(
     lock = threading.Lock()
 
     def eager(arguments: list[Any]) -> Any:
-        found = graph.forward(*arguments)
+        results = graph.forward(*arguments)
         arguments.clear()
-        return found
+        return results
 
     def made(arguments: list[Any]) -> Function:
         if len(known) >= most:
@@ -94,12 +94,12 @@ def _form(value: Any) -> Any:
 def _static(graph: GraphModule, arguments: Sequence[Any]) -> GraphModule:
     """The graph as it is for arguments of these shapes."""
     with TRACING, torch.inference_mode(False), torch.no_grad():
-        found: GraphModule = make_fx(graph, tracing_mode="fake")(*arguments)
-    for node in list(found.graph.nodes):
+        static: GraphModule = make_fx(graph, tracing_mode="fake")(*arguments)
+    for node in list(static.graph.nodes):
         # Tracing adds these to the results of norms, also to those that nobody reads.
         if node.target is torch.ops.aten.detach.default:
             node.replace_all_uses_with(node.args[0])
-            found.graph.erase_node(node)
-    found.graph.eliminate_dead_code()
-    found.recompile()
-    return found
+            static.graph.erase_node(node)
+    static.graph.eliminate_dead_code()
+    static.recompile()
+    return static

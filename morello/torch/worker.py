@@ -31,8 +31,8 @@ class _Worker:
         self.is_over = False
 
     def run(self) -> None:
-        while (found := self.tasks.get()) is not None:
-            self.do(*found)
+        while (task := self.tasks.get()) is not None:
+            self.do(*task)
 
     def do(self, task: Callable[[], None], future: Future) -> None:
         """Do a task, of which a future tells."""

@@ -81,10 +81,10 @@ def filled(
         case Fixed(value=value):
             return value
         case Several(type=kind, keys=keys, parts=parts):
-            found = [filled(part, arrays, objects) for part in parts]
+            items = [filled(part, arrays, objects) for part in parts]
             if keys is not None:
-                return dict(zip(keys, found, strict=True))
-            return kind(*found) if hasattr(kind, "_fields") else kind(found)
+                return dict(zip(keys, items, strict=True))
+            return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
 def is_traced(given: Any) -> bool:

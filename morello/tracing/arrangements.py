@@ -13,10 +13,10 @@ from morello.tracing.tracer import FUNCTIONS, Tracer, axes_of, traced
 
 
 def _array(like: Any, given: Any) -> Tracer:
-    found = traced(recording_of(*like), given)
-    if found is None:
+    tracer = traced(recording_of(*like), given)
+    if tracer is None:
         raise refusal("a number stands where an array should")
-    return found
+    return tracer
 
 
 def broadcast_to(array: Any, shape: Any) -> Tracer:
@@ -28,8 +28,8 @@ def broadcast_to(array: Any, shape: Any) -> Tracer:
     inner = [
         IndexMap.of(axis + more) if n > 1 else ONE for axis, n in enumerate(array.shape)
     ]
-    found: Tracer = array.through(tuple(inner), extents)
-    return found
+    wide: Tracer = array.through(tuple(inner), extents)
+    return wide
 
 
 def tile(A: Any, reps: Any) -> Tracer:  # noqa: N803 (NumPy's name)
@@ -70,8 +70,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
         raise refusal(f"the diagonal {offset} of {rows} by {columns} is empty")
     end = start + (count - 1) * (columns + 1) + 1
     flat = turned.reshape((*rest, rows * columns))
-    found: Tracer = flat[..., start : end : columns + 1]
-    return found
+    elements: Tracer = flat[..., start : end : columns + 1]
+    return elements
 
 
 def diag(v: Any, k: int = 0) -> Tracer:
@@ -195,18 +195,18 @@ def gradient(f: Any) -> Any:
 
 def polyval(p: Any, x: Any) -> Any:
     """Evaluates a polynomial, highest power first (`numpy.polyval`)."""
-    found: Any = 0.0
+    value: Any = 0.0
     for coefficient in p:
-        found = found * x + coefficient
-    return found
+        value = value * x + coefficient
+    return value
 
 
 def cov(m: Any, *, ddof: int = 1) -> Any:
     """Covariance of variables, each in a row (`numpy.cov`)."""
     rows = m[None] if m.ndim == 1 else m
     centred = rows - rows.mean(1, keepdims=True)
-    found = centred @ centred.T * (1.0 / (rows.shape[1] - ddof))
-    return found[0, 0] if m.ndim == 1 else found
+    covariance = centred @ centred.T * (1.0 / (rows.shape[1] - ddof))
+    return covariance[0, 0] if m.ndim == 1 else covariance
 
 
 def corrcoef(x: Any) -> Any:

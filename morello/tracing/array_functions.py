@@ -47,8 +47,8 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Any:
     high = bounds.pop("max", a_max)
     if bounds:
         raise refusal(f"clip with {', '.join(bounds)} is not traced")
-    found = a if low is None else function("maximum", a, low)
-    return found if high is None else function("minimum", found, high)
+    limited = a if low is None else function("maximum", a, low)
+    return limited if high is None else function("minimum", limited, high)
 
 
 def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tracer:
@@ -105,8 +105,8 @@ def expand_dims(a: Any, axis: Any) -> Tracer:
     places = [axis] if isinstance(axis, int) else [*axis]
     rank = a.ndim + len(places)
     new = {place % rank for place in places}
-    found: Tracer = a[tuple(None if i in new else slice(None) for i in range(rank))]
-    return found
+    view: Tracer = a[tuple(None if i in new else slice(None) for i in range(rank))]
+    return view
 
 
 def squeeze(a: Any, axis: Any = None) -> Tracer:
@@ -117,8 +117,8 @@ def squeeze(a: Any, axis: Any = None) -> Tracer:
         places = axes_of(a, axis)
     if any(a.shape[place] != 1 for place in places):
         raise refusal(f"squeezing axes {places} of {a.shape}, which are not of size 1")
-    found: Tracer = a[tuple(0 if i in places else slice(None) for i in range(a.ndim))]
-    return found
+    view: Tracer = a[tuple(0 if i in places else slice(None) for i in range(a.ndim))]
+    return view
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
@@ -129,8 +129,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
     moved = {j % a.ndim: i % a.ndim for i, j in zip(one, other, strict=True)}
     rest = iter(i for i in range(a.ndim) if i not in moved.values())
     order = [moved[j] if j in moved else next(rest) for j in range(a.ndim)]
-    found: Tracer = a.transpose(order)
-    return found
+    view: Tracer = a.transpose(order)
+    return view
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
@@ -173,10 +173,8 @@ def flip(m: Any, axis: Any = None) -> Tracer:
     """Reverses the order of elements along axes (`numpy.flip`)."""
     places = axes_of(m, axis)
     back = slice(None, None, -1)
-    found: Tracer = m[
-        tuple(back if i in places else slice(None) for i in range(m.ndim))
-    ]
-    return found
+    view: Tracer = m[tuple(back if i in places else slice(None) for i in range(m.ndim))]
+    return view
 
 
 def _triangle(m: Any, mask: Any) -> Tracer:
@@ -211,13 +209,13 @@ def pad(
         window_of({i: 1}, before, shape, n) if n > 1 else ONE
         for i, (n, (before, _)) in enumerate(zip(array.shape, widths, strict=True))
     )
-    found: Tracer = array.through(inner, shape)
+    padded: Tracer = array.through(inner, shape)
     grown = any(n == 1 and any(w) for n, w in zip(array.shape, widths, strict=True))
     if not grown and (number, math.copysign(1.0, number)) == (0.0, 1.0):
-        return found
+        return padded
     pairs = zip(array.shape, widths, strict=True)
     inside = np.pad(np.ones([n if any(w) else 1 for n, w in pairs], np.float32), widths)
-    return function("where", inside, found, number)
+    return function("where", inside, padded, number)
 
 
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Tracer:
@@ -240,8 +238,8 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Tracer:
         window_of({i: 1, taps[i]: 1} if i in taps else {i: 1}, 0, tuple(shape), n)
         for i, n in enumerate(x.shape)
     )
-    found: Tracer = x.through(inner, tuple(shape))
-    return found
+    windows: Tracer = x.through(inner, tuple(shape))
+    return windows
 
 
 def _filled(a: Tracer, number: Any) -> Tracer:
@@ -252,8 +250,8 @@ def _filled(a: Tracer, number: Any) -> Tracer:
 
 def _method(name: str) -> Callable[..., Tracer]:
     def call(a: Tracer, *args: Any, **kwargs: Any) -> Tracer:
-        found: Tracer = getattr(a, name)(*args, **kwargs)
-        return found
+        result: Tracer = getattr(a, name)(*args, **kwargs)
+        return result
 
     return call
 

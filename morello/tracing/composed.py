@@ -94,17 +94,17 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Tracer:
         near = _where(finite, near, 0.0)
     elif not math.isfinite(b):
         near = 0.0
-    found: Tracer = _where(function("equal", a, b), 1.0, near)
-    found.kind = "b"
-    return found
+    close: Tracer = _where(function("equal", a, b), 1.0, near)
+    close.kind = "b"
+    return close
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """Chooses elements by the first condition that holds (`numpy.select`)."""
-    found = default
+    chosen = default
     for condition, choice in zip(condlist[::-1], choicelist[::-1], strict=True):
-        found = _where(condition, choice, found)
-    return found
+        chosen = _where(condition, choice, chosen)
+    return chosen
 
 
 def around(a: Any, decimals: int = 0) -> Any:

@@ -105,8 +105,8 @@ def take(a: Any, indices: Any, axis: int | None = None) -> Tracer:
         raise refusal(f"the places {indices} of an axis of {size} elements")
     before = (slice(None),) * place
     if not places.ndim:
-        found: Tracer = a[(*before, int(places))]
-        return found
+        taken: Tracer = a[(*before, int(places))]
+        return taken
     parts = [a[(*before, run)] for run in _runs((places.ravel() % size).tolist())]
     joined = parts[0] if len(parts) == 1 else concatenate(parts, place)
     if places.ndim > 1:
@@ -117,7 +117,7 @@ def take(a: Any, indices: Any, axis: int | None = None) -> Tracer:
 
 def _runs(places: list[int]) -> list[slice]:
     """Places as slices."""
-    found = []
+    runs = []
     while places:
         count, step = 1, 1
         if len(places) > 1 and places[1] != places[0]:
@@ -125,12 +125,12 @@ def _runs(places: list[int]) -> list[slice]:
             while count < len(places) and places[count] == places[0] + count * step:
                 count += 1
         end = places[0] + count * step
-        found.append(slice(places[0], end if end >= 0 else None, step))
+        runs.append(slice(places[0], end if end >= 0 else None, step))
         places = places[count:]
-    if len(found) > _MOST_RUNS:
+    if len(runs) > _MOST_RUNS:
         raise refusal(
-            f"np.take at places of {len(found)} runs is not traced",
+            f"np.take at places of {len(runs)} runs is not traced",
             f"take outside of the function, or at most {_MOST_RUNS} runs that go up or "
             "down evenly",
         )
-    return found
+    return runs

@@ -85,8 +85,8 @@ def _power(base: Tracer, twice: int) -> Tracer:
         return _where(base, 1.0, 1.0)
     if twice == 1:  # of which NumPy takes the root
         return function("sqrt", base)
-    found = _whole_power(base, twice // 2)
-    return _root(base, found) if twice % 2 else found
+    power = _whole_power(base, twice // 2)
+    return _root(base, power) if twice % 2 else power
 
 
 def _root(x: Tracer, factor: Any = 1.0) -> Tracer:

@@ -69,8 +69,8 @@ def assign(array: Tracer, index: Any, value: Any) -> None:
         assert given is not None
         wide = np.broadcast_to(given, part.shape)
         written = np.pad(wide.reshape(extents), widths)
-    found = pointwise(array._recording, "where", inside, written, array)
-    array._access = found._access
+    changed = pointwise(array._recording, "where", inside, written, array)
+    array._access = changed._access
 
 
 def _around(places: Any, part: Any) -> list[tuple[int, int]] | None:

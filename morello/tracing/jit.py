@@ -276,13 +276,13 @@ class Jitted:
         """A call that is not known by its key."""
         arrays = Arrays(_name(self._function))
         pattern = pattern_of(_ordered(self._function, args, kwargs), arrays)
-        found = self._for(pattern)
+        variants = self._for(pattern)
         if not kwargs:
             kinds = {type(a) for a in args if any(a is o for o in arrays.objects)}
             self._classes |= {kind for kind in kinds if is_plain(kind)}
             if None not in key:
-                self._plain[key] = found
-        return found(arrays.found, arrays.objects)
+                self._plain[key] = variants
+        return variants(arrays.found, arrays.objects)
 
     def kernel(self, *shapes: Any, **options: Any) -> Kernel:
         """The kernel for arguments of some shapes: to explain, to time, to save."""
@@ -290,11 +290,11 @@ class Jitted:
         return self._for(pattern).of(objects)[0].kernel
 
     def _for(self, pattern: Pattern) -> "_Variants":
-        found = self._variants.get(pattern)
-        if found is None:
-            found = _Variants(self._function, pattern, self._program)
-            self._variants[pattern] = found
-        return found
+        variants = self._variants.get(pattern)
+        if variants is None:
+            variants = _Variants(self._function, pattern, self._program)
+            self._variants[pattern] = variants
+        return variants
 
     def _program(self, tensors: Tensors) -> Kernel:
         key = tuple(tensors.all), tuple(tensors.results)
@@ -352,9 +352,9 @@ class _Variants:
             del self._known[_MOST_VARIANTS:]
             return compiled, arrays
         # A stand-in was not enough. If the function is wrong, it says so again.
-        found = self._opaque(objects)
+        opaque = self._opaque(objects)
         self._is_opaque = True
-        return found, []
+        return opaque, []
 
     def _opaque(self, objects: Sequence[Any]) -> "_Compiled":
         try:

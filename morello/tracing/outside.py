@@ -151,8 +151,8 @@ class Outside:
         made.__defaults__ = self._part(value, number, "__defaults__")
         made.__kwdefaults__ = self._part(value, number, "__kwdefaults__")
         for place, cell in enumerate(cells):
-            found = reads.of_cell(value, place)
-            cell.cell_contents = self.read(number, reads.of_cell, place)(found)
+            held = reads.of_cell(value, place)
+            cell.cell_contents = self.read(number, reads.of_cell, place)(held)
         return made
 
 

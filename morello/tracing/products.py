@@ -71,17 +71,17 @@ def _read(text: str, arrays: list[Tracer]) -> tuple[list[Letters], Letters]:
         own = rank - len(term.replace("...", ""))
         return term.replace("...", batch[most - own :] if own else "")
 
-    found = [filled(t, a.ndim) for t, a in zip(terms, arrays, strict=True)]
+    letters = [filled(t, a.ndim) for t, a in zip(terms, arrays, strict=True)]
     if not arrow:
         every = left.replace(",", "").replace(".", "")
         once = sorted(c for c in {*every} if every.count(c) == 1)
         wanted = ("..." if ranks else "") + "".join(once)
     wanted = wanted.replace("...", batch)
-    if not all(term.isalpha() or not term for term in (*found, wanted)):
+    if not all(term.isalpha() or not term for term in (*letters, wanted)):
         raise refusal(
             f"einsum('{text}') is not traced", "write letters, and -> with the result"
         )
-    return found, wanted
+    return letters, wanted
 
 
 def _contracted(
@@ -149,10 +149,10 @@ def _product(
 
 
 def _array(recording: Recording, given: Any) -> Tracer:
-    found = traced(recording, given)
-    if found is None:
+    tracer = traced(recording, given)
+    if tracer is None:
         raise refusal("a number stands where an array should", "multiply by it")
-    return found
+    return tracer
 
 
 def matmul(a: Any, b: Any) -> Tracer:

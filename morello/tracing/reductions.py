@@ -52,8 +52,8 @@ def _first(name: str) -> Callable[..., Tracer]:
         hit = function("where", is_nan(a), 1.0, function("equal", a, best))
         places = np.arange(size, dtype=np.float32)
         places = places.reshape(-1, *[1] * (a.ndim - place - 1))
-        found = function("where", hit, places, float(size))
-        return _counted(found.min(place, keepdims=keepdims))
+        candidates = function("where", hit, places, float(size))
+        return _counted(candidates.min(place, keepdims=keepdims))
 
     return first
 
@@ -68,18 +68,18 @@ def _running(name: str, neutral: float) -> Callable[..., Tracer]:
     """A running sum or product, in steps that double."""
 
     def running(a: Any, axis: Any = None) -> Tracer:
-        found: Any
-        found, place = _along(a, axis)
-        size, step = found.shape[place], 1
+        sums: Any
+        sums, place = _along(a, axis)
+        size, step = sums.shape[place], 1
         before = (slice(None),) * place
         while step < size:
-            widths = [(0, 0)] * found.ndim
+            widths = [(0, 0)] * sums.ndim
             widths[place] = (step, 0)
-            moved = found[(*before, slice(None, size - step))]
+            moved = sums[(*before, slice(None, size - step))]
             moved = np.pad(moved, widths, constant_values=neutral)
-            found = function(name, found, moved)
+            sums = function(name, sums, moved)
             step *= 2
-        whole: Tracer = found.copy()
+        whole: Tracer = sums.copy()
         return whole
 
     return running
@@ -88,21 +88,23 @@ def _running(name: str, neutral: float) -> Callable[..., Tracer]:
 def prod(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
     """Product along axes (`numpy.prod`): multiplies halves until one is left."""
     places = axes_of(a, axis)
-    found = a
+    factors = a
     for place in places:
         before = (slice(None),) * place
-        while found.shape[place] > 1:
-            half = found.shape[place] // 2
+        while factors.shape[place] > 1:
+            half = factors.shape[place] // 2
             first, second, rest = (
                 (*before, slice(start, end))
                 for start, end in ((0, half), (half, 2 * half), (2 * half, None))
             )
-            product = found[first] * found[second]
-            odd = found.shape[place] % 2
-            found = np.concatenate([product, found[rest]], place) if odd else product
+            product = factors[first] * factors[second]
+            odd = factors.shape[place] % 2
+            factors = (
+                np.concatenate([product, factors[rest]], place) if odd else product
+            )
     if keepdims:
-        return found.copy()  # type: ignore[no-any-return]
-    whole: Tracer = found[
+        return factors.copy()  # type: ignore[no-any-return]
+    whole: Tracer = factors[
         tuple(0 if i in places else slice(None) for i in range(a.ndim))
     ]
     return whole
@@ -143,8 +145,8 @@ def nanstd(
 
 def _nan_extreme(name: str, neutral: float) -> Callable[..., Tracer]:
     def extreme(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
-        found = getattr(_without_nan(a, neutral), name)(axis, keepdims)
-        return function("where", _present(a, axis, keepdims), found, np.nan)
+        extreme_of_rest = getattr(_without_nan(a, neutral), name)(axis, keepdims)
+        return function("where", _present(a, axis, keepdims), extreme_of_rest, np.nan)
 
     return extreme
 

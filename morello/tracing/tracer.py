@@ -159,12 +159,12 @@ class Tracer(NDArrayOperatorsMixin):
         if known is None:
             raise not_traced(f"np.{ufunc.__name__}", {f.__name__ for f in UFUNCS})
         try:
-            found = known(*inputs)
+            result = known(*inputs)
         except Exception as error:
             noted(error)
             raise
-        found.kind = kind_of(ufunc, inputs)
-        return found
+        result.kind = kind_of(ufunc, inputs)
+        return result
 
     def __array_function__(
         self, function: Any, types: Any, args: Any, kwargs: Any
@@ -189,13 +189,13 @@ class Tracer(NDArrayOperatorsMixin):
                 f"{sign}= on an argument, or on a part of an array, is not traced",
                 f"write x = x {sign} …, which makes a new array",
             )
-        found: Tracer = ufunc(self, other)
-        if found.shape != self.shape:
+        changed: Tracer = ufunc(self, other)
+        if changed.shape != self.shape:
             raise refusal(
-                f"{sign}= of an array {self.shape} has the shape {found.shape}",
+                f"{sign}= of an array {self.shape} has the shape {changed.shape}",
                 f"write x = x {sign} …, which makes a new array",
             )
-        self._access = found._access
+        self._access = changed._access
         return self
 
     def __iadd__(self, other: Any) -> "Tracer":
@@ -254,13 +254,13 @@ class Tracer(NDArrayOperatorsMixin):
         """
         tensor, axes = self._access.tensor, self._access.axes
         padded = {i for i, axis in enumerate(inner) if axis.has_zeros}
-        found = None
+        composed = None
         if padded <= dims_of(axes):
             extents = self._recording.shape(tensor)
-            found = substituted(axes, inner, shape, extents)
-        if found is None:
+            composed = substituted(axes, inner, shape, extents)
+        if composed is None:
             return self.copied().through(inner, shape)
-        return self._seen(found, shape)
+        return self._seen(composed, shape)
 
     def copied(self) -> "Tracer":
         """The elements as a tensor of their own."""
@@ -321,12 +321,12 @@ class Tracer(NDArrayOperatorsMixin):
         kind = kinds.get(np.dtype(dtype))
         if kind is None:
             raise refusal(f"the dtype {np.dtype(dtype)} is not traced", "use float32")
-        found: Any = self
+        cast: Any = self
         if kind == "b" != self.kind:
-            found = np.not_equal(self, 0.0)
+            cast = np.not_equal(self, 0.0)
         elif kind == "i" and self.kind == "f":
-            found = np.trunc(self)
-        made: Tracer = found.copy()
+            cast = np.trunc(self)
+        made: Tracer = cast.copy()
         made.kind = kind
         return made
 
@@ -343,8 +343,8 @@ class Tracer(NDArrayOperatorsMixin):
         given = shape[0] if len(shape) == 1 and not is_integer(shape[0]) else shape
         if order != "C":
             raise refusal(f"reshape with order={order!r} is not traced")
-        found: Tracer = INDEXING["reshape"](self, tuple(map(operator.index, given)))
-        return found
+        view: Tracer = INDEXING["reshape"](self, tuple(map(operator.index, given)))
+        return view
 
 
 _SIGNS = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}
@@ -473,9 +473,9 @@ def node(
         renumbered(expression, places),
         used,
     )
-    found = whole(recording, tensor)
-    found._own = True
-    return found
+    tracer = whole(recording, tensor)
+    tracer._own = True
+    return tracer
 
 
 def axes_of(array: Tracer, axis: Any) -> tuple[int, ...]:
@@ -506,7 +506,7 @@ def reduced(
     kind = "i" if reduction == "sum" and array.kind != "f" else array.kind
     kept = [1 if place in places else n for place, n in enumerate(array.shape)]
     gone = [place for place in places if array.shape[place] > 1]
-    found = array.copy()
+    result = array.copy()
     if gone:
         names = {place: place for place in range(array.ndim)}
         names |= {place: array.ndim + i for i, place in enumerate(gone)}
@@ -514,11 +514,11 @@ def reduced(
         read = Access(access.tensor, renamed(access.axes, names))
         lost = tuple(array.shape[place] for place in gone)
         shape = tuple(kept)
-        found = node(array._recording, shape, reduction, Reference(0), [read], lost)
+        result = node(array._recording, shape, reduction, Reference(0), [read], lost)
     if not keepdims:
-        found = found[
+        result = result[
             tuple(0 if i in places else slice(None) for i in range(array.ndim))
         ]
-        found._own = True
-    found.kind = kind
-    return found
+        result._own = True
+    result.kind = kind
+    return result

@@ -59,7 +59,7 @@ def searched_parts(
     machine, search = driver.target, driver.search
     known: dict[OpenSpec, tuple[Spec, Solution]] = {}
     tried: set[OpenSpec] = set()
-    found: list[Compiled] = []
+    steps: list[Compiled] = []
     weights: list[Packed] = []
 
     def goal(part: Part) -> OpenSpec:
@@ -70,7 +70,7 @@ def searched_parts(
     while rest:
         part, wanted = rest.pop(0)
         if isinstance(part, PlainPart):
-            found.append(part)
+            steps.append(part)
             continue
         assert wanted is not None
         if wanted not in known:
@@ -89,10 +89,10 @@ def searched_parts(
                 rest[:0] = [(p, goal(p)) for p in smaller]
                 continue
         spec, solution = known[wanted]
-        part, made = packed(tensors, part, spec, wanted.open)
-        weights += made
-        found.append((part, spec, solution))
-    return found, weights
+        part, panels = packed(tensors, part, spec, wanted.open)
+        weights += panels
+        steps.append((part, spec, solution))
+    return steps, weights
 
 
 def _searched(

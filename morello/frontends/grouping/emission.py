@@ -82,12 +82,12 @@ def _functions(
     tensors: Tensors, parts: Sequence[tuple[Part, Spec] | PlainPart], name: str
 ) -> list[Any]:
     """The function of each part."""
-    found: list[Any] = []
+    functions: list[Any] = []
     known: dict[tuple[Spec, tuple[str, ...]], Any] = {}
     for number, part in enumerate(parts):
         symbol = f"{name}_part{number}"
         if isinstance(part, PlainPart):
-            found.append(_plain_function(part, symbol))
+            functions.append(_plain_function(part, symbol))
             continue
         operands, spec = part[0].operands, part[1]
         key = spec, tuple(str(_operand_type(tensors, o)) for o in operands)
@@ -96,8 +96,8 @@ def _functions(
             function = _part_function(tensors, *part, symbol)
         if _is_callable(part[0]):
             known[key] = function
-        found.append(function)
-    return found
+        functions.append(function)
+    return functions
 
 
 def _is_callable(part: Part) -> bool:
@@ -127,7 +127,7 @@ def _plain_function(part: PlainPart, name: str) -> Any:
     """The function of a part that is no Spec, with the constants that it reads."""
     module = ir.Module.parse(part.code.text)
     block = ir.InsertionPoint.current.block
-    found = None
+    function = None
     for op in list(module.body.operations):
         symbol = ir.StringAttr(op.attributes["sym_name"]).value
         new = name if symbol == PLAIN else f"{name}_{symbol}"
@@ -136,9 +136,9 @@ def _plain_function(part: PlainPart, name: str) -> Any:
         op.attributes["sym_visibility"] = ir.StringAttr.get("private")
         block.append(op)
         if symbol == PLAIN:
-            found = op
-    assert found is not None
-    return found
+            function = op
+    assert function is not None
+    return function
 
 
 def _plain_operands(
@@ -146,22 +146,24 @@ def _plain_operands(
 ) -> list[ir.Value]:
     """The memrefs of plain code: what it reads, then what it writes."""
     types = list(callee.attributes["function_type"].value.inputs)
-    found = []
+    memrefs = []
     for tensor in part.inputs:
         root = tensors.root(tensor)
-        found.append(_whole(known[root], root, tensors.all[tensor].shape, types.pop(0)))
+        memrefs.append(
+            _whole(known[root], root, tensors.all[tensor].shape, types.pop(0))
+        )
     for tensor in part.outputs:
         wanted = types.pop(0)
         if tensor < 0:
-            found.append(dialect("memref").AllocOp(wanted, [], []).result)
+            memrefs.append(dialect("memref").AllocOp(wanted, [], []).result)
             continue
         if tensor not in known:
             known[tensor] = dialect("memref").AllocOp(wanted, [], []).result
         # A result of the model may have another shape.
         shape = tensors.all[tensor].shape
-        found.append(_whole(known[tensor], tensor, shape, wanted))
-    found += [dialect("memref").AllocOp(kind, [], []).result for kind in types]
-    return found
+        memrefs.append(_whole(known[tensor], tensor, shape, wanted))
+    memrefs += [dialect("memref").AllocOp(kind, [], []).result for kind in types]
+    return memrefs
 
 
 def _whole(
@@ -190,9 +192,9 @@ def inline_parts(module: ir.Operation, name: str) -> ir.Operation:
         if op.operation.name == "func.call":
             callee = str(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
             calls.setdefault(callee, []).append(op.operation)
-    for callee, found in calls.items():
-        if len(found) == 1:
-            _inline(functions[callee], found[0])
+    for callee, uses in calls.items():
+        if len(uses) == 1:
+            _inline(functions[callee], uses[0])
         else:
             _make_callable(functions[callee])
     return main
@@ -221,29 +223,29 @@ def _make_callable(function: ir.Operation) -> None:
 
 def given_tensors(tensors: Tensors) -> list[int]:
     """The arguments in order, then the constants."""
-    found = [i for i, t in enumerate(tensors.all) if isinstance(t, Given)]
+    numbers = [i for i, t in enumerate(tensors.all) if isinstance(t, Given)]
 
     def place(tensor: int) -> tuple[bool, int]:
         given = tensors.all[tensor]
         assert isinstance(given, Given)
         return given.argument < 0, given.argument
 
-    return sorted(found, key=place)
+    return sorted(numbers, key=place)
 
 
 def _operands(
     tensors: Tensors, part: Part, known: dict[int, ir.Value]
 ) -> list[ir.Value]:
     """The memrefs of a part; those that nothing wrote before are allocated."""
-    found = []
+    memrefs = []
     for operand in part.operands:
         if operand.tensor not in known:
             shape = tensors.all[operand.tensor].shape
             kind = _memref(shape, tensors.dtype(operand.tensor))
             known[operand.tensor] = dialect("memref").AllocOp(kind, [], []).result
         wanted = _operand_type(tensors, operand)
-        found.append(_seen_as(known[operand.tensor], operand, wanted))
-    return found
+        memrefs.append(_seen_as(known[operand.tensor], operand, wanted))
+    return memrefs
 
 
 def _memref(shape: Sequence[int], dtype: Dtype | PlainDtype) -> ir.MemRefType:
@@ -267,9 +269,9 @@ def _seen_as(value: ir.Value, operand: Operand, wanted: ir.MemRefType) -> ir.Val
     if value.type == wanted:
         return value
     shape, strides = list(operand.shape), _strides(operand)
-    found: ir.Value = (
+    memref: ir.Value = (
         dialect("memref")
         .ReinterpretCastOp(wanted, value, [], [], [], [operand.offset], shape, strides)
         .result
     )
-    return found
+    return memref

@@ -90,26 +90,26 @@ class Dims:
         Raises:
             UnfitError: a dimension is in two of them.
         """
-        found: list[IndexMap] = []
+        placed: list[IndexMap] = []
         steps: list[int] = []
         for axis, stride in zip(axes, strides, strict=True):
             if axis.dim is None:
                 if axis != ONE:
-                    found.append(self._window(axis))
+                    placed.append(self._window(axis))
                     steps.append(stride)
                 continue
             leaves = self.leaves(axis.dim)
-            found += plain(*leaves)
+            placed += plain(*leaves)
             steps += [stride] * len(leaves)
-            place = len(found) - 1
+            place = len(placed) - 1
             for leaf in reversed(leaves):
                 steps[place] = stride
                 stride *= self.sizes[leaf]
                 place -= 1
-        dims = [d for axis in found for d in axis.dims]
+        dims = [d for axis in placed for d in axis.dims]
         if len(set(dims)) < len(dims):
             raise UnfitError
-        return found, steps
+        return placed, steps
 
     def _window(self, window: IndexMap) -> IndexMap:
         terms: list[tuple[int, int]] = []
@@ -157,13 +157,13 @@ def merge(values: list[Placed], reduced: list[set[int]], sizes: dict[int, int]) 
 
 
 def _neighbours(values: list[Placed]) -> list[tuple[int, int]]:
-    found = {
+    pairs = {
         (a.dim, b.dim)
         for value in values
         for a, b in itertools.pairwise(value.axes)
         if a.dim is not None and b.dim is not None
     }
-    return sorted(found)
+    return sorted(pairs)
 
 
 def _is_one(
@@ -190,7 +190,7 @@ def _is_one(
 
 def row_major(shape: Sequence[int]) -> list[int]:
     """The stride of each axis of an array without gaps."""
-    found = [1] * len(shape)
+    strides = [1] * len(shape)
     for place in reversed(range(len(shape) - 1)):
-        found[place] = found[place + 1] * shape[place + 1]
-    return found
+        strides[place] = strides[place + 1] * shape[place + 1]
+    return strides

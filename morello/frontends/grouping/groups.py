@@ -60,8 +60,8 @@ def is_convolution(node: Node) -> bool:
     that is small beside the products: the search of both as one takes ten times as
     long.
     """
-    found = Convolution.of(node)
-    return found is not None and is_product(node) and found.is_last(node)
+    convolution = Convolution.of(node)
+    return convolution is not None and is_product(node) and convolution.is_last(node)
 
 
 def _dims(node: Node, read: int) -> frozenset[int]:
@@ -101,18 +101,18 @@ class _Grouping:
 
     def _read(self, node: Node) -> list[int]:
         """The nodes that a node waits for."""
-        found = [w for a in node.reads for w in self.tensors.writers(a.tensor)]
-        return list(dict.fromkeys([*found, *node.after]))
+        writers = [w for a in node.reads for w in self.tensors.writers(a.tensor)]
+        return list(dict.fromkeys([*writers, *node.after]))
 
     def _read_plainly(self, plain: Plain) -> list[int]:
-        found = [w for o in plain.operands for w in self.tensors.writers(o)]
-        return list(dict.fromkeys(found))
+        writers = [w for o in plain.operands for w in self.tensors.writers(o)]
+        return list(dict.fromkeys(writers))
 
     def _plain_groups(self) -> dict[int, _Group]:
         """A group for each call of plain code, with all of its results: calls of the
         same code on the same tensors have each result once."""
         calls: dict[tuple[object, tuple[int, ...]], list[_Group]] = {}
-        found = {}
+        group_of = {}
         for i, plain in self.plain.items():
             same = calls.setdefault((plain.code, plain.operands), [])
             group = next((g for g in same if not self._has(g, plain.number)), None)
@@ -120,8 +120,8 @@ class _Grouping:
                 group = _Group(set())
                 same.append(group)
             group.nodes.add(i)
-            found[i] = group
-        return found
+            group_of[i] = group
+        return group_of
 
     def _has(self, call: _Group, number: int) -> bool:
         """Whether a call of plain code has one of its results already."""
@@ -153,11 +153,11 @@ class _Grouping:
                 self._try_join(read, i)
         distinct = {id(g): g for g in self.group.values()}
         order = self._ordered([g.nodes for g in distinct.values()])
-        found: list[Step] = []
+        steps: list[Step] = []
         filled: set[int] = set()
         for nodes in order:
             if nodes & self.plain.keys():
-                found.append(self._plain_part(nodes))
+                steps.append(self._plain_part(nodes))
                 continue
             for i in sorted(nodes):
                 into = self.nodes[i].into
@@ -165,9 +165,9 @@ class _Grouping:
                     filled.add(into.tensor)
                     joined = self.tensors.all[into.tensor]
                     if isinstance(joined, Joined) and joined.fill:
-                        found.append(fill_part(self.tensors, into.tensor))
-            found.append(self._final(frozenset(nodes)))
-        return tuple(found)
+                        steps.append(fill_part(self.tensors, into.tensor))
+            steps.append(self._final(frozenset(nodes)))
+        return tuple(steps)
 
     def _final(self, nodes: frozenset[int]) -> Part:
         try:
@@ -224,10 +224,10 @@ class _Grouping:
         last = products[-1]
         between: frozenset[int] = frozenset()
         if len(products) == 2:
-            found = self._between(last)
-            if found is None or found[0] != products[0]:
+            pair = self._between(last)
+            if pair is None or pair[0] != products[0]:
                 return False
-            between = found[1]
+            between = pair[1]
         if len(products) > 2:
             return False
         after = nodes - {*products} - between
@@ -242,14 +242,14 @@ class _Grouping:
 
     def _below(self, node: int, first: int) -> set[int]:
         """The nodes that a node depends on, from one on: all come before it."""
-        found: set[int] = set()
+        inputs: set[int] = set()
         stack = [node]
         while stack:
             for read in self.reads[stack.pop()]:
-                if read >= first and read not in found:
-                    found.add(read)
+                if read >= first and read not in inputs:
+                    inputs.add(read)
                     stack.append(read)
-        return found
+        return inputs
 
     def _are_rows(self, nodes: frozenset[int]) -> bool:
         """Whether every reduction takes the same dimensions of the same rows."""
@@ -298,10 +298,10 @@ class _Grouping:
     def _attention(self, last: int) -> None:
         """Make one group of a product, what is computed of its rows, and the product
         that these are summed in."""
-        found = self._between(last)
-        if found is None:
+        pair = self._between(last)
+        if pair is None:
             return
-        first, between = found
+        first, between = pair
         nodes = frozenset({first, *between, last})
         if any(len(self.group[i].nodes) > 1 for i in nodes):
             return
@@ -323,24 +323,24 @@ class _Grouping:
         if not is_product(self.nodes[last]):
             return None
         for factor in self.reads[last]:
-            found, products = self._backwards(factor)
-            reductions = [i for i in found if self.nodes[i].reduction != MAP]
+            inner, products = self._backwards(factor)
+            reductions = [i for i in inner if self.nodes[i].reduction != MAP]
             if len(products) != 1 or not reductions:
                 continue
             beside = {
                 user
-                for i in found
+                for i in inner
                 for user in self.readers[i] & self.nodes.keys()
                 if self.nodes[user].reduction != MAP
-                and user not in found
+                and user not in inner
                 and not is_product(self.nodes[user])
             }
-            return next(iter(products)), frozenset(found | beside)
+            return next(iter(products)), frozenset(inner | beside)
         return None
 
     def _backwards(self, start: int) -> tuple[set[int], set[int]]:
         """The nodes that a node depends on, back to products, and these products."""
-        found: set[int] = set()
+        inner: set[int] = set()
         products: set[int] = set()
         stack = [start]
         while stack:
@@ -349,10 +349,10 @@ class _Grouping:
                 continue
             if is_product(self.nodes[i]):
                 products.add(i)
-            elif i not in found:
-                found.add(i)
+            elif i not in inner:
+                inner.add(i)
                 stack += self.reads[i]
-        return found, products
+        return inner, products
 
     def _ordered(self, groups: list[set[int]]) -> list[set[int]]:
         """Each group after those that it reads."""
@@ -368,16 +368,16 @@ class _Grouping:
         left = list(map(len, waits))
         ready = [(min(g), n) for n, g in enumerate(groups) if not left[n]]
         heapq.heapify(ready)
-        found = []
+        ordered = []
         while ready:
             _, number = heapq.heappop(ready)
-            found.append(groups[number])
+            ordered.append(groups[number])
             for reader in readers[number]:
                 left[reader] -= 1
                 if not left[reader]:
                     heapq.heappush(ready, (min(groups[reader]), reader))
-        assert len(found) == len(groups), "groups wait for each other"
-        return found
+        assert len(ordered) == len(groups), "groups wait for each other"
+        return ordered
 
 
 def _size(shape: "list[int] | tuple[int, ...]") -> int:

@@ -47,7 +47,7 @@ def opened(tensors: Tensors, steps: tuple[Step, ...], part: Part) -> tuple[int, 
     ):
         return ()
     readers = [tensor for step in steps for tensor in step.inputs]
-    found = []
+    indices = []
     for index, operand in enumerate(part.operands):
         given = tensors.all[operand.tensor]
         if (
@@ -58,8 +58,8 @@ def opened(tensors: Tensors, steps: tuple[Step, ...], part: Part) -> tuple[int, 
             and math.prod(operand.shape) == math.prod(given.shape) >= _LEAST
             and readers.count(operand.tensor) == 1
         ):
-            found.append(index)
-    return tuple(found)
+            indices.append(index)
+    return tuple(indices)
 
 
 def packed(
@@ -74,7 +74,7 @@ def packed(
         operands: those that were open.
     """
     made = list(part.operands)
-    found = []
+    weights = []
     for index in operands:
         if spec.tensors[index].layout.is_row_major:
             continue
@@ -94,5 +94,5 @@ def packed(
             tensors.all[place] = new
         made[index] = Operand(place, 0, shape, tuple(row_major(shape)))
         if array is None:
-            found.append(own)
-    return dataclasses.replace(part, operands=tuple(made)), found
+            weights.append(own)
+    return dataclasses.replace(part, operands=tuple(made)), weights

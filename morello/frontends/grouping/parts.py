@@ -147,9 +147,9 @@ class _Draft:
 
     def node(self, tensor: int) -> Node:
         """A node by its number."""
-        found = self.tensors.all[tensor]
-        assert isinstance(found, Node)
-        return found
+        node = self.tensors.all[tensor]
+        assert isinstance(node, Node)
+        return node
 
     def renamed(self, tensor: int, axes: tuple[IndexMap, ...]) -> tuple[IndexMap, ...]:
         """Axes of a node's own dimensions, by those of the group."""
@@ -205,14 +205,14 @@ class _Draft:
             whole = row_major(node.into.shape)
             offset = sum(a * b for a, b in zip(node.into.starts, whole, strict=True))
             strides = [a * b for a, b in zip(node.into.steps, whole, strict=True)]
-        found = self.dims.placed(self.renamed(tensor, node.axes), strides)
-        return Placed(*found), offset
+        placed = self.dims.placed(self.renamed(tensor, node.axes), strides)
+        return Placed(*placed), offset
 
     def reduced(self, tensor: int) -> set[int]:
         """The parts of the group's dimensions along which a node reduces."""
         own = self.own[tensor]
-        found = [self.dims.leaves(own[d]) for d in self.node(tensor).reduced]
-        return {leaf for leaves in found for leaf in leaves}
+        parts = [self.dims.leaves(own[d]) for d in self.node(tensor).reduced]
+        return {leaf for leaves in parts for leaf in leaves}
 
 
 def _trimmed(axis: IndexMap) -> IndexMap:
@@ -268,8 +268,8 @@ def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
             if root in value:
                 leaves.append(Reference(-1 - value[root]))
             else:
-                found = draft.input(tensor, access)
-                leaves.append(Reference(inputs.setdefault(found, len(inputs))))
+                operand = draft.input(tensor, access)
+                leaves.append(Reference(inputs.setdefault(operand, len(inputs))))
                 roundings[place] = draft.tensors.dtype(root).rounding
         value[tensor] = len(drafted)
         expression = _as_stored(node.expression, roundings)

@@ -134,15 +134,15 @@ def body_elements(
             return known[value]
         op = inside.get(value)
         if op is None:
-            found = outside(value)
+            result = outside(value)
         elif op.name == "tensor.extract":
-            found = extracted(op)
+            result = extracted(op)
         elif op.name == "linalg.index":
-            found = index(int(ir.IntegerAttr(op.attributes["dim"]).value))
+            result = index(int(ir.IntegerAttr(op.attributes["dim"]).value))
         else:
-            found = computed(op, value)
-        known[value] = found
-        return found
+            result = computed(op, value)
+        known[value] = result
+        return result
 
     def computed(op: ir.Operation, value: ir.Value) -> Element:
         table = known_before(value) if op.name in _TABLES else None
@@ -151,10 +151,10 @@ def body_elements(
         try:
             return computed_element(op, [element(v) for v in op.operands], rounds)
         except OpError:
-            found = known_before(value)
-            if found is None:
+            array = known_before(value)
+            if array is None:
                 raise
-            return found
+            return array
 
     last = block.operations[len(block.operations) - 1].operation
     return [element(last.operands[place]) for place in wanted]
@@ -185,8 +185,8 @@ def computed_element(
         return _called(name, operands)
     if name in _INTEGERS:
         return _integer(op, operands)
-    found = _composed(op, operands)
-    return _number(found) if all(map(is_number, operands)) else found
+    result = _composed(op, operands)
+    return _number(result) if all(map(is_number, operands)) else result
 
 
 def _number(element: Element) -> Number:
@@ -288,12 +288,12 @@ _PLACES = 32
 """The least width of integers that are taken for places, which do not wrap."""
 
 
-def width_of(found: ir.Type) -> int:
+def width_of(kind: ir.Type) -> int:
     """The bits of an integer, or of the elements of a tensor; 64 of an index."""
-    found = found.maybe_downcast()
-    if isinstance(found, ir.RankedTensorType):
-        found = found.element_type.maybe_downcast()
-    return found.width if isinstance(found, ir.IntegerType) else 64
+    kind = kind.maybe_downcast()
+    if isinstance(kind, ir.RankedTensorType):
+        kind = kind.element_type.maybe_downcast()
+    return kind.width if isinstance(kind, ir.IntegerType) else 64
 
 
 def _wrapped(number: Number, width: int) -> Number:
@@ -375,8 +375,8 @@ def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
     if is_number(a) and is_number(b):
         if is_float and (math.isnan(a) or math.isnan(b)):  # type: ignore[arg-type]
             return number >= _UNORDERED
-        found: bool = getattr(operator, predicate)(a, b)
-        return found
+        truth: bool = getattr(operator, predicate)(a, b)
+        return truth
     left, right = constant(a), constant(b)
     made = {
         "eq": Call("equal", (left, right)),

@@ -66,10 +66,10 @@ def add_results(importer: ImportedValues, fallback: Fallback, op: ir.Operation) 
             importer.tensors.results.append(empty)
             continue
         shape, dtype = array_type(value.type, f"result {number}")
-        found = importer.get(value)
-        if isinstance(found, Same):
-            found = importer.spread(found)
-        tensor = importer.materialized(found, importer.place(op))
+        result = importer.get(value)
+        if isinstance(result, Same):
+            result = importer.spread(result)
+        tensor = importer.materialized(result, importer.place(op))
         importer.tensors.results.append(
             _own_tensor(importer, op, tensor, (shape, dtype))
         )

@@ -95,7 +95,7 @@ class GenericOp:
         arguments = [self._argument(i) for i in range(self.count)]
         outs = [Reference(OUT - i) for i in range(len(self.op.results))]
         wanted = [i for i, result in enumerate(self.op.results) if _is_used(result)]
-        found = body_elements(
+        elements = body_elements(
             block,
             [*arguments, *outs],
             self._outside,
@@ -105,26 +105,26 @@ class GenericOp:
             wanted,
             self.importer.rounds,
         )
-        for i, element in zip(wanted, found, strict=True):
+        for i, element in zip(wanted, elements, strict=True):
             self._result(i, element)
 
     def _extents(self) -> tuple[int, ...]:
-        found = extents_of(self.op)
-        if found is None:
+        extents = extents_of(self.op)
+        if extents is None:
             raise OpError(
                 "the size of a dimension is the size of no tensor",
                 "write it as a generic whose operands have every dimension",
             )
-        return found
+        return extents
 
     def _outside(self, value: ir.Value) -> Element:
-        found = self.importer.get(value)
-        if found.shape and isinstance(found, Read):
+        outer = self.importer.get(value)
+        if outer.shape and isinstance(outer, Read):
             raise OpError(
                 "elements are read at places that are data",
                 "compute it outside of the program",
             )
-        return self._element(found, ())
+        return self._element(outer, ())
 
     def _place_along(self, dim: int) -> Element:
         """The place along a dimension, as a constant that is read."""
@@ -144,15 +144,15 @@ class GenericOp:
             place = ir.BlockArgument(value).arg_number
             if place >= self.count:
                 return None
-        found = self.importer.known.get(
+        outer = self.importer.known.get(
             value if place is None else self.op.operands[place]
         )
-        if isinstance(found, Same):
-            shape = found.shape if place is None else (1,) * len(self.extents)
-            return np.full(shape, found.number, kind)
-        if not isinstance(found, Read):
+        if isinstance(outer, Same):
+            shape = outer.shape if place is None else (1,) * len(self.extents)
+            return np.full(shape, outer.number, kind)
+        if not isinstance(outer, Read):
             return None
-        array = read_constant(self.tensors, found)
+        array = read_constant(self.tensors, outer)
         if array is None or place is None:
             return None if array is None else array.astype(kind)
         exprs = [expr.maybe_downcast() for expr in self.maps[place].results]
@@ -209,9 +209,9 @@ class GenericOp:
         known = self._known_before(op.results[0])
         if known is not None:
             return known
-        found = [self.arrays.array(value) for value in list(op.operands)[1:]]
-        places = [place for place in found if place is not None]
-        if len(places) < len(found):
+        indices = [self.arrays.array(value) for value in list(op.operands)[1:]]
+        places = [place for place in indices if place is not None]
+        if len(places) < len(indices):
             raise OpError(
                 "elements are read at places that are data",
                 "compute it outside of the program",
@@ -232,10 +232,10 @@ class GenericOp:
         block = self.op.regions[0].blocks[0]
         if not _is_used(block.arguments[place]):
             return 0
-        found = self.importer.get(self.op.operands[place])
-        if isinstance(found, Same):
-            return found.number
-        return self._element(*self._seen(found, place))
+        operand = self.importer.get(self.op.operands[place])
+        if isinstance(operand, Same):
+            return operand.number
+        return self._element(*self._seen(operand, place))
 
     def _is_backwards(self, place: int) -> bool:
         return is_backwards(self.maps[place])
@@ -358,8 +358,8 @@ class GenericOp:
             for i, expr in enumerate(self.maps[1].results)
         }
         moved = renamed(inner, place)
-        found = self.importer.through(seen, moved, shape, self.place)
-        once = self._once(Access(found.tensor, found.axes), shape)
+        image = self.importer.through(seen, moved, shape, self.place)
+        once = self._once(Access(image.tensor, image.axes), shape)
         self.importer.known[result] = Read(once.tensor, once.axes, shape)
 
     def _result(self, number: int, element: Element) -> None:
@@ -380,11 +380,11 @@ class GenericOp:
         reduces = any(n > 1 and d not in kept for d, n in enumerate(self.extents))
         init = self.op.operands[self.count + number]
         if reduces:
-            found = self._reduction(expression, axes, init, number)
+            output = self._reduction(expression, axes, init, number)
         else:
             expression = self._with_init(expression, init, number)
-            found = self._node(MAP, expression, axes, dtype_of(result.type))
-        self.importer.known[result] = found
+            output = self._node(MAP, expression, axes, dtype_of(result.type))
+        self.importer.known[result] = output
 
     def _is_cast(self, element: Expression, number: int) -> bool:
         """Whether a result is a tensor that is read, in f32; it is made known so."""
@@ -468,9 +468,9 @@ class GenericOp:
             return Same(reduced(reduction, term.number, count, start), shape)
         if is_neutral and not dtype.computes_in:
             return self._node(reduction, term, axes, dtype)
-        found = self._node(reduction, term, axes, Dtype.F32)
-        own = own_axes(found.shape)
-        reads = [Access(found.tensor, found.axes)]
+        partial = self._node(reduction, term, axes, Dtype.F32)
+        own = own_axes(partial.shape)
+        reads = [Access(partial.tensor, partial.axes)]
         merged: Expression = Call("copy", (Reference(0),))
         if not is_neutral:
             held: Expression = Reference(1)
@@ -481,7 +481,7 @@ class GenericOp:
             merged = simplified(Call(MERGE[reduction], (Reference(0), held)))
         if dtype.rounding and reduction == "sum" and self.importer.rounds:
             merged = Call(dtype.rounding, (merged,))
-        node = Node(found.shape, own, MAP, merged, tuple(reads), dtype, self.place)
+        node = Node(partial.shape, own, MAP, merged, tuple(reads), dtype, self.place)
         return self._added(node)
 
 

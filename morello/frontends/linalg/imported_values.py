@@ -90,9 +90,9 @@ class ImportedValues:
 
     def refuse(self, op: ir.Operation, error: OpError) -> None:
         """Note why an op has no place."""
-        found = refusal_of(op, error, self.source)
+        refusal = refusal_of(op, error, self.source)
         name = self.name(op, error.location)
-        self.refusals.append(dataclasses.replace(found, op=name))
+        self.refusals.append(dataclasses.replace(refusal, op=name))
 
     def name(self, op: ir.Operation, inside: ir.Location | None = None) -> str:
         """The name of an op in the program, which may have another one now.
@@ -114,12 +114,12 @@ class ImportedValues:
             MissingError: it was refused.
             OpError: it has elements that no graph reads.
         """
-        found = self.known.get(value)
-        if found is None:
+        imported = self.known.get(value)
+        if imported is None:
             raise MissingError
-        if isinstance(found, Foreign):
-            raise OpError(f"it reads {found.what}, which no graph does", ELSEWHERE)
-        return found
+        if isinstance(imported, Foreign):
+            raise OpError(f"it reads {imported.what}, which no graph does", ELSEWHERE)
+        return imported
 
     def constant(self, name: str, array: np.ndarray[Any, Any]) -> int:
         """A constant of f32, each array once."""

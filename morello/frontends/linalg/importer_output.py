@@ -28,18 +28,18 @@ def check_linalg(
     Raises:
         ModelError: all of them.
     """
-    found: list[Refusal] = []
+    refusals: list[Refusal] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name.partition(".")[0] not in (*_LINALG, _SCANS):
             place = place_of(op.location, source)
             why = why_not(op) if op.name in LOOPS else _NO_LINALG
-            found.append(
+            refusals.append(
                 Refusal((names or {}).get(key_of(op.location), op.name), place, *why)
             )
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 
     walk(module, visit, ir.WalkOrder.PRE_ORDER)
-    if found:
-        raise ModelError(tuple(found))
+    if refusals:
+        raise ModelError(tuple(refusals))

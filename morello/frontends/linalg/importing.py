@@ -155,13 +155,13 @@ class Importer(ImportedValues):
         if op.name.startswith(("arith.", "math.")) and len(op.results) == 1:
             operands: list[Element] = []
             for value in op.operands:
-                found = self.get(value)
-                if isinstance(found, Read):
+                operand = self.get(value)
+                if isinstance(operand, Read):
                     raise OpError(
                         "it computes a scalar that is known only when the model runs",
                         "compute it with tensors, or outside of the program",
                     )
-                operands.append(found.number)
+                operands.append(operand.number)
             element = bodies.computed_element(op, operands, self.rounds)
             if is_number(element):
                 self.known[op.results[0]] = Same(element, ())  # type: ignore[arg-type]
@@ -259,17 +259,17 @@ class Importer(ImportedValues):
             return
         grown = [i for i, n in enumerate(source.shape) if n == 1 and shape[i] > 1]
         own = self.tensors.all[source.tensor].shape
-        found = along(source, own, grown)
-        if found is None:
+        padded = along(source, own, grown)
+        if padded is None:
             copied = self.tensors.add(self.copy(source, self.place(op)))
-            found = Read(copied, plain(*range(len(shape))), source.shape)
+            padded = Read(copied, plain(*range(len(shape))), source.shape)
         moved = tuple(
             IndexMap(((i, 1),), before, n - before - own) if n > 1 else ONE
             for i, (before, n, own) in enumerate(
                 zip(low, shape, source.shape, strict=True)
             )
         )
-        self.known[result] = self.through(found, moved, shape, self.place(op))
+        self.known[result] = self.through(padded, moved, shape, self.place(op))
 
     def _slice(self, op: ir.Operation) -> None:
         source = self.get(op.operands[0])
@@ -304,7 +304,7 @@ class Importer(ImportedValues):
         names = "static_offsets", "static_sizes", "static_strides"
         dynamic = ir.ShapedType.get_dynamic_size()
         rest = list(op.operands)[2 if op.name == "tensor.insert_slice" else 1 :]
-        found: list[tuple[int, ...]] = []
+        lists: list[tuple[int, ...]] = []
         for name in names:
             numbers = []
             for number in ir.DenseI64ArrayAttr(op.attributes[name]):
@@ -314,8 +314,8 @@ class Importer(ImportedValues):
                         raise OpError(*DATA_PLACES)
                     number = int(known.number)
                 numbers.append(number)
-            found.append(tuple(numbers))
-        starts, sizes, steps = found
+            lists.append(tuple(numbers))
+        starts, sizes, steps = lists
         return starts, sizes, steps
 
     def _concat(self, op: ir.Operation) -> None:

@@ -28,13 +28,13 @@ _F = Callable[..., Any]
 
 def _divided(a: Array, b: Array) -> Array:
     """Integers, towards zero."""
-    found: Array = np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
-    return found
+    quotient: Array = np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
+    return quotient
 
 
 def _remainder(a: Array, b: Array) -> Array:
-    found: Array = a - b * _divided(a, b)
-    return found
+    remainder: Array = a - b * _divided(a, b)
+    return remainder
 
 
 _FUNCTIONS: dict[str, _F] = {
@@ -137,8 +137,8 @@ class KnownArrays:
         if math.prod(np.broadcast_shapes(*(a.shape for a in known))) > MOST:
             return None
         function = _function(owner, kind)
-        found = None if function is None else function(*known)
-        return None if found is None else np.asarray(found).astype(kind)
+        array = None if function is None else function(*known)
+        return None if array is None else np.asarray(array).astype(kind)
 
     def _extracted(self, op: ir.Operation) -> Array | None:
         whole = self._outside(op.operands[0])
@@ -152,8 +152,8 @@ class KnownArrays:
             np.clip(place, 0, size - 1)
             for place, size in zip(known, whole.shape, strict=True)
         ]
-        found: Array = whole[tuple(clipped)]
-        return found
+        element: Array = whole[tuple(clipped)]
+        return element
 
 
 def _function(op: ir.Operation, kind: np.dtype[Any]) -> _F | None:

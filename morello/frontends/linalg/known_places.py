@@ -49,8 +49,8 @@ def read_constant(tensors: Tensors, read: Read) -> Array | None:
         for place, size in zip(index, whole.shape, strict=True)
     ):
         return None
-    found = whole[tuple(index)] if index else whole
-    return np.broadcast_to(found, read.shape)
+    elements = whole[tuple(index)] if index else whole
+    return np.broadcast_to(elements, read.shape)
 
 
 def read_at(
@@ -176,7 +176,7 @@ def _repeated(
 
 def _runs(row: Array) -> list[tuple[int, int]]:
     """Splits indices into ascending runs of one step: the start and length of each."""
-    found = []
+    runs = []
     start = 0
     while start < len(row):
         end = start + 1
@@ -184,6 +184,6 @@ def _runs(row: Array) -> list[tuple[int, int]]:
             step = row[end] - row[start]
             while end < len(row) and row[end] - row[end - 1] == step:
                 end += 1
-        found.append((start, end - start))
+        runs.append((start, end - start))
         start = end
-    return found
+    return runs

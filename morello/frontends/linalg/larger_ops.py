@@ -27,16 +27,16 @@ _PRECISION = "stablehlo.reduce_precision"
 
 def made_smaller(module: ir.Operation) -> None:
     """Write these ops as smaller ones, in place."""
-    found: dict[str, list[ir.Operation]] = {}
+    by_name: dict[str, list[ir.Operation]] = {}
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        found.setdefault(op.name, []).append(op)
+        by_name.setdefault(op.name, []).append(op)
         return ir.WalkResult.ADVANCE
 
     walk(module, visit)
-    for op in found.get(_PRECISION, ()):
+    for op in by_name.get(_PRECISION, ()):
         _cast_and_back(op)
-    if "linalg.softmax" in found:
+    if "linalg.softmax" in by_name:
         interpreter: Any = importlib.import_module(
             f"{BACKEND}.dialects.transform.interpreter"
         )

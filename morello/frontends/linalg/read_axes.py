@@ -38,15 +38,15 @@ def along(read: Read, own: tuple[int, ...], places: Sequence[int]) -> Read | Non
         return None
     free.sort(key=lambda axis: axis not in places)
     named = dict(zip(free, plain(*places), strict=False))
-    found = tuple(named.get(i, axis) for i, axis in enumerate(read.axes))
-    return Read(read.tensor, found, read.shape)
+    mapped = tuple(named.get(i, axis) for i, axis in enumerate(read.axes))
+    return Read(read.tensor, mapped, read.shape)
 
 
 def regrouped(source: Read, shape: tuple[int, ...]) -> dict[int, int] | None:
     """The new axis for each axis that is read along, in another shape; None where one
     becomes several, or several one."""
     gone = unread(source)
-    found: dict[int, int] = {}
+    new_axis: dict[int, int] = {}
     for olds, news in axis_groups(source.shape, shape):
         wide = [i for i in olds if source.shape[i] > 1]
         wide_new = [i for i in news if shape[i] > 1]
@@ -54,8 +54,8 @@ def regrouped(source: Read, shape: tuple[int, ...]) -> dict[int, int] | None:
             continue
         if len(wide) != 1 or len(wide_new) != 1:
             return None
-        found[wide[0]] = wide_new[0]
-    return found
+        new_axis[wide[0]] = wide_new[0]
+    return new_axis
 
 
 def next_of(rest: list[int], shape: tuple[int, ...], size: int) -> int:

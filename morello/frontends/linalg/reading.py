@@ -123,14 +123,14 @@ def _decoded(given: bytes) -> str:
 
 def _names_by_place(module: ir.Operation) -> dict[str, str]:
     """The name of the op that a program has at each location."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        found.setdefault(key_of(op.location), op.name)
+        names.setdefault(key_of(op.location), op.name)
         return ir.WalkResult.ADVANCE
 
     walk(module, visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return names
 
 
 def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None:
@@ -184,15 +184,15 @@ def _unroll(module: ir.Operation, source: str) -> None:
 
 
 def _has_loop(module: ir.Operation) -> bool:
-    found = False
+    has_loop = False
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = op.name in WRITTEN_OUT
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+        nonlocal has_loop
+        has_loop = op.name in WRITTEN_OUT
+        return ir.WalkResult.INTERRUPT if has_loop else ir.WalkResult.ADVANCE
 
     walk(module, visit)
-    return found
+    return has_loop
 
 
 _ATTRIBUTE = "attribute created with unregistered dialect"
@@ -268,44 +268,45 @@ def _refuse_unknown(error: Exception, source: str) -> None:
     Raises:
         ModelError: the op.
     """
-    found = _UNKNOWN.search(_first(error))
-    if found is not None and isinstance(error, ir.MLIRError):
+    match = _UNKNOWN.search(_first(error))
+    if match is not None and isinstance(error, ir.MLIRError):
         location = error.error_diagnostics[0].location
         reason = "it is no op of linalg on tensors or StableHLO"
         place = place_of(location, source)
-        raise ModelError((Refusal(found[1], place, reason, _OUTSIDE),)) from error
+        raise ModelError((Refusal(match[1], place, reason, _OUTSIDE),)) from error
 
 
 def _first(error: Exception) -> str:
     if isinstance(error, ir.MLIRError) and error.error_diagnostics:
-        found = error.error_diagnostics[0]
-        return f"{str(found.location).replace('loc(', '').rstrip(')')}: {found.message}"
+        diagnostic = error.error_diagnostics[0]
+        place = str(diagnostic.location).replace("loc(", "").rstrip(")")
+        return f"{place}: {diagnostic.message}"
     return str(error).splitlines()[0]
 
 
 def _dialects_of(operation: ir.Operation) -> set[str]:
-    found: set[str] = set()
+    dialects: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        found.add(op.name.partition(".")[0])
+        dialects.add(op.name.partition(".")[0])
         return ir.WalkResult.ADVANCE
 
     walk(operation, visit)
-    return found
+    return dialects
 
 
 def _drop_asserts(operation: ir.Operation) -> None:
     """Remove `cf.assert`: a batch norm checks its variance with it, and the copies of
     the body that it forbids would stay."""
-    found: list[ir.Operation] = []
+    asserts: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "cf.assert":
-            found.append(op)
+            asserts.append(op)
         return ir.WalkResult.ADVANCE
 
     walk(operation, visit)
-    for op in found:
+    for op in asserts:
         op.erase()
 
 
@@ -318,7 +319,7 @@ def _run(pipeline: str, module: ir.Operation, source: str) -> None:
     try:
         PassManager.parse(pipeline).run(module)
     except ir.MLIRError as error:
-        found = tuple(
+        refusals = tuple(
             Refusal(
                 _quoted(diagnostic.message),
                 place_of(diagnostic.location, source),
@@ -328,7 +329,7 @@ def _run(pipeline: str, module: ir.Operation, source: str) -> None:
             )
             for diagnostic in error.error_diagnostics
         )
-        raise ModelError(found or (_unknown(error),)) from error
+        raise ModelError(refusals or (_unknown(error),)) from error
 
 
 def _quoted(message: str) -> str:
@@ -350,18 +351,18 @@ def _refuse_foreign(module: ir.Operation, source: str, fallback: bool) -> None:
     Raises:
         ModelError: every such op.
     """
-    found: list[Refusal] = []
+    refusals: list[Refusal] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         refused = _foreign(op, fallback)
         if refused is not None:
-            found.append(refusal_of(op, refused, source))
+            refusals.append(refusal_of(op, refused, source))
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 
     walk(module, visit, ir.WalkOrder.PRE_ORDER)
-    if found:
-        raise ModelError(tuple(found))
+    if refusals:
+        raise ModelError(tuple(refusals))
 
 
 _OUTSIDE = "compute it outside of the program"
@@ -403,19 +404,19 @@ def chosen_function(module: ir.Operation, name: str | None) -> ir.Operation:
     Raises:
         CompileError: there is none, or there are several.
     """
-    found = {
+    functions = {
         str(ir.StringAttr(op.attributes["sym_name"]).value): op.operation
         for op in module.regions[0].blocks[0].operations
         if op.operation.name == "func.func" and len(op.regions[0].blocks)
     }
-    if name is None and len(found) > 1:
+    if name is None and len(functions) > 1:
         name = "main"
-    if name is None and found:
-        return next(iter(found.values()))
-    if name not in found:
-        names = ", ".join(sorted(found)) or "none"
+    if name is None and functions:
+        return next(iter(functions.values()))
+    if name not in functions:
+        names = ", ".join(sorted(functions)) or "none"
         raise CompileError(
             f"the module has no function '{name or 'main'}'",
             f"give name=…; its functions are: {names}",
         )
-    return found[name]
+    return functions[name]

@@ -93,20 +93,20 @@ def signatures(
         source: the file name that locations in the text have.
     """
     lines = text.splitlines()
-    found = {}
+    signature_of = {}
     for op in module.regions[0].blocks[0].operations:
         if op.operation.name != "func.func" or not len(op.regions[0].blocks):
             continue
         kind = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
         arguments = zip(op.regions[0].blocks[0].arguments, kind.inputs, strict=True)
-        found[ir.StringAttr(op.attributes["sym_name"]).value] = Signature(
+        signature_of[ir.StringAttr(op.attributes["sym_name"]).value] = Signature(
             tuple(
                 Declared(_name(argument.location, lines, source), _is_unsigned(own))
                 for argument, own in arguments
             ),
             tuple(Declared("", _is_unsigned(own)) for own in kind.results),
         )
-    return found
+    return signature_of
 
 
 def _name(location: ir.Location, lines: list[str], source: str) -> str:
@@ -121,23 +121,23 @@ def _name(location: ir.Location, lines: list[str], source: str) -> str:
     return "" if identifier is None else identifier[1]
 
 
-def _is_unsigned(found: ir.Type) -> bool:
-    found = found.maybe_downcast()
-    element = found.element_type if isinstance(found, ir.ShapedType) else found
+def _is_unsigned(kind: ir.Type) -> bool:
+    kind = kind.maybe_downcast()
+    element = kind.element_type if isinstance(kind, ir.ShapedType) else kind
     element = element.maybe_downcast()
     return isinstance(element, ir.IntegerType) and element.is_unsigned
 
 
-def _signless(found: ir.Type) -> ir.Type | None:
+def _signless(kind: ir.Type) -> ir.Type | None:
     """A tensor type with signless elements; None where they are."""
-    found = found.maybe_downcast()
-    if not isinstance(found, ir.RankedTensorType):
+    kind = kind.maybe_downcast()
+    if not isinstance(kind, ir.RankedTensorType):
         return None
-    element = found.element_type.maybe_downcast()
+    element = kind.element_type.maybe_downcast()
     if not isinstance(element, ir.IntegerType) or element.is_signless:
         return None
     signless = ir.IntegerType.get_signless(element.width)
-    return ir.RankedTensorType.get(found.shape, signless, found.encoding)
+    return ir.RankedTensorType.get(kind.shape, signless, kind.encoding)
 
 
 def make_signless(module: ir.Operation) -> None:

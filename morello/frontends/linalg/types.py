@@ -16,14 +16,14 @@ _INTEGER_REMEDY = (
 )
 
 
-def dynamic(found: ir.Type) -> OpError | None:
+def dynamic(kind: ir.Type) -> OpError | None:
     """Why a type has no Spec: its shape is dynamic; None where it is not."""
-    found = found.maybe_downcast()
-    if isinstance(found, ir.UnrankedTensorType) or (
-        isinstance(found, ir.RankedTensorType) and not found.has_static_shape
+    kind = kind.maybe_downcast()
+    if isinstance(kind, ir.UnrankedTensorType) or (
+        isinstance(kind, ir.RankedTensorType) and not kind.has_static_shape
     ):
         return OpError(
-            f"{found} has a dynamic shape, and a Spec has sizes",
+            f"{kind} has a dynamic shape, and a Spec has sizes",
             "export it with static shapes, once for each",
         )
     return None
@@ -47,11 +47,11 @@ def shape_of(value: ir.Value) -> tuple[int, ...]:
     Raises:
         OpError: it is dynamic.
     """
-    found = value.type.maybe_downcast()
-    refused = dynamic(found)
+    kind = value.type.maybe_downcast()
+    refused = dynamic(kind)
     if refused is not None:
         raise refused
-    return tuple(found.shape) if isinstance(found, ir.RankedTensorType) else ()
+    return tuple(kind.shape) if isinstance(kind, ir.RankedTensorType) else ()
 
 
 def index_maps(generic: ir.Operation) -> list[ir.AffineMap]:
@@ -67,7 +67,7 @@ def extents_of(generic: ir.Operation) -> tuple[int, ...] | None:
     Raises:
         OpError: a shape is dynamic.
     """
-    found: dict[int, int] = {}
+    extents: dict[int, int] = {}
     maps = index_maps(generic)
     for operand, index_map in zip(generic.operands, maps, strict=True):
         if not isinstance(operand.type.maybe_downcast(), ir.RankedTensorType):
@@ -75,18 +75,18 @@ def extents_of(generic: ir.Operation) -> tuple[int, ...] | None:
         for extent, given in zip(shape_of(operand), index_map.results, strict=True):
             expr = given.maybe_downcast()
             if isinstance(expr, ir.AffineDimExpr):
-                found[expr.position] = extent
+                extents[expr.position] = extent
     count = maps[0].n_dims
-    return tuple(found[d] for d in range(count)) if len(found) == count else None
+    return tuple(extents[d] for d in range(count)) if len(extents) == count else None
 
 
-def has_no_elements(found: ir.Type) -> bool:
+def has_no_elements(kind: ir.Type) -> bool:
     """Whether a type is one of tensors without elements."""
-    found = found.maybe_downcast()
+    kind = kind.maybe_downcast()
     return (
-        isinstance(found, ir.RankedTensorType)
-        and found.has_static_shape
-        and 0 in found.shape
+        isinstance(kind, ir.RankedTensorType)
+        and kind.has_static_shape
+        and 0 in kind.shape
     )
 
 
@@ -96,15 +96,15 @@ def makes_nothing(op: ir.Operation) -> bool:
     return bool(kinds) and all(map(has_no_elements, kinds))
 
 
-def dtype_of(found: ir.Type) -> Dtype:
+def dtype_of(kind: ir.Type) -> Dtype:
     """The dtype that a tensor has in memory: its float dtype, or f32. Truth values and
     places are numbers, too.
 
     Raises:
         OpError: a graph has no such elements.
     """
-    found = found.maybe_downcast()
-    element = found.element_type if isinstance(found, ir.RankedTensorType) else found
+    kind = kind.maybe_downcast()
+    element = kind.element_type if isinstance(kind, ir.RankedTensorType) else kind
     dtype = float_dtype(element)
     if dtype is not None:
         return dtype
@@ -119,40 +119,40 @@ def float_dtype(element: ir.Type) -> Dtype | None:
     return next((dtype for dtype in FLOATS if dtype.mlir == name), None)
 
 
-def numpy_type(found: ir.Type) -> np.dtype[Any] | None:
+def numpy_type(kind: ir.Type) -> np.dtype[Any] | None:
     """The dtype of NumPy for a number, or for the elements of a tensor; None where it
     has none."""
-    found = found.maybe_downcast()
-    if isinstance(found, ir.RankedTensorType):
-        found = found.element_type.maybe_downcast()
-    if isinstance(found, ir.IndexType):
+    kind = kind.maybe_downcast()
+    if isinstance(kind, ir.RankedTensorType):
+        kind = kind.element_type.maybe_downcast()
+    if isinstance(kind, ir.IndexType):
         return np.dtype(np.int64)
-    if isinstance(found, ir.F32Type | ir.F64Type):
-        return np.dtype(f"f{found.width // 8}")
-    if isinstance(found, ir.IntegerType) and found.width in (1, 8, 16, 32, 64):
-        return np.dtype(np.bool_ if found.width == 1 else f"i{found.width // 8}")
+    if isinstance(kind, ir.F32Type | ir.F64Type):
+        return np.dtype(f"f{kind.width // 8}")
+    if isinstance(kind, ir.IntegerType) and kind.width in (1, 8, 16, 32, 64):
+        return np.dtype(np.bool_ if kind.width == 1 else f"i{kind.width // 8}")
     return None
 
 
-def array_type(found: ir.Type, what: str) -> tuple[tuple[int, ...], Dtype]:
+def array_type(kind: ir.Type, what: str) -> tuple[tuple[int, ...], Dtype]:
     """The shape and dtype of an argument or a result.
 
     Raises:
         OpError: no kernel takes such an array.
     """
-    found = found.maybe_downcast()
-    if not isinstance(found, ir.RankedTensorType):
-        raise OpError(f"{what} is {found}, not a tensor", "pass tensors")
-    refused = dynamic(found)
+    kind = kind.maybe_downcast()
+    if not isinstance(kind, ir.RankedTensorType):
+        raise OpError(f"{what} is {kind}, not a tensor", "pass tensors")
+    refused = dynamic(kind)
     if refused is not None:
         raise refused
-    if any(extent < 1 for extent in found.shape):
-        raise OpError(f"{what} is {found}, which has no elements", "leave it out")
-    if float_dtype(found.element_type) is None:
-        is_integer = isinstance(found.element_type, ir.IntegerType)
+    if any(extent < 1 for extent in kind.shape):
+        raise OpError(f"{what} is {kind}, which has no elements", "leave it out")
+    if float_dtype(kind.element_type) is None:
+        is_integer = isinstance(kind.element_type, ir.IntegerType)
         remedy = _INTEGER_REMEDY if is_integer else _REMEDY
-        raise OpError(f"{what} is {found}, and kernels take {FLOAT_NAMES}", remedy)
-    return tuple(found.shape), dtype_of(found)
+        raise OpError(f"{what} is {kind}, and kernels take {FLOAT_NAMES}", remedy)
+    return tuple(kind.shape), dtype_of(kind)
 
 
 def constant_value(op: ir.Operation) -> ir.Attribute:
@@ -167,9 +167,9 @@ def constant_value(op: ir.Operation) -> ir.Attribute:
         raise _unknown_elements(op.results[0].type) from error
 
 
-def _unknown_elements(found: ir.Type) -> OpError:
-    found = found.maybe_downcast()
-    element = found.element_type if isinstance(found, ir.RankedTensorType) else found
+def _unknown_elements(kind: ir.Type) -> OpError:
+    kind = kind.maybe_downcast()
+    element = kind.element_type if isinstance(kind, ir.RankedTensorType) else kind
     text = f"it has elements of {element}, and a graph has {FLOAT_NAMES}"
     return OpError(text, _REMEDY)
 
@@ -190,13 +190,13 @@ def constant_array(
 
 def stored_array(
     value: ir.Attribute,
-    found: ir.Type,
+    kind: ir.Type,
     resources: dict[str, str],
     dtype: np.dtype[Any],
 ) -> np.ndarray[Any, Any]:
     """The elements of a constant, converted to a NumPy dtype."""
-    found = found.maybe_downcast()
-    shape = tuple(found.shape)
+    kind = kind.maybe_downcast()
+    shape = tuple(kind.shape)
     if isinstance(value, ir.DenseElementsAttr):
         try:
             array = np.array(value)
@@ -204,7 +204,7 @@ def stored_array(
             try:
                 array = np.array(list(value), np.float64)
             except TypeError as error:  # integers of 2 or 4 bits
-                raise _unknown_elements(found.element_type) from error
+                raise _unknown_elements(kind.element_type) from error
         return array.astype(dtype).reshape(shape)
     name = str(value).partition("<")[2].partition(">")[0]
     raw = resources.get(name)
@@ -213,11 +213,11 @@ def stored_array(
             "its elements are not in the module",
             "export it with its resources, or make the constant an argument",
         )
-    stored = _stored(found.element_type)
+    stored = _stored(kind.element_type)
     data = bytes.fromhex(raw)[_HEADER:]
     if len(data) != math.prod(shape) * stored.itemsize:
         raise OpError(
-            f"it has {len(data)} bytes of elements, not those of {found}",
+            f"it has {len(data)} bytes of elements, not those of {kind}",
             "export the program again",
         )
     array = np.frombuffer(data, stored)

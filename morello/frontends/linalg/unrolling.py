@@ -97,18 +97,18 @@ def why_not(loop: ir.Operation) -> tuple[str, str]:
 
 def _next(module: ir.Operation, kept: set[ir.Operation]) -> ir.Operation | None:
     """The first loop or choice that is not kept, nor in one that is."""
-    found: list[ir.Operation] = []
+    ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name not in WRITTEN_OUT:
             return ir.WalkResult.ADVANCE
         if op in kept:
             return ir.WalkResult.SKIP
-        found.append(op)
+        ops.append(op)
         return ir.WalkResult.INTERRUPT
 
     walk(module, visit, ir.WalkOrder.PRE_ORDER)
-    return found[0] if found else None
+    return ops[0] if ops else None
 
 
 def _is_long(loop: ir.Operation, trips: int) -> bool:
@@ -133,13 +133,13 @@ def _trips(loop: ir.Operation) -> list[list[int | None]] | None:
     """The values of the body's arguments in each trip, None for those that are no
     counters; None where the number of trips is not known."""
     run = _for_trips if loop.name == "scf.for" else _while_trips
-    found: list[list[int | None]] = []
+    trips: list[list[int | None]] = []
     with contextlib.suppress(_DataError):
         for trip in run(loop):
-            found.append(trip)
-            if len(found) > _MOST_COUNTED:
+            trips.append(trip)
+            if len(trips) > _MOST_COUNTED:
                 break
-        return found
+        return trips
     return None
 
 
@@ -218,14 +218,14 @@ def _computed(value: ir.Value, known: _Known, depth: int) -> int | None:
     return None if compare is None else int(compare(*numbers))
 
 
-def _is_integer(found: ir.Type) -> bool:
+def _is_integer(kind: ir.Type) -> bool:
     """Whether a type is of one integer, or a tensor of one."""
-    found = found.maybe_downcast()
-    if isinstance(found, ir.RankedTensorType):
-        if found.rank:
+    kind = kind.maybe_downcast()
+    if isinstance(kind, ir.RankedTensorType):
+        if kind.rank:
             return False
-        found = found.element_type.maybe_downcast()
-    return isinstance(found, ir.IntegerType | ir.IndexType)
+        kind = kind.element_type.maybe_downcast()
+    return isinstance(kind, ir.IntegerType | ir.IndexType)
 
 
 def _number(attribute: ir.Attribute) -> int | None:

@@ -5,7 +5,7 @@ def axis_groups(
     old_shape: tuple[int, ...], new_shape: tuple[int, ...]
 ) -> list[tuple[list[int], list[int]]]:
     """The axes of two shapes that hold the same elements, as few together as may be."""
-    found: list[tuple[list[int], list[int]]] = []
+    groups: list[tuple[list[int], list[int]]] = []
     old, new = 0, 0
     while old < len(old_shape) or new < len(new_shape):
         olds: list[int] = []
@@ -22,5 +22,5 @@ def axis_groups(
                 new += 1
             else:
                 break
-        found.append((olds, news))
-    return found
+        groups.append((olds, news))
+    return groups

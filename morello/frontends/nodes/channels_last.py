@@ -47,13 +47,13 @@ class _Turning(Rewriter):
 
     def _fixed(self) -> set[int]:
         """Tensors whose order is seen: results, and what is seen in another shape."""
-        found = {self.old.root(result) for result in self.old.seen}
+        fixed = {self.old.root(result) for result in self.old.seen}
         for tensor in self.old.all:
             if isinstance(tensor, Node):
                 for access in tensor.reads:
                     if isinstance(self.old.all[access.tensor], View):
-                        found.add(self.old.root(access.tensor))
-        return found
+                        fixed.add(self.old.root(access.tensor))
+        return fixed
 
     def _decide(self, number: int, node: Node) -> None:
         whole = number
@@ -69,20 +69,20 @@ class _Turning(Rewriter):
 
     def turned(self, node: Node) -> Convolution | None:
         """A convolution that is to have its channels last."""
-        found = Convolution.of(node)
-        if found is None:
+        convolution = Convolution.of(node)
+        if convolution is None:
             return None
-        filters = node.reads[found.filters]
+        filters = node.reads[convolution.filters]
         is_known = self.old.root(filters.tensor) in self.known_before
-        in_order = found.filter_order(node) == tuple(range(len(filters.axes)))
-        return found if is_known or in_order else None
+        in_order = convolution.filter_order(node) == tuple(range(len(filters.axes)))
+        return convolution if is_known or in_order else None
 
     def _preferred(self, node: Node) -> Order | None:
         """The order of its axes; None for the one that it has."""
-        found = self.turned(node)
-        if found is not None:
-            image = node.reads[found.image].axes
-            places = found.places(node)
+        convolution = self.turned(node)
+        if convolution is not None:
+            image = node.reads[convolution.image].axes
+            places = convolution.places(node)
             lying = [
                 image[i] for i in sorted(range(len(image)), key=places.__getitem__)
             ]
@@ -137,9 +137,9 @@ class _Turning(Rewriter):
         """Turn a node as was decided, and what a convolution reads."""
         old = self.old.all[number]
         assert isinstance(old, Node)
-        found = self.turned(old)
-        if found is not None:
-            node = self._with_turned_reads(node, found)
+        convolution = self.turned(old)
+        if convolution is not None:
+            node = self._with_turned_reads(node, convolution)
         into = node.into
         order = self.order.get(number if old.into is None else old.into.tensor)
         if order is not None:
@@ -154,7 +154,7 @@ class _Turning(Rewriter):
                 node = dataclasses.replace(node, into=into)
             return self.add(node)
         own = self._preferred(old)
-        if found is None or own is None or into is not None:
+        if convolution is None or own is None or into is not None:
             return self.add(node)
         # A result: its channels are last until a copy puts them in their place.
         made = self.add(dataclasses.replace(node, axes=_in_order(node.axes, own)))

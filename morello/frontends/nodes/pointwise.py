@@ -58,15 +58,15 @@ class _Absorbing(Rewriter):
         self.gone = self._gone()
 
     def _old(self, number: int) -> Node:
-        found = self.old.all[number]
-        assert isinstance(found, Node)
-        return found
+        node = self.old.all[number]
+        assert isinstance(node, Node)
+        return node
 
     def _ends(self) -> dict[int, int]:
         """For each node the map in which all that it is needed for ends."""
-        found: dict[int, int] = {}
+        end_of: dict[int, int] = {}
         for i in sorted(self.users, reverse=True):
-            node, ends = self._old(i), {found.get(u, u) for u in self.users[i]}
+            node, ends = self._old(i), {end_of.get(u, u) for u in self.users[i]}
             readers = [self._old(u) for u in self.users[i]]
             may_end = (
                 node.reduction == MAP
@@ -77,8 +77,8 @@ class _Absorbing(Rewriter):
                 and all(_elements(r) == _elements(node) for r in readers)
                 and all(self._is_plain(i, r) for r in readers)
             )
-            found[i] = ends.pop() if may_end else i
-        return found
+            end_of[i] = ends.pop() if may_end else i
+        return end_of
 
     def _is_plain(self, number: int, reader: Node) -> bool:
         """Whether a reader has each element of a map where it has it itself."""
@@ -90,24 +90,24 @@ class _Absorbing(Rewriter):
         )
 
     def _gone(self) -> set[int]:
-        found: set[int] = set()
+        gone: set[int] = set()
         for i in sorted(self.users):
             node = self._old(i)
             own = call_count(node.expression)
             inner = [
                 r
                 for place in references(node.expression)
-                if (r := node.reads[place].tensor) in found
+                if (r := node.reads[place].tensor) in gone
             ]
             self.calls[i] = own + sum(self.calls[r] for r in inner)
             while inner and self.calls[i] > _MOST_CALLS:
                 largest = max(inner, key=lambda r: (self.calls[r], r))
-                found.discard(largest)
+                gone.discard(largest)
                 self.calls[i] -= self.calls[largest] * inner.count(largest)
                 inner = [r for r in inner if r != largest]
             if self.ends[i] != i and self.calls[i] <= _MOST_CALLS:
-                found.add(i)
-        return found
+                gone.add(i)
+        return gone
 
     def node(self, number: int, node: Node) -> int | None:
         """Nothing for a map that is written out; else it with those that are."""
@@ -135,10 +135,10 @@ class _Absorbing(Rewriter):
                 own = {d.dim: axis for d, axis in pairs if d.dim is not None}
                 leaves.append(self._written(inner, own, reads))
                 continue
-            found = Access(self.known[access.tensor], axes)
-            if found not in reads:
-                reads.append(found)
-            leaves.append(Reference(reads.index(found)))
+            read = Access(self.known[access.tensor], axes)
+            if read not in reads:
+                reads.append(read)
+            leaves.append(Reference(reads.index(read)))
         return substituted(node.expression, leaves.__getitem__)
 
 
@@ -360,18 +360,18 @@ def _affine(node: Node, call: Expression) -> _Affine | None:
         return None
     if not set(references(low)):
         return None
-    found = _affine(node, x) or _Affine(x)
+    form = _affine(node, x) or _Affine(x)
     if call.function == "mul":
-        scale = _tidy(Call("mul", (found.scale, low)))
-        after = _tidy(Call("mul", (found.after, low)))
-        return dataclasses.replace(found, scale=scale, after=after)
+        scale = _tidy(Call("mul", (form.scale, low)))
+        after = _tidy(Call("mul", (form.after, low)))
+        return dataclasses.replace(form, scale=scale, after=after)
     if turned and call.function == "sub":
         return None
-    if found.scale == Constant(1.0):
-        before = _tidy(Call(call.function, (found.before, low)))
-        return dataclasses.replace(found, before=before)
-    after = _tidy(Call(call.function, (found.after, low)))
-    return dataclasses.replace(found, after=after)
+    if form.scale == Constant(1.0):
+        before = _tidy(Call(call.function, (form.before, low)))
+        return dataclasses.replace(form, before=before)
+    after = _tidy(Call(call.function, (form.after, low)))
+    return dataclasses.replace(form, after=after)
 
 
 def _is_worth_folding(node: Node, form: _Affine) -> bool:

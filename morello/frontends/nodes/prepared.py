@@ -30,24 +30,24 @@ from morello.frontends.nodes.tensors import (
 
 def known_beforehand(tensors: Tensors) -> frozenset[int]:
     """The tensors that depend on constants and weights alone, and on no product."""
-    found: set[int] = set()
+    known: set[int] = set()
     for number, tensor in enumerate(tensors.all):
         match tensor:
             case Given(argument=argument):
                 is_known = argument < 0 or argument in tensors.weights
             case View(tensor=viewed):
-                is_known = viewed in found
+                is_known = viewed in known
             case Node():
                 is_known = (
                     tensor.into is None
                     and not is_product(tensor)
-                    and all(access.tensor in found for access in tensor.reads)
+                    and all(access.tensor in known for access in tensor.reads)
                 )
             case Joined() | Plain():
                 is_known = False
         if is_known:
-            found.add(number)
-    return frozenset(found)
+            known.add(number)
+    return frozenset(known)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Preparation:
         nodes = [self.tensors.all[node] for node in self.nodes]
         reads = [a.tensor for n in nodes if isinstance(n, Node) for a in n.reads]
         given = [self.tensors.all[self.tensors.root(read)] for read in reads]
-        found = (g.argument for g in given if isinstance(g, Given))
-        return frozenset(argument for argument in found if argument >= 0)
+        numbers = (g.argument for g in given if isinstance(g, Given))
+        return frozenset(argument for argument in numbers if argument >= 0)
 
     def run(self, arguments: Mapping[int, Array]) -> dict[str, Array]:
         """The arrays that the model reads, by name.
@@ -106,12 +106,12 @@ class _Preparing(Rewriter):
 
     def _outputs(self) -> dict[str, int]:
         """The nodes that are left out, and read by others."""
-        found: dict[int, None] = {}
+        nodes: dict[int, None] = {}
         for number, tensor in enumerate(self.old.all):
             if isinstance(tensor, Node) and number not in self.left_out:
                 roots = [self.old.root(access.tensor) for access in tensor.reads]
-                found |= dict.fromkeys(root for root in roots if root in self.left_out)
-        return {f"prepared{i}": node for i, node in enumerate(found)}
+                nodes |= dict.fromkeys(root for root in roots if root in self.left_out)
+        return {f"prepared{i}": node for i, node in enumerate(nodes)}
 
     def _may_be_left_out(self, number: int) -> bool:
         """Whether a tensor is a node that can be computed beforehand."""
@@ -134,16 +134,16 @@ class _Preparing(Rewriter):
 
     def _of(self, arguments: frozenset[int]) -> set[int]:
         """The tensors that depend on some arguments: these, their views, and nodes."""
-        found: set[int] = set()
+        dependents: set[int] = set()
         for number, tensor in enumerate(self.old.all):
             match tensor:
                 case Given(argument=argument) if argument in arguments:
-                    found.add(number)
-                case View(tensor=viewed) if viewed in found:
-                    found.add(number)
-                case Node() if any(a.tensor in found for a in tensor.reads):
-                    found.add(number)
-        return found
+                    dependents.add(number)
+                case View(tensor=viewed) if viewed in dependents:
+                    dependents.add(number)
+                case Node() if any(a.tensor in dependents for a in tensor.reads):
+                    dependents.add(number)
+        return dependents
 
     def _preparation(self, outputs: dict[str, int]) -> Preparation:
         needed: set[int] = set()

@@ -70,10 +70,10 @@ class _Hoisting(Rewriter):
                 return node
             pairs = zip(factor.axes, access.axes, strict=True)
             dims = {d.dim: a for d, a in pairs if d.dim is not None}
-            found = self._split(factor, dims, node)
-            if found is None or self._chooses_order(factor, old.reads[place].tensor):
+            parts = self._split(factor, dims, node)
+            if parts is None or self._chooses_order(factor, old.reads[place].tensor):
                 return node
-            function, scale, rest = found
+            function, scale, rest = parts
             if scale is not None:
                 reads = [Access(a.tensor, through(a.axes, dims)) for a in factor.reads]
                 scales.append((function, scale, reads))
@@ -152,11 +152,11 @@ class _Hoisting(Rewriter):
                 if access not in reads:
                     reads.append(access)
                 leaves[number] = Reference(reads.index(access))
-            found = substituted(scale, leaves.__getitem__)
+            factor = substituted(scale, leaves.__getitem__)
             if function == "where":
-                expression = Call(function, (found, Constant(0.0), expression))
+                expression = Call(function, (factor, Constant(0.0), expression))
             else:
-                expression = Call(function, (expression, found))
+                expression = Call(function, (expression, factor))
         expression = simplified(expression)
         return self.add(
             Node(shape, own, MAP, expression, tuple(reads), node.dtype, node.place)

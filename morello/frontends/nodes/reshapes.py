@@ -22,10 +22,10 @@ class _Reshapes(Rewriter):
         """Split its dimensions until no view that it reads collapses axes."""
         shape = node.shape
         while node.into is None:
-            found = self._split(node)
-            if found is None:
+            splitting = self._split(node)
+            if splitting is None:
                 break
-            dim, sizes = found
+            dim, sizes = splitting
             made = self._divided(node, dim, sizes)
             if made is None:
                 break
@@ -88,17 +88,17 @@ class _Reshapes(Rewriter):
 def _expanded_axes(
     axes: tuple[IndexMap, ...], dim: int, dims: tuple[int, ...]
 ) -> tuple[IndexMap, ...]:
-    found: list[IndexMap] = []
+    expanded: list[IndexMap] = []
     for axis in axes:
-        found += plain(*dims) if axis.dim == dim else (axis,)
-    return tuple(found)
+        expanded += plain(*dims) if axis.dim == dim else (axis,)
+    return tuple(expanded)
 
 
 def collapsed(
     whole: tuple[int, ...], shape: tuple[int, ...]
 ) -> list[tuple[int, tuple[int, ...]]]:
     """The axes of a view that are several of the tensor's, with the sizes of these."""
-    found: list[tuple[int, tuple[int, ...]]] = []
+    places: list[tuple[int, tuple[int, ...]]] = []
     old = [n for n in whole if n > 1]
     for place, extent in enumerate(shape):
         if extent == 1:
@@ -108,7 +108,7 @@ def collapsed(
             sizes.append(old.pop(0))
             product *= sizes[-1]
         if product != extent:
-            return found  # from here on they do not divide each other
+            return places  # from here on they do not divide each other
         if len(sizes) > 1:
-            found.append((place, tuple(sizes)))
-    return found
+            places.append((place, tuple(sizes)))
+    return places

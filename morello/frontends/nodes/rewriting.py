@@ -123,8 +123,8 @@ class Rewriter:
 
     def read(self, access: Access) -> Node | None:
         """The new node that is read as it is, not in another shape."""
-        found = self.new.all[access.tensor] if access.tensor >= 0 else None
-        return found if isinstance(found, Node) else None
+        writer = self.new.all[access.tensor] if access.tensor >= 0 else None
+        return writer if isinstance(writer, Node) else None
 
 
 class _Live(Rewriter):
@@ -149,7 +149,7 @@ def live(tensors: Tensors) -> Tensors:
 
 def users_of(tensors: Tensors) -> dict[int, set[int]]:
     """For each node the nodes that read it, in whatever shape."""
-    found: dict[int, set[int]] = {
+    users: dict[int, set[int]] = {
         i: set() for i, t in enumerate(tensors.all) if isinstance(t, Node)
     }
     for i, tensor in enumerate(tensors.all):
@@ -157,17 +157,17 @@ def users_of(tensors: Tensors) -> dict[int, set[int]]:
             for access in tensor.reads:
                 root = tensors.root(access.tensor)
                 for writer in tensors.writers(root):
-                    if writer in found:
-                        found[writer].add(i)
-    return found
+                    if writer in users:
+                        users[writer].add(i)
+    return users
 
 
 def expression_dims(node: Node, expression: Expression) -> set[int]:
     """The dimensions of what an expression of a node reads."""
-    found: set[int] = set()
+    dims: set[int] = set()
     for place in set(references(expression)):
-        found |= dims_of(node.reads[place].axes)
-    return found
+        dims |= dims_of(node.reads[place].axes)
+    return dims
 
 
 def outlined(node: Node, expression: Expression) -> tuple[Node, Access]:

@@ -25,9 +25,9 @@ def simplified(expression: Expression) -> Expression:
     arguments = tuple(simplified(a) for a in expression.arguments)
     made = _numbers_last(Call(expression.function, arguments))
     for rule in (_neutral, _known):
-        found = rule(made)
-        if found is not None:
-            return found
+        shorter = rule(made)
+        if shorter is not None:
+            return shorter
     return made
 
 
@@ -45,11 +45,11 @@ def nice(number: float) -> float:
         for power in (1, 2):
             count = round(size**-power)
             if count < _MOST_NICE:
-                found = math.copysign(count ** (-1 / power), number)
-                if np.float32(found) == narrow or (
-                    power == 2 and math.isclose(found, number, rel_tol=1e-7)
+                rounded = math.copysign(count ** (-1 / power), number)
+                if np.float32(rounded) == narrow or (
+                    power == 2 and math.isclose(rounded, number, rel_tol=1e-7)
                 ):
-                    return found
+                    return rounded
     largest = float(np.finfo(np.float32).max)  # its shortest text is larger
     return min(max(float(str(narrow)), -largest), largest)
 

@@ -32,9 +32,9 @@ class _Guarding(Rewriter):
             self._note(number)
 
     def _old(self, number: int) -> Node:
-        found = self.old.all[number]
-        assert isinstance(found, Node)
-        return found
+        node = self.old.all[number]
+        assert isinstance(node, Node)
+        return node
 
     def _note(self, number: int) -> None:
         """Note a sum of powers, if it is only divided by."""
@@ -58,8 +58,8 @@ class _Guarding(Rewriter):
         match node.reduction, node.expression:
             case "map", Call("exp", (Call("sub", (_, Reference(place))),)):
                 tensor = node.reads[place].tensor
-                found = self.old.all[tensor]
-                if isinstance(found, Node) and found.reduction == "max":
+                maximum = self.old.all[tensor]
+                if isinstance(maximum, Node) and maximum.reduction == "max":
                     return tensor
         return None
 
@@ -86,9 +86,9 @@ class _Guarding(Rewriter):
             scores = self._all_lowest(access)
             if scores is None:
                 continue
-            for other, found in enumerate(old.reads):
-                maximum = self.maxima.get(found.tensor)
-                if maximum is None or _wide(found.axes) != _wide(access.axes):
+            for other, read in enumerate(old.reads):
+                maximum = self.maxima.get(read.tensor)
+                if maximum is None or _wide(read.axes) != _wide(access.axes):
                     continue
                 if tuple(map(_without_ones, self._old(maximum).reads)) != (scores,):
                     continue
@@ -99,12 +99,12 @@ class _Guarding(Rewriter):
 
     def _all_lowest(self, access: Access) -> Access | None:
         """The scores of which a value says whether all of a row are -inf."""
-        found = self.old.all[access.tensor]
-        if not isinstance(found, Node) or found.reduction != "min":
+        minimum = self.old.all[access.tensor]
+        if not isinstance(minimum, Node) or minimum.reduction != "min":
             return None
-        if found.expression != Reference(0):
+        if minimum.expression != Reference(0):
             return None
-        asked = self.old.all[found.reads[0].tensor]
+        asked = self.old.all[minimum.reads[0].tensor]
         if not isinstance(asked, Node) or asked.reduction != MAP:
             return None
         match asked.expression:
@@ -112,7 +112,7 @@ class _Guarding(Rewriter):
                 number == -math.inf
                 and _wide(asked.reads[place].axes) == _wide(asked.axes)
             ):
-                read = Access(asked.reads[place].tensor, found.reads[0].axes)
+                read = Access(asked.reads[place].tensor, minimum.reads[0].axes)
                 return _without_ones(read)
         return None
 

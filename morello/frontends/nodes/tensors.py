@@ -199,23 +199,23 @@ class Tensors:
 
     def root(self, tensor: int) -> int:
         """The tensor whose elements a view has."""
-        found = self.all[tensor]
-        while isinstance(found, View):
-            tensor = found.tensor
-            found = self.all[tensor]
+        value = self.all[tensor]
+        while isinstance(value, View):
+            tensor = value.tensor
+            value = self.all[tensor]
         return tensor
 
     def dtype(self, tensor: int) -> Dtype:
         """The dtype of a tensor in memory that a graph reads or writes."""
-        found = self.element(tensor)
-        assert isinstance(found, Dtype)
-        return found
+        dtype = self.element(tensor)
+        assert isinstance(dtype, Dtype)
+        return dtype
 
     def element(self, tensor: int) -> Dtype | PlainDtype:
         """The dtype of any tensor in memory, also of one that no graph uses."""
-        found = self.all[self.root(tensor)]
-        assert not isinstance(found, View)
-        return found.dtype
+        value = self.all[self.root(tensor)]
+        assert not isinstance(value, View)
+        return value.dtype
 
     @property
     def seen(self) -> list[int]:
@@ -226,10 +226,10 @@ class Tensors:
     def writers(self, tensor: int) -> tuple[int, ...]:
         """The nodes that have to be computed before a tensor is read."""
         root = self.root(tensor)
-        found = self.all[root]
-        if isinstance(found, Joined):
-            return found.pieces
-        return (root,) if isinstance(found, Node | Plain) else ()
+        value = self.all[root]
+        if isinstance(value, Joined):
+            return value.pieces
+        return (root,) if isinstance(value, Node | Plain) else ()
 
 
 def substituted(
@@ -250,17 +250,17 @@ def substituted(
         The axes by these dimensions; None where padding of the second is not padding
         of the first, or a sum would be divided.
     """
-    found = []
+    maps = []
     for axis, extent in zip(axes, shape, strict=True):
         if axis.dim is not None:
-            found.append(inner[axis.dim])
+            maps.append(inner[axis.dim])
             continue
         if axis.is_divided or any(inner[place].is_divided for place in axis.dims):
             dims = ((place, inner[place].dim) for place in axis.dims)
             names = {place: dim for place, dim in dims if dim is not None}
             if len(names) < len(axis.dims):
                 return None
-            found.append(axis.renamed(names))
+            maps.append(axis.renamed(names))
             continue
         terms: dict[int, int] = {}
         before = axis.before
@@ -273,8 +273,8 @@ def substituted(
             before += step * within.before
             for dim, own in within.terms:
                 terms[dim] = terms.get(dim, 0) + step * own
-        found.append(window_of(terms, before, extents, extent))
-    return tuple(found)
+        maps.append(window_of(terms, before, extents, extent))
+    return tuple(maps)
 
 
 def through(
@@ -282,18 +282,18 @@ def through(
 ) -> tuple[IndexMap, ...]:
     """Axes by other dimensions: a dimension becomes any map where it is an axis by
     itself, and a dimension elsewhere."""
-    found = []
+    maps = []
     for axis in axes:
         if axis.dim is not None:
-            found.append(dims[axis.dim])
+            maps.append(dims[axis.dim])
             continue
         names = {}
         for dim in axis.dims:
             name = dims[dim].dim
             assert name is not None
             names[dim] = name
-        found.append(axis.renamed(names))
-    return tuple(found)
+        maps.append(axis.renamed(names))
+    return tuple(maps)
 
 
 def window_of(

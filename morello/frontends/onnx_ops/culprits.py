@@ -29,21 +29,21 @@ def reason(
     """
     if not isinstance(error, ir.MLIRError):
         return str(error).splitlines()[0]
-    found = [_described(node, proto) for node in _failing(proto, fails)]
-    if not found:
-        found = [_placed(error, source)]
-    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
-    listed = ", ".join(found[:_MOST])
+    causes = [_described(node, proto) for node in _failing(proto, fails)]
+    if not causes:
+        causes = [_placed(error, source)]
+    more = f" and {len(causes) - _MOST} more" if len(causes) > _MOST else ""
+    listed = ", ".join(causes[:_MOST])
     return f"torch-mlir does not know {listed}{more} with these arguments"
 
 
 def invalid(error: Exception) -> str:
     """The reason for which ONNX's checker rejects a model, with the node's name."""
     text = str(error).strip()
-    found = _INVALID.search(text)
-    if found is None:
+    match = _INVALID.search(text)
+    if match is None:
         return text
-    op, name, why = found.groups()
+    op, name, why = match.groups()
     return f"{name or 'a node'} (onnx.{op}): {why.strip().rstrip('.')}"
 
 

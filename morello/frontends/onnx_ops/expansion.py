@@ -122,8 +122,8 @@ class Expansion:
         """The dtype of a type of ONNX; None of 0, and where NumPy has none."""
         if not kind:
             return None
-        found = self._helper.tensor_dtype_to_np_dtype(kind)
-        return found if isinstance(found, np.dtype) else None
+        dtype = self._helper.tensor_dtype_to_np_dtype(kind)
+        return dtype if isinstance(dtype, np.dtype) else None
 
     def code(self, dtype: np.dtype[Any]) -> int:
         """The number of a type in ONNX."""
@@ -137,8 +137,8 @@ class Expansion:
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         """The shape of a value; None where it is not known."""
-        found = self._shapes.get(name)
-        return None if found is None or 0 in found else found
+        shape = self._shapes.get(name)
+        return None if shape is None or 0 in shape else shape
 
     def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
         """A new node, and its result."""

@@ -194,14 +194,14 @@ def _shapes(proto: Any) -> dict[str, Shape]:
         graph = inference.infer_shapes(proto, data_prop=True).graph
     except inference.InferenceError:
         return {}  # what is wrong is said when it is imported
-    found = {array.name: tuple(array.dims) for array in graph.initializer}
+    shapes = {array.name: tuple(array.dims) for array in graph.initializer}
     for value in (*graph.input, *graph.value_info, *graph.output):
         kind = value.type.tensor_type
         if kind.HasField("shape") and all(
             dim.HasField("dim_value") for dim in kind.shape.dim
         ):
-            found[value.name] = tuple(dim.dim_value for dim in kind.shape.dim)
-    return found
+            shapes[value.name] = tuple(dim.dim_value for dim in kind.shape.dim)
+    return shapes
 
 
 def _exactly(value: Array, array: Array) -> bool:

@@ -76,19 +76,19 @@ class Fallback:
         Raises:
             MissingError: it was refused.
         """
-        found = self.importer.known[value]
-        if found is None:
+        known = self.importer.known[value]
+        if known is None:
             raise MissingError
-        if isinstance(found, Foreign):
-            return found.tensor
+        if isinstance(known, Foreign):
+            return known.tensor
         kind = value.type.maybe_downcast()
-        if isinstance(found, Same) or not isinstance(kind, ir.RankedTensorType):
+        if isinstance(known, Same) or not isinstance(kind, ir.RankedTensorType):
             return None
         dtype = element_of(kind)
         if not isinstance(dtype, Dtype):
             return self._stored_constant(value)
         return self._in_memory(
-            found, dtype, self.importer.place(self.importer.function)
+            known, dtype, self.importer.place(self.importer.function)
         )
 
     def _in_memory(self, read: Read, dtype: Dtype, place: str) -> int:
@@ -119,14 +119,14 @@ class Fallback:
         self._constants[value] = tensor
         return tensor
 
-    def element(self, found: ir.Type) -> Dtype | PlainDtype | None:
+    def element(self, kind: ir.Type) -> Dtype | PlainDtype | None:
         """The elements of an argument or a result that only plain code takes."""
-        found = found.maybe_downcast()
-        if not isinstance(found, ir.RankedTensorType):
+        kind = kind.maybe_downcast()
+        if not isinstance(kind, ir.RankedTensorType):
             return None
-        if not found.has_static_shape or 0 in found.shape:
+        if not kind.has_static_shape or 0 in kind.shape:
             return None
-        return element_of(found)
+        return element_of(kind)
 
     def define(self, value: ir.Value, tensor: int, element: Dtype | PlainDtype) -> None:
         """A value is a tensor in memory, which graphs read if they have its dtype."""

@@ -99,15 +99,15 @@ def _check(text: str) -> None:
 
 
 def _all(operation: ir.Operation, *names: str) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
+    ops: list[ir.Operation] = []
 
     def see(op: ir.Operation) -> ir.WalkResult:
         if op.name in names:
-            found.append(op)
+            ops.append(op)
         return ir.WalkResult.ADVANCE
 
     walk(operation, see)
-    return found
+    return ops
 
 
 def _store_scans(module: ir.Operation) -> bool:
@@ -176,8 +176,8 @@ def _clamp(op: ir.Operation, operand: int, most: int) -> None:
     with op.location, ir.InsertionPoint(op):
         low = arith.ConstantOp(index, 0).result
         high = arith.ConstantOp(index, most).result
-        found = arith.MaxSIOp(op.operands[operand], low).result
-        op.operands[operand] = arith.MinSIOp(found, high).result
+        least = arith.MaxSIOp(op.operands[operand], low).result
+        op.operands[operand] = arith.MinSIOp(least, high).result
 
 
 def _guard_division(op: ir.Operation) -> None:

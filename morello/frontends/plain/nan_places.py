@@ -19,7 +19,7 @@ def find_nan(operation: ir.Operation) -> None:
     Args:
         operation: has ops of linalg.
     """
-    found: list[tuple[ir.Operation, bool]] = []
+    comparisons: list[tuple[ir.Operation, bool]] = []
 
     def see(op: ir.Operation) -> ir.WalkResult:
         if op.name == "linalg.generic" and len(op.results) > 1:
@@ -27,11 +27,11 @@ def find_nan(operation: ir.Operation) -> None:
             for inner in block.operations:
                 is_strict = _is_strict(inner.operation, block)
                 if is_strict is not None:
-                    found.append((inner.operation, is_strict))
+                    comparisons.append((inner.operation, is_strict))
         return ir.WalkResult.ADVANCE
 
     walk(operation, see)
-    for comparison, is_strict in found:
+    for comparison, is_strict in comparisons:
         _hold_for_nan(comparison, is_strict)
 
 

@@ -59,12 +59,12 @@ def outlined(
     Raises:
         OpError: upstream's lowering does not take it, either.
     """
-    found = _Outline(stored, error)
-    found.visit(op)
+    outline = _Outline(stored, error)
+    outline.visit(op)
     with op.location:
-        module = found.module(op)
+        module = outline.module(op)
         text = lowered(module, error)
-    return PlainCode(text, name, place, error.reason), tuple(found.inputs.values())
+    return PlainCode(text, name, place, error.reason), tuple(outline.inputs.values())
 
 
 def copying(kind: ir.Type, error: OpError, place: str) -> PlainCode:
@@ -151,7 +151,7 @@ def _is_scan(op: ir.Operation) -> bool:
 
 def captured(op: ir.Operation) -> list[ir.Value]:
     """The values that an op reads, and those that its regions read from outside."""
-    found: dict[ir.Value, None] = dict.fromkeys(op.operands)
+    values: dict[ir.Value, None] = dict.fromkeys(op.operands)
     inside: set[ir.Value] = set()
 
     def see(inner: ir.Operation) -> ir.WalkResult:
@@ -160,11 +160,11 @@ def captured(op: ir.Operation) -> list[ir.Value]:
                 inside.update(block.arguments)
         if inner != op:
             inside.update(inner.results)
-            found.update(dict.fromkeys(inner.operands))
+            values.update(dict.fromkeys(inner.operands))
         return ir.WalkResult.ADVANCE
 
     walk(op, see, ir.WalkOrder.PRE_ORDER)
-    return [value for value in found if value not in inside]
+    return [value for value in values if value not in inside]
 
 
 def renamed(op: ir.Operation, new: dict[ir.Value, ir.Value]) -> None:

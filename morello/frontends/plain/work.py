@@ -101,12 +101,12 @@ def _is_contraction(op: ir.Operation) -> bool:
 
 def _dims(index_map: ir.AffineMap) -> set[int]:
     """The dimensions that an index map names, in sums too."""
-    found: set[int] = set()
+    dims: set[int] = set()
     rest = list(index_map.results)
     while rest:
         expr = rest.pop().maybe_downcast()
         if isinstance(expr, ir.AffineDimExpr):
-            found.add(expr.position)
+            dims.add(expr.position)
         elif isinstance(expr, ir.AffineBinaryExpr):
             rest += [expr.lhs, expr.rhs]
-    return found
+    return dims

@@ -8,15 +8,15 @@ from morello.mlir import ir, walk
 
 def keep_concatenation(module: ir.Operation) -> None:
     """Replace the concatenations of a module by ``tensor.concat``, in place."""
-    found: list[ir.Operation] = []
+    ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "stablehlo.concatenate":
-            found.append(op.operation)
+            ops.append(op.operation)
         return ir.WalkResult.ADVANCE
 
     walk(module, visit)
-    for op in found:
+    for op in ops:
         dim = int(ir.IntegerAttr(op.attributes["dimension"]).value)
         number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
         with op.location, ir.InsertionPoint(op):

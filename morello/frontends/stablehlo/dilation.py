@@ -15,15 +15,15 @@ def keep_dilation(module: ir.Operation) -> None:
 
     Those that are transposed, reversed, or have groups of batches stay as they are.
     """
-    found: list[ir.Operation] = []
+    convolutions: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "stablehlo.convolution" and _is_dilated(op):
-            found.append(op.operation)
+            convolutions.append(op.operation)
         return ir.WalkResult.ADVANCE
 
     walk(module, visit)
-    for op in found:
+    for op in convolutions:
         with op.location, ir.InsertionPoint(op):
             result = _Convolution(op).build()
         op.results[0].replace_all_uses_with(result)
@@ -93,8 +93,8 @@ class _Convolution:
         init = dialect("arith").ConstantOp(
             wide, ir.DenseElementsAttr.get_splat(wide, zero)
         )
-        found = self._generic(image, filters, init.result, wide)
-        return _reshaped(found, list(result.shape))
+        out = self._generic(image, filters, init.result, wide)
+        return _reshaped(out, list(result.shape))
 
     def _padded(self, image: ir.Value) -> ir.Value:
         kind = ir.RankedTensorType(image.type)

@@ -22,15 +22,15 @@ _MATH = {
 
 def keep_functions(module: ir.Operation) -> None:
     """Write the functions of f32 of CHLO as ops of `math`, in place."""
-    found: list[ir.Operation] = []
+    ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name in _MATH and _is_f32(op.results[0]):
-            found.append(op.operation)
+            ops.append(op.operation)
         return ir.WalkResult.ADVANCE
 
     walk(module, visit, ir.WalkOrder.PRE_ORDER)
-    for op in found:
+    for op in ops:
         scaled = _gelu_argument(op) if op.name == "chlo.erfc" else None
         if scaled is None:
             _replace(op, _made(_MATH[op.name], op, *op.operands))

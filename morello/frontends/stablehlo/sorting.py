@@ -119,8 +119,8 @@ class _Merge:
                     arith.SelectOp(goes_down, middle, high).result,
                 ]
             )
-        found: ir.Value = loop.results[0]
-        return found
+        count: ir.Value = loop.results[0]
+        return count
 
     def _read(self, index: list[ir.Value], at: ir.Value) -> list[ir.Value]:
         """The numbers at a place along the axis; of one outside some number."""

@@ -5,15 +5,15 @@ from morello.mlir import ir, walk
 
 def all_ops(module: ir.Operation, *names: str) -> list[ir.Operation]:
     """The ops that have one of these names, those inside of others first."""
-    found: list[ir.Operation] = []
+    ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name in names:
-            found.append(op.operation)
+            ops.append(op.operation)
         return ir.WalkResult.ADVANCE
 
     walk(module, visit)
-    return found
+    return ops
 
 
 def is_signless(*values: ir.Value) -> bool:

@@ -98,7 +98,7 @@ def _functions(
     numbers = {
         name: list(own.get(f"activation_{name}", [])) for name in ("alpha", "beta")
     }
-    found: list[Callable[[str], str]] = []
+    functions: list[Callable[[str], str]] = []
     for name in names:
         if name not in _PARAMETERS:
             return None
@@ -110,9 +110,9 @@ def _functions(
         def function(x: str, name: str = name, options: Any = options) -> str:
             return to.op(name, x, **options)
 
-        found.append(function)
-    size = len(found) // count
-    return found[number * size : (number + 1) * size]
+        functions.append(function)
+    size = len(functions) // count
+    return functions[number * size : (number + 1) * size]
 
 
 @dataclasses.dataclass
@@ -254,14 +254,14 @@ class _Cell:
     def _first(self, batch: int, is_by_batch: bool) -> State:
         """The states before the first step."""
         to = self.to
-        found = []
+        states = []
         for place in (5, 6) if self.own.kind == "LSTM" else (5,):
             value = self.own.input(place)
             if value and is_by_batch:
                 value = to.op("Transpose", value, perm=[1, 0, 2])
             if value:
                 part = to.cut(value, self.number, self.number + 1, axis=0)
-                found.append(to.reshape(part, batch, self.size))
+                states.append(to.reshape(part, batch, self.size))
             else:
-                found.append(to.constant(np.zeros((batch, self.size), np.float32)))
-        return tuple(found)
+                states.append(to.constant(np.zeros((batch, self.size), np.float32)))
+        return tuple(states)

@@ -46,13 +46,13 @@ def deformed(to: Expansion, own: Arguments) -> Results:
             for n, side in enumerate(sides)
         ]
         image = to.cut(x, part * each, (part + 1) * each, axis=1)
-        found = sampling.interpolated(
+        elements = sampling.interpolated(
             to, image, (batch, each, *shape[2:]), places, taps * rows * columns
         )
-        found = to.reshape(found, batch, 1, each, taps, rows, columns)
+        elements = to.reshape(elements, batch, 1, each, taps, rows, columns)
         if masks:
-            found = to.op("Mul", found, to.cut(masks, part, part + 1, axis=1))
-        samples.append(to.reshape(found, batch, each * taps, rows, columns))
+            elements = to.op("Mul", elements, to.cut(masks, part, part + 1, axis=1))
+        samples.append(to.reshape(elements, batch, each * taps, rows, columns))
     read = samples[0] if parts == 1 else to.op("Concat", *samples, axis=1)
     flat = to.reshape(weights, filters[0], filters[1] * taps, 1, 1)
     bias = [own.input(3)] if own.input(3) else []

@@ -60,8 +60,8 @@ class _Axis:
         starts = np.arange(self.count) * self.stride - self.before
         places = starts[:, None] + np.arange(self.kernel) * self.dilation
         low, high = (self.before, self.after) if with_padding else (0, 0)
-        found: Array = ((places >= -low) & (places < self.size + high)).sum(1)
-        return found
+        counts: Array = ((places >= -low) & (places < self.size + high)).sum(1)
+        return counts
 
 
 def _axes(to: Expansion, own: Arguments) -> list[_Axis] | None:
@@ -76,7 +76,7 @@ def _axes(to: Expansion, own: Arguments) -> list[_Axis] | None:
     has_ceiling = own.get("ceil_mode", 0)
     if shape is None or len(shape) != rank + 2 or not rank:
         return None
-    found = []
+    axes = []
     for i in range(rank):
         size, stride = shape[i + 2], strides[i]
         reach = (kernel[i] - 1) * dilations[i] + 1
@@ -97,8 +97,8 @@ def _axes(to: Expansion, own: Arguments) -> list[_Axis] | None:
         if count < 1:
             return None
         windows = kernel[i], stride, dilations[i]
-        found.append(_Axis(size, *windows, before, after, count))
-    return found
+        axes.append(_Axis(size, *windows, before, after, count))
+    return axes
 
 
 def _padded(to: Expansion, x: str, axes: list[_Axis], border: float) -> str:
@@ -112,13 +112,13 @@ def _padded(to: Expansion, x: str, axes: list[_Axis], border: float) -> str:
 
 def _options(axes: list[_Axis]) -> dict[str, Any]:
     """The attributes of a pool of an image that is padded."""
-    found = {
+    options = {
         "kernel_shape": [axis.kernel for axis in axes],
         "strides": [axis.stride for axis in axes],
     }
     if any(axis.dilation > 1 for axis in axes):
-        found["dilations"] = [axis.dilation for axis in axes]
-    return found
+        options["dilations"] = [axis.dilation for axis in axes]
+    return options
 
 
 def _pooled(to: Expansion, kind: str, x: str, axes: list[_Axis], border: float) -> str:

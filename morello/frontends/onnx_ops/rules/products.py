@@ -218,8 +218,8 @@ def _turned_products(
     def product(part: str, matrix: Any) -> str:
         cut = to.cut(part, 0, len(matrix), axis=axis)
         last = to.op("Transpose", cut, perm=order)
-        found = to.op("MatMul", last, to.constant(matrix.astype(np.float32)))
-        return to.op("Transpose", found, perm=back)
+        out = to.op("MatMul", last, to.constant(matrix.astype(np.float32)))
+        return to.op("Transpose", out, perm=back)
 
     order = [*(i for i in range(rank) if i != axis), axis]
     back = [order.index(i) for i in range(rank)]

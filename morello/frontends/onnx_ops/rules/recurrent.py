@@ -95,12 +95,12 @@ def _one_way(
 
 def _attributes(own: Arguments, number: int, count: int) -> dict[str, object]:
     """The attributes of one direction: activations are listed by direction."""
-    found = own.attributes(without=("direction", "layout"))
+    attributes = own.attributes(without=("direction", "layout"))
     for name in ("activations", "activation_alpha", "activation_beta"):
-        if name in found and count > 1:
-            part = len(found[name]) // count
-            found[name] = found[name][number * part : (number + 1) * part]
-    return found
+        if name in attributes and count > 1:
+            part = len(attributes[name]) // count
+            attributes[name] = attributes[name][number * part : (number + 1) * part]
+    return attributes
 
 
 RULES = {"GRU": forward, "LSTM": forward, "RNN": forward}

@@ -48,10 +48,10 @@ def resized(to: Expansion, own: Arguments) -> Results:
         part = (
             None if roi is None or not roi.size else roi[[number, number + len(axes)]]
         )
-        found = _along(to, own, x, now, (axis, made[axis], float(scale), part))
-        if found is None:
+        scaled = _along(to, own, x, now, (axis, made[axis], float(scale), part))
+        if scaled is None:
             return None
-        x, now[axis] = found, made[axis]
+        x, now[axis] = scaled, made[axis]
     return [x]
 
 

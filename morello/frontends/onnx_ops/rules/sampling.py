@@ -229,10 +229,10 @@ def _term(
         seen = to.op("And", seen, is_seen) if seen else is_seen
     whole = to.op("Cast", index, to=7)
     wide = to.op("Expand", whole, to.numbers(*shape))
-    found = to.op("GatherElements", flat, wide, axis=2)
+    elements = to.op("GatherElements", flat, wide, axis=2)
     if seen:
-        found = to.op("Where", seen, found, to.number(0.0))
-    return to.op("Mul", found, weight) if weight else found
+        elements = to.op("Where", seen, elements, to.number(0.0))
+    return to.op("Mul", elements, weight) if weight else elements
 
 
 RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {"GridSample": sampled}

@@ -41,8 +41,8 @@ def picked(to: Expansion, own: Arguments) -> Results:
         return [to.op("Gather", x, to.constant(first[:, 0].copy()), axis=axis)]
     grid[axis] = wrapped
     flat = np.ravel_multi_index(tuple(grid), shape).reshape(-1)
-    found = to.op("Gather", to.reshape(x, -1), to.constant(flat), axis=0)
-    return [to.reshape(found, *places.shape)]
+    elements = to.op("Gather", to.reshape(x, -1), to.constant(flat), axis=0)
+    return [to.reshape(elements, *places.shape)]
 
 
 def places(own: Arguments, size: int, new: int, scale: float) -> Any:
@@ -61,16 +61,16 @@ def places(own: Arguments, size: int, new: int, scale: float) -> Any:
             return None
     match own.get("nearest_mode", b"round_prefer_floor"):
         case b"round_prefer_floor":
-            found = np.ceil(place - 0.5)
+            nearest = np.ceil(place - 0.5)
         case b"round_prefer_ceil":
-            found = np.floor(place + 0.5)
+            nearest = np.floor(place + 0.5)
         case b"floor":
-            found = np.floor(place)
+            nearest = np.floor(place)
         case b"ceil":
-            found = np.ceil(place)
+            nearest = np.ceil(place)
         case _:
             return None
-    return np.clip(found, 0, size - 1).astype(np.int64)
+    return np.clip(nearest, 0, size - 1).astype(np.int64)
 
 
 def rows(to: Expansion, x: str, places: Any, axis: int, now: list[int]) -> str:
