@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from morello.actions import ACTIONS, Action, Child, Select, candidates
-from morello.machine import AVX2, Target
+from morello.machine import AVX2, Target, find_target
 from morello.machine.operand_context import OperandContext
 from morello.search.dp.axes import goal_axes
 from morello.spec import L1, L2, VRF, Limits, Spec, SpecKey, parse_spec, print_spec
@@ -36,6 +36,8 @@ TARGETS: dict[str, Target] = {
     "near": NEAR,
     "aliased": ALIASED,
     "team": dataclasses.replace(TEAM, first_part=1),
+    "wide": find_target("avx512-vnni-bf16"),
+    "plain": dataclasses.replace(AVX2, relayouts=False),
     "far": AVX2.in_context(OperandContext(far=True, packed=("rhs", "x1"))),
 }
 
@@ -131,8 +133,11 @@ def answers(spec: Spec, target: Target) -> Iterator[str]:
     for action in by_hand(spec):
         expansion = action.expand(frame, target)
         refusal = expansion.refusal()
-        holes = () if refusal else expansion.rewrite().holes
         yield f"{action}: {refusal or int(expansion.cost)}"
+        if refusal:
+            continue
+        holes = expansion.rewrite().holes
+        yield f"  led by {' '.join(child.role for child in expansion.leading)}"
         yield from (f"  {h.role} {h.times} {h.spec}" for h in holes)
 
 
