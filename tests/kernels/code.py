@@ -99,16 +99,17 @@ def frame_of(name: str, spec: Spec) -> Frame:
 def beside(key: SpecKey) -> Iterator[SpecKey]:
     """Keys that differ from one in an operand's dtype, level, layout or gaps, or in the
     kind, legal or not."""
+    ranks = [tensor.rank for tensor in key.tensors]
     for kind in KINDS:
-        if len(kind.operands) == len(key.tensors):
+        if [operand.rank for operand in kind.operands] == ranks:
             yield dataclasses.replace(key, kind=kind)
     for place, tensor in enumerate(key.tensors):
-        ranks = [Layout.parse(x) for x in LAYOUTS[tensor.rank - 1]]
+        layouts = map(Layout.parse, LAYOUTS[tensor.rank - 1])
         changes: list[dict[str, Any]] = [
             *({"dtype": dtype} for dtype in DTYPES),
             *({"level": level, "vector_width": 0} for level in (L1, L2, MEM)),
             *({"level": VRF, "vector_width": width} for width in (8, 16)),
-            *({"layout": layout} for layout in ranks),
+            *({"layout": layout} for layout in layouts),
             {"contiguous": not tensor.contiguous},
         ]
         for change in changes:

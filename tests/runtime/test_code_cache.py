@@ -74,6 +74,9 @@ def test_what_is_damaged_or_foreign_is_compiled_again(
     (tmp_path / "elsewhere").write_bytes(whole)
     entry.symlink_to(tmp_path / "elsewhere")
     assert is_compiled_again()
+    entry.unlink()
+    os.mkfifo(entry)  # which has no end to wait for
+    assert is_compiled_again()
     tmp_path.chmod(0o770)
     assert is_compiled_again()
     tmp_path.chmod(0o700)
@@ -106,7 +109,14 @@ def test_the_folder_has_a_limit(
     called(tmp_path, 1)  # is read last
     size = max(path.stat().st_size for path in entries(tmp_path))
     monkeypatch.setattr(code_cache, "LIMIT", 2 * size + size // 2)
+    young, old = (tmp_path / f".{name}.new" for name in ("young", "old"))
+    for path in (young, old):
+        path.touch()
+    os.utime(old, (0, 0))
     called(tmp_path, 3)
+    assert young.exists()
+    assert not old.exists()
+    young.unlink()
     assert len(entries(tmp_path)) == 2
     called(tmp_path, 1)
     assert len(compiled) == 3

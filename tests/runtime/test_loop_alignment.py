@@ -78,3 +78,32 @@ def test_labels_are_those_of_their_own_function() -> None:
         "define void @g() {\n  br label %b\n\nb:\n  br label %a\n\na:\n  ret void\n}\n"
     )
     assert align_loops(text) == text
+
+
+def test_of_loops_that_one_branch_closes_the_nearest_counts() -> None:
+    """A branch back to two blocks closes the loop of the later one; a block that a
+    branch of another kind names, as that of a switch, is none."""
+    text = """
+define void @f(i1 %b) {
+  br label %outer
+
+outer:
+  br label %inner
+
+inner:
+  br i1 %b, label %inner, label %outer
+
+last:
+  br i1 %b, label %last, label %end
+
+end:
+  ret void
+}
+"""
+    found = [s for s in align_loops(text).splitlines() if "!llvm.loop !" in s]
+    assert found == [
+        "  br i1 %b, label %inner, label %outer, !llvm.loop !1",
+        "  br i1 %b, label %last, label %end, !llvm.loop !2",
+    ]
+    switch = "define void @f(i32 %x) {\na:\n  switch i32 %x, label %a []\n}\n"
+    assert align_loops(switch) == switch

@@ -3,12 +3,15 @@
 Each case is a new process: a runtime stays.
 """
 
+import ctypes
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from morello.runtime import openmp
 from morello.runtime.openmp import openmp_library
 
 
@@ -136,3 +139,18 @@ def nothing(): raise FileNotFoundError(2, "No usable temporary directory found")
 tempfile.gettempdir = tempfile._get_default_tempdir = nothing
 """
     run(code + KERNEL)
+
+
+def test_runtimes_are_told_from_other_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = openmp._loaded()
+    assert bool(names) == openmp.load_openmp()
+    assert all("omp" in Path(name).name for name in names)
+    own = f"__KMP_REGISTERED_LIB_{os.getpid()}_{os.getuid()}"
+    address = ctypes.cast(ctypes.CDLL(None).getenv, ctypes.c_void_p).value
+    monkeypatch.setattr(openmp, "Path", lambda name: Path("/nowhere"))
+    assert list(openmp._running()) == []
+    monkeypatch.setenv(own, f"0x{address:x}-cafe-libomp.so")
+    (found,) = openmp._running()
+    assert "libc" in Path(found).name
+    monkeypatch.setenv(own, "cafe")
+    assert list(openmp._running()) == []
