@@ -245,6 +245,7 @@ def test_costs_know_the_distance_of_rows() -> None:
     assert apart.operand_context.aliased == ("lhs",)
 
 
+@pytest.mark.sampled(2)
 def test_pin_holds_for_every_distance_of_rows(tmp_path: Path) -> None:
     """Programs below a goal do not know how far its rows are apart; nor do pins."""
     path = tmp_path / "pins.sqlite"

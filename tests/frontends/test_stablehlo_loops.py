@@ -175,6 +175,7 @@ def test_a_loop_in_a_branch_is_refused() -> None:
         morello.from_mlir(text, fallback=True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [2, 3, 33, 20_000])
 def test_sorts_of_any_size_are_stable(size: int) -> None:
     """The long one takes n·log²(n) steps: n² would be 400 million."""

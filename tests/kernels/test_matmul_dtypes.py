@@ -56,7 +56,7 @@ def edges(edge: tuple[int, ...] = EDGE) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(sizes))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtypes", PRODUCTS, ids=",".join)
 def test_factors_that_are_cast_as_they_are_loaded(dtypes: tuple[str, ...]) -> None:
     edge = EDGE if dtypes in (PRODUCTS[0], PRODUCTS[2]) else TWIN

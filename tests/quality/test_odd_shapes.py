@@ -82,6 +82,7 @@ def test_loops_of_products_are_vectors_without_spills(text: str) -> None:
             assert not stored or len(loop.spills) <= allowed, (text, loop.spills)
 
 
+@pytest.mark.sampled(2)
 def test_the_hot_loop_of_a_square_is_products_on_registers() -> None:
     hot = max(innermost(kernel(SQUARE).asm), key=lambda loop: loop.accumulators)
     products = [line for line in hot.lines if line.startswith("vfmadd")]
@@ -133,6 +134,7 @@ def test_no_integers_are_made_pointers_and_nothing_is_undefined(text: str) -> No
     assert not re.search(r"\b(inttoptr|ptrtoint|undef)\b", kernel(text).llvm)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", [*ODD, SQUARE, *OTHERS])
 def test_a_schedule_replayed_gives_the_same_bytes(text: str) -> None:
     made = kernel(text)

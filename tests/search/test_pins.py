@@ -63,7 +63,7 @@ def _parts(impl: Impl) -> list[Impl]:
     return [impl, *(p for branch in impl.branches for p in _parts(branch.impl))]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_first_programs_are_as_pins_say() -> None:
     met = 0
     for kind in KINDS:

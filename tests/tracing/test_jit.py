@@ -91,6 +91,7 @@ def test_functions_of_nn_are_short_names() -> None:
         assert part.sizes == wanted.sizes
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("stride", [1, 2])
 def test_images_are_convolved(stride: int) -> None:
     x, w = arrays((2, 3, 9, 8), (4, 3, 3, 3))
