@@ -65,8 +65,8 @@ def attribute_of(op: Any, name: str) -> ir.Attribute | None:
     if name not in op.attributes:
         return None
     with reading():
-        found: ir.Attribute = op.attributes[name]
-        return found
+        value: ir.Attribute = op.attributes[name]
+        return value
 
 
 class LayoutAttr(Morello.Attribute, name="layout"):
@@ -123,12 +123,12 @@ def layout_of(attr: ir.Attribute) -> Layout:
     Raises:
         SpecError: it is not a layout attribute, or its text is no layout.
     """
-    found = attr.maybe_downcast()
-    if not isinstance(found, LayoutAttr):
+    layout = attr.maybe_downcast()
+    if not isinstance(layout, LayoutAttr):
         raise SpecError(
             f"'{attr}' is not a layout", 'write #morello.layout<"[0,2,1,2p16]">'
         )
-    return _layout(string_of(found.text, "the text of a layout"))
+    return _layout(string_of(layout.text, "the text of a layout"))
 
 
 def tensor_of(attr: ir.Attribute) -> TensorSpec:
@@ -137,19 +137,19 @@ def tensor_of(attr: ir.Attribute) -> TensorSpec:
     Raises:
         SpecError: it is not a tensor attribute, or its parts do not fit.
     """
-    found = attr.maybe_downcast()
-    if not isinstance(found, TensorAttr):
+    form = attr.maybe_downcast()
+    if not isinstance(form, TensorAttr):
         raise SpecError(
             f"'{attr}' is not the form of an operand", f"write {TENSOR_FORM}"
         )
-    width = int_of(found.vector_width, "the vector width of a form")
+    width = int_of(form.vector_width, "the vector width of a form")
     if width < 0:
         raise SpecError(f"the vector width {width} of '{attr}' is negative")
     return TensorSpec(
-        Dtype.parse(string_of(found.dtype, "the dtype of a form")),
-        Memory.parse(string_of(found.level, "the level of a form")),
-        layout_of(found.layout),
-        bool_of(found.contiguous, "'contiguous' of a form"),
+        Dtype.parse(string_of(form.dtype, "the dtype of a form")),
+        Memory.parse(string_of(form.level, "the level of a form")),
+        layout_of(form.layout),
+        bool_of(form.contiguous, "'contiguous' of a form"),
         width,
     )
 
@@ -160,13 +160,13 @@ def limits_of(attr: ir.Attribute) -> Limits:
     Raises:
         SpecError: it is not a limits attribute, or its text is no set of limits.
     """
-    found = attr.maybe_downcast()
-    if not isinstance(found, LimitsAttr):
+    limits = attr.maybe_downcast()
+    if not isinstance(limits, LimitsAttr):
         raise SpecError(
             f"'{attr}' is not a set of limits",
             'write #morello.limits<"vrf=16,l1=512,l2=8192">',
         )
-    return _limits(string_of(found.text, "the text of limits"))
+    return _limits(string_of(limits.text, "the text of limits"))
 
 
 def string_of(attr: Any, what: str) -> str:
@@ -175,10 +175,10 @@ def string_of(attr: Any, what: str) -> str:
     Raises:
         SpecError: it is another attribute.
     """
-    found = attr.maybe_downcast()
-    if not isinstance(found, ir.StringAttr):
+    text = attr.maybe_downcast()
+    if not isinstance(text, ir.StringAttr):
         raise SpecError(f"{what} must be a string, not '{attr}'")
-    return str(found.value)
+    return str(text.value)
 
 
 def bool_of(attr: Any, what: str) -> bool:
@@ -187,10 +187,10 @@ def bool_of(attr: Any, what: str) -> bool:
     Raises:
         SpecError: it is another attribute.
     """
-    found = attr.maybe_downcast()
-    if not isinstance(found, ir.BoolAttr):
+    truth = attr.maybe_downcast()
+    if not isinstance(truth, ir.BoolAttr):
         raise SpecError(f"{what} must be true or false, not '{attr}'")
-    return bool(found.value)
+    return bool(truth.value)
 
 
 def int_of(attr: Any, what: str) -> int:
@@ -199,10 +199,10 @@ def int_of(attr: Any, what: str) -> int:
     Raises:
         SpecError: it is another attribute.
     """
-    found = attr.maybe_downcast()
-    if not isinstance(found, ir.IntegerAttr) or str(found.type) != "i64":
+    number = attr.maybe_downcast()
+    if not isinstance(number, ir.IntegerAttr) or str(number.type) != "i64":
         raise SpecError(f"{what} must be an integer (i64), not '{attr}'")
-    return int(found.value)
+    return int(number.value)
 
 
 def ints_of(attr: Any, what: str) -> tuple[int, ...]:
@@ -211,10 +211,10 @@ def ints_of(attr: Any, what: str) -> tuple[int, ...]:
     Raises:
         SpecError: it is another attribute.
     """
-    found = attr.maybe_downcast()
-    if not isinstance(found, ir.DenseI64ArrayAttr):
+    numbers = attr.maybe_downcast()
+    if not isinstance(numbers, ir.DenseI64ArrayAttr):
         raise SpecError(f"{what} must be an array<i64: …>, not '{attr}'")
-    return tuple(found)
+    return tuple(numbers)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -79,7 +79,7 @@ def tile_extent(layout: Layout, place: int, sizes: tuple[int, ...]) -> int:
     return layout.tile_shape(sizes)[place]
 
 
-def check_memref(spec: Spec, operand: int, found: ir.Type) -> None:
+def check_memref(spec: Spec, operand: int, memref: ir.Type) -> None:
     """Check the type of the memref of one operand.
 
     Raises:
@@ -87,17 +87,17 @@ def check_memref(spec: Spec, operand: int, found: ir.Type) -> None:
     """
     name = f"operand '{spec.kind.operands[operand].name}'"
     tensor, sizes = spec.tensors[operand], spec.shape(operand)
-    found = found.maybe_downcast()
-    if not isinstance(found, ir.MemRefType):
+    memref = memref.maybe_downcast()
+    if not isinstance(memref, ir.MemRefType):
         legal = whole_type(tensor, sizes)
-        raise SpecError(f"{name} is {found}, not a memref", f"use {legal}")
-    if found.memory_space is not None:
-        raise SpecError(f"{name} has the memory space {found.memory_space}, not none")
-    _check_element(name, tensor, found)
-    _check_shape(name, tensor, sizes, found)
-    _check_strides(name, tensor, found)
+        raise SpecError(f"{name} is {memref}, not a memref", f"use {legal}")
+    if memref.memory_space is not None:
+        raise SpecError(f"{name} has the memory space {memref.memory_space}, not none")
+    _check_element(name, tensor, memref)
+    _check_shape(name, tensor, sizes, memref)
+    _check_strides(name, tensor, memref)
     if spec.leading and spec.leading[operand]:
-        _check_leading(spec, operand, found)
+        _check_leading(spec, operand, memref)
 
 
 def _check_leading(spec: Spec, operand: int, found: ir.MemRefType) -> None:

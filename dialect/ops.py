@@ -43,12 +43,12 @@ SPEC_OPS: dict[str, type[SpecOp]] = {
 
 def spec_ops(root: ir.Operation) -> list[ir.Operation]:
     """The Spec ops within an op, in the order of the text; itself if it is one."""
-    found: list[ir.Operation] = []
+    ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name in SPEC_OPS:
-            found.append(op)
+            ops.append(op)
         return ir.WalkResult.ADVANCE
 
     walk(root, visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return ops

@@ -16,10 +16,10 @@ def place(location: ir.Location | str) -> str:
     Of a fused or call-site location it is the first; ``an unknown place`` if it has
     none.
     """
-    found = _FILE_LINE_COLUMN.search(str(location))
-    if found is None:
+    match = _FILE_LINE_COLUMN.search(str(location))
+    if match is None:
         return "an unknown place"
-    name, line, column = found.groups()
+    name, line, column = match.groups()
     return f"{line}:{column}" if name == _NAMELESS else f"{name}:{line}:{column}"
 
 
@@ -28,8 +28,8 @@ def plain_location(location: ir.Location) -> ir.Location:
 
     A location may hold attributes, of which some reach the object as debug information.
     """
-    found = _FILE_LINE_COLUMN.search(str(location))
-    if found is None:
+    match = _FILE_LINE_COLUMN.search(str(location))
+    if match is None:
         return ir.Location.unknown(location.context)
-    _, line, column = found.groups()
+    _, line, column = match.groups()
     return ir.Location.file(_NAMELESS, int(line), int(column), location.context)

@@ -125,13 +125,13 @@ def _leading(op: ir.OpView) -> tuple[int, ...]:
     """The leading dimensions of the operands; most ops have none."""
     if _LEADING not in op.attributes:
         return ()
-    found = op.attributes[_LEADING].maybe_downcast()
-    if not isinstance(found, ir.DenseI64ArrayAttr) or not len(found):
+    leading = op.attributes[_LEADING].maybe_downcast()
+    if not isinstance(leading, ir.DenseI64ArrayAttr) or not len(leading):
         raise SpecError(
-            f"'{_LEADING}' is {found}",
+            f"'{_LEADING}' is {leading}",
             f"write {_LEADING} = array<i64: …>, one for each operand, 0 for none",
         )
-    return tuple(found)
+    return tuple(leading)
 
 
 def required(op: ir.OpView, name: str, remedy: str) -> ir.Attribute:

@@ -22,13 +22,13 @@ def named_target(op: Any) -> str | None:
     Raises:
         SpecError: the attribute is not a string.
     """
-    found: ir.Operation | None = op.operation
-    while found is not None:
-        text = attribute_of(found, TARGET_ATTRIBUTE)
+    holder: ir.Operation | None = op.operation
+    while holder is not None:
+        text = attribute_of(holder, TARGET_ATTRIBUTE)
         if text is not None:
             return string_of(text, f"'{TARGET_ATTRIBUTE}'")
-        parent = found.parent
-        found = None if parent is None else parent.operation
+        parent = holder.parent
+        holder = None if parent is None else parent.operation
     return None
 
 

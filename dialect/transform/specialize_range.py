@@ -22,8 +22,8 @@ def apply_specialize_range(site: Site, action: SpecializeRange) -> Left:
     assert part is not None  # expand has seen to it
     sizes = site.spec.shape(index)
     scf = dialect("scf")
-    found = build_range_check(site.operands[index], source, sizes, part)
-    ways = scf.IfOp(found, has_else=True)
+    in_range = build_range_check(site.operands[index], source, sizes, part)
+    ways = scf.IfOp(in_range, has_else=True)
     ways.operation.attributes[COUNTED_ATTRIBUTE] = ir.UnitAttr.get()
     left = {}
     blocks = {"in_range": ways.then_block, "general": ways.else_block}

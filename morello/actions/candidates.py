@@ -90,12 +90,12 @@ def _simpler(
     graph = key.kind.as_graph
     if graph is None:
         return next(Collapse.candidates(key, axes, target), None)
-    found: Iterator[Action] = itertools.chain(
+    simpler: Iterator[Action] = itertools.chain(
         Drop.candidates(key, axes, target),
         Collapse.candidates(key, axes, target),
         Squeeze.candidates(key, axes, target) if normal(graph) is not None else (),
     )
-    return next(found, None)
+    return next(simpler, None)
 
 
 def _one_by_one(key: SpecKey, axes: tuple[tuple[int, ...], ...]) -> tuple[Action, ...]:

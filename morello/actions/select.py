@@ -57,10 +57,10 @@ class Select(Action):
 @lru_cache(maxsize=64)
 def _needing(kernels: tuple[str, ...]) -> tuple[Kernel, ...]:
     """Kernels that may need room in a cache: few, and every key asks for them."""
-    found = (KERNELS[name] for name in kernels)
+    listed = (KERNELS[name] for name in kernels)
     return tuple(
         kernel
-        for kernel in found
+        for kernel in listed
         if type(kernel).levels_needed is not Kernel.levels_needed
     )
 

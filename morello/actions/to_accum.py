@@ -84,13 +84,13 @@ def reformed(key: SpecKey, form: Reform) -> tuple[TensorSpec, ...]:
     """The forms of the operands of the accumulating form: one that is made lies where
     the operand that it follows does, or in L1. It takes a line or two, which are not
     counted."""
-    found: list[TensorSpec] = []
+    forms: list[TensorSpec] = []
     for operand, at in zip(form.kind.operands, form.operands, strict=True):
         row = near_form(computed_in(key.dtypes), Layout.row_major(operand.rank))
-        found.append(row if at < 0 else key.tensors[at])
+        forms.append(row if at < 0 else key.tensors[at])
     for i, at in enumerate(form.operands):
         leader = form.kind.leader(i)
         if at < 0 and leader != i:
-            level = found[leader].level.backing
-            found[i] = dataclasses.replace(found[i], level=level)
-    return tuple(found)
+            level = forms[leader].level.backing
+            forms[i] = dataclasses.replace(forms[i], level=level)
+    return tuple(forms)

@@ -109,8 +109,8 @@ class Sampler:
         """
 
         def visit(place: _Place) -> Impl | None:
-            found = self._expand(place, whole=True)
-            ways = sorted(found, key=lambda way: way.cost)
+            expanded = self._expand(place, whole=True)
+            ways = sorted(expanded, key=lambda way: way.cost)
             if len(ways) == len(ways[0].holes) == 1:
                 below = visit(ways[0].holes[0][1])
                 return below and self._program(place, ways[0], (below,))

@@ -288,10 +288,10 @@ class Stopwatch:
             for index, program in enumerate(programs):
                 visit, calls[index] = self._visit(program, calls[index])
                 visits[index].append(visit)
-        looks = [v.after.cycle for found in visits for v in found]
+        looks = [v.after.cycle for visit_list in visits for v in visit_list]
         cycle = statistics.median(looks)
         most = _QUIET * self._wides[len(self._wides) // _QUIETEST]
-        return [_time_of(found, cycle, most) for found in visits]
+        return [_time_of(visit_list, cycle, most) for visit_list in visits]
 
     def _visit(self, program: Code, calls: int) -> tuple[_Visit, int]:
         """One visit, and the calls of its samples, which the next begins with."""

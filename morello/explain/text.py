@@ -69,16 +69,16 @@ def first_alternatives(root: Node) -> Iterator[tuple[Node, Alternatives]]:
 
 
 def _header(explanation: Explanation, clock: Clock) -> str:
-    found = explanation
-    counts = counted_memories(found.spec.limits)
+    spec, target = explanation.spec, explanation.target
+    counts = counted_memories(spec.limits)
     limits = ", ".join(f"{free} {unit}" for free, unit in counts)
-    nodes = list(found.root.walk())
-    statistics = found.statistics
+    nodes = list(explanation.root.walk())
     return (
-        f"{print_spec(found.spec, found.target.limits)} on {found.target.name}\n"
-        f"predicted: {clock.cost(found.cost)}\n"
+        f"{print_spec(spec, target.limits)} on {target.name}\n"
+        f"predicted: {clock.cost(explanation.cost)}\n"
         f"memory: {limits}\n"
-        f"program: {counted(len(nodes), 'node')}, {searched_text(statistics)}"
+        f"program: {counted(len(nodes), 'node')}, "
+        f"{searched_text(explanation.statistics)}"
     )
 
 

@@ -89,13 +89,13 @@ def call(
             jax.ShapeDtypeStruct(shape, output.dtype)
             for shape, output in zip(shapes, outputs, strict=True)
         ]
-        found = jax.ffi.ffi_call(
+        computed = jax.ffi.ffi_call(
             name,
             results,
             vmap_method=vmap_method,
             input_output_aliases=aliases,
         )(*arrays[: len(given)], *constants, *arrays[len(given) :])
-        return found[0] if len(found) == 1 else tuple(found)
+        return computed[0] if len(computed) == 1 else tuple(computed)
 
     run.__name__ = run.__qualname__ = kernel.symbol
     run.__doc__ = f"Run {label}, compiled by Morello."

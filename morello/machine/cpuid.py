@@ -162,7 +162,7 @@ def _masks(features: Iterable[str]) -> dict[Query, int]:
     Raises:
         CompileError: a feature whose bit is not known.
     """
-    found: dict[Query, int] = {}
+    masks: dict[Query, int] = {}
     for feature in features:
         if feature not in BITS:
             raise CompileError(
@@ -170,8 +170,8 @@ def _masks(features: Iterable[str]) -> dict[Query, int]:
                 "build for a target without it",
             )
         query, bit = BITS[feature]
-        found[query] = found.get(query, 0) | 1 << bit
-    return dict(sorted(found.items()))
+        masks[query] = masks.get(query, 0) | 1 << bit
+    return dict(sorted(masks.items()))
 
 
 def _saved_registers(features: frozenset[str]) -> int:

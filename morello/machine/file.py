@@ -35,10 +35,10 @@ def read_target_file(name: str) -> str:
             f"the target file '{name}' is not UTF-8 text", "save it as UTF-8"
         ) from error
     kept = (line.partition("#")[0].strip() for line in text.splitlines())
-    found = "".join(kept)
-    if not found:
+    whole = "".join(kept)
+    if not whole:
         raise TargetError(
             f"the target file '{name}' holds no target",
             "write one outside of comments: avx2{fork=1000}",
         )
-    return found
+    return whole

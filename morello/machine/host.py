@@ -80,7 +80,7 @@ def read_caches(folder: Path = _SYSFS_CACHES) -> tuple[Cache, ...]:
         folder: the ``cache`` folder of one processor. An index in it that cannot be
             read is left out: containers often hide a part.
     """
-    found = []
+    caches = []
     for index in sorted(folder.glob("index*")):
 
         def read(name: str, index: Path = index) -> str:
@@ -97,8 +97,8 @@ def read_caches(folder: Path = _SYSFS_CACHES) -> tuple[Cache, ...]:
             )
         except (OSError, ValueError):
             continue
-        found.append(cache)
-    return tuple(sorted(found, key=lambda cache: cache.level))
+        caches.append(cache)
+    return tuple(sorted(caches, key=lambda cache: cache.level))
 
 
 @functools.cache

@@ -24,12 +24,12 @@ def processor_quota(proc: Path = _PROC) -> float | None:
     Returns:
         The least of its group and those around it; None without a limit.
     """
-    found = []
+    limits = []
     for folder in _folders(proc):
         limit = _limit_v2(folder) or _limit_v1(folder)
         if limit is not None:
-            found.append(limit)
-    return min(found, default=None)
+            limits.append(limit)
+    return min(limits, default=None)
 
 
 def _folders(proc: Path) -> Iterator[Path]:

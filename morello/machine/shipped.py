@@ -33,10 +33,10 @@ def shipped(name: str) -> Costs:
         TargetError: its file is missing, or lacks a number.
     """
     path = FOLDER / f"{name}.target"
-    found = {key: int(n) for key, n in _NUMBER.findall(read_target_file(str(path)))}
+    numbers = {key: int(n) for key, n in _NUMBER.findall(read_target_file(str(path)))}
     kinds = Coefficients, OpCosts
     missing = {f.name for kind in kinds for f in fields(kind) if f.default is MISSING}
-    wrong = sorted((missing - found.keys()) | (found.keys() - {*names(*kinds)}))
+    wrong = sorted((missing - numbers.keys()) | (numbers.keys() - {*names(*kinds)}))
     if wrong:
         raise TargetError(
             f"the coefficients of '{name}' in {path} lack or have too much: "
@@ -44,6 +44,6 @@ def shipped(name: str) -> Costs:
             "write the file anew: morello calibrate -o FILE",
         )
     coefficients, ops = (
-        {key: found[key] for key in names(kind) if key in found} for kind in kinds
+        {key: numbers[key] for key in names(kind) if key in numbers} for kind in kinds
     )
     return Costs(coefficients=Coefficients(**coefficients), ops=OpCosts(**ops))

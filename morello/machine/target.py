@@ -138,12 +138,12 @@ class Target(HashedOnce):
     @cached_property
     def prices(self) -> Coefficients:
         """Cost coefficients that apply where the operands of the goal are."""
-        found = self.coefficients
+        prices = self.coefficients
         if self.operand_context.far:
-            found = found.in_dram()
+            prices = prices.in_dram()
         if self.operand_context.near:
-            found = found.in_l2()
-        return found
+            prices = prices.in_l2()
+        return prices
 
     @property
     def l2_rows(self) -> int:

@@ -159,7 +159,7 @@ def print_target(target: Target, whole: bool = False) -> str:
 
 
 def _changes(text: str, changes: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for change in filter(None, changes.split(",")):
         name, _, value = (part.strip() for part in change.partition("="))
         if name not in (*_OWN, *_COEFFICIENTS, *_OPS):
@@ -168,14 +168,14 @@ def _changes(text: str, changes: str) -> dict[str, int]:
                 f"those are {', '.join((*_OWN, *_COEFFICIENTS, *_OPS))}"
                 + did_you_mean(name, (*_OWN, *_COEFFICIENTS, *_OPS)),
             )
-        if not re.fullmatch(r"\d{1,15}", value, re.ASCII) or name in found:
+        if not re.fullmatch(r"\d{1,15}", value, re.ASCII) or name in numbers:
             raise TargetError(
                 f"'{shortened(change)}' in the target '{shortened(text)}' gives no "
                 "number",
                 "write each once, as name=number",
             )
-        found[name] = _flag(name, value) if name in _FLAGS else int(value)
-    return found
+        numbers[name] = _flag(name, value) if name in _FLAGS else int(value)
+    return numbers
 
 
 def _flag(name: str, value: str) -> bool:

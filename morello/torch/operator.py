@@ -53,11 +53,11 @@ def operator(kernel: Kernel) -> Callable[..., Any]:
                 )
             if parameter.alternatives and shape == parameter.shape:
                 is_short = False
-        found = [
+        tensors_out = [
             torch.empty(p.shapes[-1] if is_short else p.shape, dtype=dtype)
             for p, dtype in zip(outputs, made, strict=True)
         ]
-        return found[0] if len(found) == 1 else tuple(found)
+        return tensors_out[0] if len(tensors_out) == 1 else tuple(tensors_out)
 
     def run(*tensors: Any) -> Any:
         outputs = new(*tensors)

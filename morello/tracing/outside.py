@@ -248,10 +248,10 @@ class _Globals(dict[str, Any]):
     def __getitem__(self, name: str) -> Any:
         value = reads.of_global(self._function, name)
         note = self._outside.read(self._number, reads.of_global, name)
-        found = note(value)
-        if found is ABSENT:
+        noted = note(value)
+        if noted is ABSENT:
             raise KeyError(name)
-        return found
+        return noted
 
 
 class _List(list[Any]):
@@ -339,10 +339,10 @@ def _attribute(self: Any, name: str) -> Any:
             number, reads.of_object, name, reads.same_type, types.MethodType
         )
         return types.MethodType(outside._part(read, place, "__func__"), self)
-    found = outside.read(number, reads.of_object, name)(read)
-    if found is ABSENT:
+    noted = outside.read(number, reads.of_object, name)(read)
+    if noted is ABSENT:
         raise AttributeError(name)
-    return found
+    return noted
 
 
 def _class_of(value: Any, _: None) -> type:

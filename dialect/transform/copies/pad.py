@@ -13,20 +13,20 @@ from morello.dialect.transform.graphs.parts import buffer_of, part_at
 
 def apply_pad(site: Site, action: Pad) -> Left:
     """Build the buffer and the ops."""
-    found = action.padded(site.spec.key)
+    padded = action.padded(site.spec.key)
     holes = {hole.role: hole.spec for hole in site.rewrite.holes}
-    assert isinstance(found, Padded)
-    room = buffer_of(found.room, holes["body"].shape(found.operand))
-    source = site.operands[found.operand]
-    axes = site.spec.kind.operands[found.operand].axes
-    layout = site.spec.tensors[found.operand].layout
+    assert isinstance(padded, Padded)
+    room = buffer_of(padded.room, holes["body"].shape(padded.operand))
+    source = site.operands[padded.operand]
+    axes = site.spec.kind.operands[padded.operand].axes
+    layout = site.spec.tensors[padded.operand].layout
     sizes = holes["copy"].sizes
     start = tuple(max(axis.before, 0) for axis in axes)
-    inside = part_at(room, found.room.layout, start, sizes)
+    inside = part_at(room, padded.room.layout, start, sizes)
     start = tuple(max(-axis.before, 0) for axis in axes)
     reached = part_at(source, layout, start, sizes)
     memrefs = list(site.operands)
-    memrefs[found.operand] = room
+    memrefs[padded.operand] = room
     operands = {"fill": [room], "copy": [reached, inside], "body": memrefs}
     return {role: build_spec_op(spec, operands[role]) for role, spec in holes.items()}
 

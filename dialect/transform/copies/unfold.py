@@ -14,21 +14,21 @@ from morello.mlir import ir
 
 def apply_unfold(site: Site, action: Unfold) -> Left:
     """Build the buffer and the ops."""
-    found = unfolded_key(site.spec.key)
+    unfolded = unfolded_key(site.spec.key)
     holes = {hole.role: hole.spec for hole in site.rewrite.holes}
-    assert isinstance(found, Unfolded)
-    kind, image = site.spec.kind, found.windows.image
+    assert isinstance(unfolded, Unfolded)
+    kind, image = site.spec.kind, unfolded.windows.image
     memrefs = dict(zip(kind.values, site.operands, strict=True))
     sizes = holes["copy"].sizes
-    room = buffer_of(found.room, sizes)
+    room = buffer_of(unfolded.room, sizes)
     strides, _ = ir.MemRefType(memrefs[image].type).get_strides_and_offset()
-    order = [d.dim for d in found.windows.layout.dims]
-    along = [found.windows.places[axis] for axis in order]
+    order = [d.dim for d in unfolded.windows.layout.dims]
+    along = [unfolded.windows.places[axis] for axis in order]
     steps = [step * strides[place] for _, place, step in along]
     pieces = overlapping(memrefs[image], [sizes[axis] for axis in order], steps)
     memrefs[image] = room
     body = holes["body"]
-    values = (found.part.values[v] for v in body.kind.values)
+    values = (unfolded.part.values[v] for v in body.kind.values)
     return {
         "copy": build_spec_op(holes["copy"], [pieces, room]),
         "body": build_spec_op(body, [memrefs[v] for v in values]),

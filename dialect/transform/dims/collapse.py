@@ -13,17 +13,17 @@ from morello.dialect.transform.graphs.parts import joined
 
 def apply_collapse(site: Site, action: Collapse) -> Left:
     """Build the op on the views."""
-    found, body = action.collapsed(site.spec.key), site.hole("body")
-    assert isinstance(found, Collapsed)
+    collapsed, body = action.collapsed(site.spec.key), site.hole("body")
+    assert isinstance(collapsed, Collapsed)
     assert body is not None
     memrefs = list(site.operands)
     for place, (operand, tensor) in enumerate(
         zip(site.spec.kind.operands, site.spec.tensors, strict=True)
     ):
-        if found.outer in operand.dims:
-            axis = operand.axis(found.outer)
+        if collapsed.outer in operand.dims:
+            axis = operand.axis(collapsed.outer)
             memrefs[place] = joined(memrefs[place], tensor.layout, axis)
-    return {"body": build_spec_op(body.spec, [memrefs[i] for i in found.operands])}
+    return {"body": build_spec_op(body.spec, [memrefs[i] for i in collapsed.operands])}
 
 
 COLLAPSE = ActionOp.define(Collapse, ("body",), apply_collapse)

@@ -13,16 +13,16 @@ from morello.spec.graphs.collapsing import dropped_axes
 
 def apply_drop(site: Site, action: Drop) -> Left:
     """Build the op on the views."""
-    found, body = action.dropped(site.spec.key), site.hole("body")
-    assert isinstance(found, Dropped)
+    dropped, body = action.dropped(site.spec.key), site.hole("body")
+    assert isinstance(dropped, Dropped)
     assert body is not None
     kind, memrefs = site.spec.kind, {}
     for operand, tensor, value, memref in zip(
         kind.operands, site.spec.tensors, kind.values, site.operands, strict=True
     ):
-        gone = dropped_axes(operand.axes, found.dim)
+        gone = dropped_axes(operand.axes, dropped.dim)
         memrefs[value] = without_axes(memref, tensor.layout, gone)
-    values = (found.part.values[v] for v in body.spec.kind.values)
+    values = (dropped.part.values[v] for v in body.spec.kind.values)
     return {"body": build_spec_op(body.spec, [memrefs[v] for v in values])}
 
 

@@ -18,10 +18,10 @@ from morello.spec.index_map import IndexMap
 
 def apply_merge(site: Site, action: Merge) -> Left:
     """Build the op on the views."""
-    found, body = merged_key(site.spec.key), site.hole("body")
-    assert isinstance(found, Merged)
+    merged, body = merged_key(site.spec.key), site.hole("body")
+    assert isinstance(merged, Merged)
     assert body is not None
-    own, kind = found.taps, site.spec.kind
+    own, kind = merged.taps, site.spec.kind
     memrefs = dict(zip(kind.values, site.operands, strict=True))
     layouts = [tensor.layout for tensor in site.spec.tensors]
     sizes = site.spec.sizes
@@ -32,7 +32,7 @@ def apply_merge(site: Site, action: Merge) -> Left:
     assert graph is not None
     axis = graph.axes(own.weights).index(IndexMap.of(own.tap))
     memrefs[own.weights] = joined(memrefs[own.weights], layouts[own.weights], axis)
-    values = (found.part.values[v] for v in body.spec.kind.values)
+    values = (merged.part.values[v] for v in body.spec.kind.values)
     return {"body": build_spec_op(body.spec, [memrefs[v] for v in values])}
 
 

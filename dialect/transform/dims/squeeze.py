@@ -12,10 +12,10 @@ from morello.dialect.transform.graphs.parts import narrowed, with_ones
 
 def apply_squeeze(site: Site, action: Squeeze) -> Left:
     """Build the product on views of the operands."""
-    found, body = squeezed_key(site.spec.key), site.hole("body")
-    assert isinstance(found, Squeezed)
+    squeezed, body = squeezed_key(site.spec.key), site.hole("body")
+    assert isinstance(squeezed, Squeezed)
     assert body is not None
-    kind, inner = site.spec.kind, found.embedding
+    kind, inner = site.spec.kind, squeezed.embedding
     operands = []
     for operand, value in enumerate(inner.values):
         place = kind.values.index(value)

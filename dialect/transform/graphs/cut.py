@@ -15,12 +15,12 @@ from morello.dialect.transform.graphs.parts import apply_cutting
 def apply_cut(site: Site, action: Cut) -> Left:
     """Build the buffers and both ops."""
     kind = site.spec.kind
-    found = action.cutting(site.spec.key, target_of(site.op))
+    cutting = action.cutting(site.spec.key, target_of(site.op))
     graph = kind.as_graph
-    assert isinstance(found, Cutting)
+    assert isinstance(cutting, Cutting)
     assert graph is not None
     memrefs = dict(zip(kind.values, site.operands, strict=True))
-    return apply_cutting(site, graph, found, memrefs)
+    return apply_cutting(site, graph, cutting, memrefs)
 
 
 CUT = ActionOp.define(Cut, ("producers", "consumers"), apply_cut)

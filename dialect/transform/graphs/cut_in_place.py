@@ -15,14 +15,14 @@ from morello.dialect.transform.graphs.parts import apply_cutting
 def apply_cut_in_place(site: Site, action: CutInPlace) -> Left:
     """Build the buffers of rows and both ops; the temporary has the output's memref."""
     kind = site.spec.kind
-    found = action.cutting(site.spec.key)
+    cutting = action.cutting(site.spec.key)
     graph = kind.as_graph
-    assert isinstance(found, Cutting)
+    assert isinstance(cutting, Cutting)
     assert graph is not None
     memrefs = dict(zip(kind.values, site.operands, strict=True))
     place = memrefs[action.output(site.spec.key)]
-    memrefs |= {v: place for v in found.temporaries if v not in found.rows}
-    return apply_cutting(site, graph, found, memrefs)
+    memrefs |= {v: place for v in cutting.temporaries if v not in cutting.rows}
+    return apply_cutting(site, graph, cutting, memrefs)
 
 
 CUT_IN_PLACE = ActionOp.define(

@@ -14,13 +14,17 @@ from morello.dialect.transform.graphs.parts import buffer_of, part_operands
 
 def apply_online(site: Site, action: Online) -> Left:
     """Build the buffer and the ops."""
-    kind, found = site.spec.kind, action.settling(site.spec.key)
-    assert isinstance(found, Settling)
+    kind, settling = site.spec.kind, action.settling(site.spec.key)
+    assert isinstance(settling, Settling)
     memrefs = dict(zip(kind.values, site.operands, strict=True))
-    place = kind.values.index(found.maximum)
-    memrefs[OLD] = buffer_of(found.old, site.spec.shape(place))
-    operands = {"save": [memrefs[found.maximum], memrefs[OLD]]}
-    parts = {"settle": found.settle, "rescale": found.rescale, "rest": found.rest}
+    place = kind.values.index(settling.maximum)
+    memrefs[OLD] = buffer_of(settling.old, site.spec.shape(place))
+    operands = {"save": [memrefs[settling.maximum], memrefs[OLD]]}
+    parts = {
+        "settle": settling.settle,
+        "rescale": settling.rescale,
+        "rest": settling.rest,
+    }
     operands |= {role: part_operands(part, memrefs) for role, part in parts.items()}
     return {
         hole.role: build_spec_op(hole.spec, operands[hole.role])

@@ -14,9 +14,9 @@ from morello.dialect.transform.subview import Start, tile_of
 
 def apply_border(site: Site, action: Border) -> Left:
     """Build the ops of the strips."""
-    found = action.bordered(site.spec.key)
-    assert isinstance(found, Bordered)
-    border, kind = found.border, site.spec.kind
+    bordered = action.bordered(site.spec.key)
+    assert isinstance(bordered, Bordered)
+    border, kind = bordered.border, site.spec.kind
     parts = parts_of(border, site.spec.sizes)
     left = {}
     for hole in site.rewrite.holes:

@@ -47,8 +47,8 @@ class _Side:
         """Whether the tile of the thread is a whole one, or is not."""
         arith = dialect("arith")
         kind = arith.CmpIPredicate.ult if is_whole else arith.CmpIPredicate.uge
-        found: ir.Value = arith.CmpIOp(kind, self.place, index(self.whole)).result
-        return found
+        is_kind: ir.Value = arith.CmpIOp(kind, self.place, index(self.whole)).result
+        return is_kind
 
 
 def apply_grid_parallel(site: Site, action: GridParallel) -> Left:

@@ -29,16 +29,16 @@ LINE = 16
 
 def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
     """Build the partial results, the loop over threads and the merge."""
-    found = action.sharing(site.spec.key, target_of(site.op))
-    assert isinstance(found, Sharing)
-    kind = found.form.kind
-    sizes = tuple(site.spec.sizes[d] for d in found.form.dims)
+    sharing = action.sharing(site.spec.key, target_of(site.op))
+    assert isinstance(sharing, Sharing)
+    kind = sharing.form.kind
+    sizes = tuple(site.spec.sizes[d] for d in sharing.form.dims)
     buffers = {
         out: _buffer(action.parts, kind.operands[out].sizes(sizes), tensor)
-        for out, tensor in zip(found.partial, found.buffers, strict=True)
+        for out, tensor in zip(sharing.partial, sharing.buffers, strict=True)
     }
     left = {}
-    for role, out in zip(INITS, found.partial, strict=False):
+    for role, out in zip(INITS, sharing.partial, strict=False):
         hole = site.hole(role)
         assert hole is not None
         left[role] = build_spec_op(hole.spec, [buffers[out]])
@@ -47,14 +47,14 @@ def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
         thread = inside.block.arguments[0]
         operands = [
             _slice(buffers[i], thread) if i in buffers else site.operands[at]
-            for i, at in enumerate(found.form.operands)
+            for i, at in enumerate(sharing.form.operands)
         ]
         arith = dialect("arith")
         last = action.parts - 1
         if rest is None:
             assert main is not None
             start = Start(0, arith.MulIOp(thread, index(action.size)).result)
-            left["main"] = _tile(found, main, operands, start)
+            left["main"] = _tile(sharing, main, operands, start)
         else:
             for role, hole, predicate in (
                 ("main", main, arith.CmpIPredicate.ult),
@@ -67,16 +67,18 @@ def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
                     if role == "main":
                         offset = arith.MulIOp(thread, index(action.size)).result
                         start = Start(0, offset)
-                    left[role] = _tile(found, hole, operands, start)
+                    left[role] = _tile(sharing, hole, operands, start)
     merge = site.hole("merge")
     assert merge is not None
-    outputs = {out: site.operands[at] for out, at in enumerate(found.form.operands)}
+    outputs = {out: site.operands[at] for out, at in enumerate(sharing.form.operands)}
     outputs |= {-1 - out: buffer for out, buffer in buffers.items()}
     left["merge"] = build_spec_op(
         merge.spec,
         [
             with_ones(outputs[value], ones)
-            for value, ones in zip(found.merge.values, found.merge.ones, strict=True)
+            for value, ones in zip(
+                sharing.merge.values, sharing.merge.ones, strict=True
+            )
         ],
     )
     return left

@@ -58,8 +58,10 @@ def _shared(
 
 def _is(thread: ir.Value, number: int) -> ir.Value:
     arith = dialect("arith")
-    found: ir.Value = arith.CmpIOp(arith.CmpIPredicate.eq, thread, index(number)).result
-    return found
+    is_equal: ir.Value = arith.CmpIOp(
+        arith.CmpIPredicate.eq, thread, index(number)
+    ).result
+    return is_equal
 
 
 def _start(thread: ir.Value, items: int, threads: int, size: int) -> ir.Value:

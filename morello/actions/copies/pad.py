@@ -56,26 +56,26 @@ class Pad(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``fill``, ``copy`` and ``body``; no cost of its own."""
-        found = self.padded(frame.key)
-        if isinstance(found, str):
-            return Expansion((Condition(False, found),), 0)
-        axes = frame.key.kind.operands[found.operand].axes
-        room = found.body.operand_sizes(found.operand, frame.sizes)
+        padded = self.padded(frame.key)
+        if isinstance(padded, str):
+            return Expansion((Condition(False, padded),), 0)
+        axes = frame.key.kind.operands[padded.operand].axes
+        room = padded.body.operand_sizes(padded.operand, frame.sizes)
         inside = tuple(copied(axis, frame.sizes) for axis in axes)
         limits = frame.limits
         conditions: tuple[Condition, ...] = ()
-        if found.room.level.is_cache:
-            lines = found.room.lines(room)
-            reason = f"takes more lines than are free of {found.room.level}"
-            conditions = (Condition(lines <= limits[found.room.level], reason),)
-            limits = target.take(limits, found.room.level, lines)
+        if padded.room.level.is_cache:
+            lines = padded.room.lines(room)
+            reason = f"takes more lines than are free of {padded.room.level}"
+            conditions = (Condition(lines <= limits[padded.room.level], reason),)
+            limits = target.take(limits, padded.room.level, lines)
         every = tuple(range(len(frame.sizes)))
         children = [
-            Child("copy", Frame(found.copy, inside, limits), 1, _dims(axes, inside)),
-            Child("body", Frame(found.body, frame.sizes, limits), 1, every),
+            Child("copy", Frame(padded.copy, inside, limits), 1, _dims(axes, inside)),
+            Child("body", Frame(padded.body, frame.sizes, limits), 1, every),
         ]
-        if found.fill is not None:
-            zeros = Frame(found.fill, room, limits)
+        if padded.fill is not None:
+            zeros = Frame(padded.fill, room, limits)
             children.insert(0, Child("fill", zeros, 1, _dims(axes, room)))
         return Expansion(conditions, 0, tuple(children))
 
@@ -90,10 +90,10 @@ class Pad(Action):
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """The caches that the padded buffer may be allocated in."""
-        found = (action.padded(key) for action in _tried(key))
+        paddings = (action.padded(key) for action in _tried(key))
         return frozenset(
             p.room.level
-            for p in found
+            for p in paddings
             if not isinstance(p, str) and p.room.level.is_cache
         )
 
@@ -113,7 +113,7 @@ def _tried(key: SpecKey) -> tuple[Pad, ...]:
     graph = key.kind.as_graph
     if graph is None:
         return ()
-    found: dict[Pad, None] = {}
+    actions: dict[Pad, None] = {}
     for index, operand in enumerate(key.kind.operands[: len(graph.inputs)]):
         padded = any(axis.is_padded for axis in operand.axes)
         natural = Layout.row_major(operand.rank)
@@ -123,8 +123,8 @@ def _tried(key: SpecKey) -> tuple[Pad, ...]:
         together = len({tensor.level for tensor in key.tensors}) == 1
         if key.tensors[index].layout == natural and together:
             layouts += asked_layouts(key, index)
-        found |= {Pad(operand.name, layout): None for layout in layouts}
-    return tuple(found)
+        actions |= {Pad(operand.name, layout): None for layout in layouts}
+    return tuple(actions)
 
 
 def asked_layouts(key: SpecKey, index: int) -> Iterator[Layout]:
@@ -139,14 +139,14 @@ def asked_layouts(key: SpecKey, index: int) -> Iterator[Layout]:
             layout = inner.outward(place, row_major, rank)
             if layout is not None and layout != source.layout:
                 yield layout
-    found = taps(graph)
-    if found is None or found.is_ready(graph, index, source.layout):
+    pair = taps(graph)
+    if pair is None or pair.is_ready(graph, index, source.layout):
         return
-    image = key.tensors[found.image]
-    if index == found.image or (
-        not graph.padded_dims and found.is_ready(graph, found.image, image.layout)
+    image = key.tensors[pair.image]
+    if index == pair.image or (
+        not graph.padded_dims and pair.is_ready(graph, pair.image, image.layout)
     ):
-        layout = found.layout(graph, index)
+        layout = pair.layout(graph, index)
         if layout is not None:
             yield layout
 

@@ -51,12 +51,12 @@ class Unfold(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``copy`` and ``body``; no cost of its own."""
-        found = unfolded_key(frame.key)
-        if isinstance(found, str):
-            return Expansion((Condition(False, found),), 0)
-        dims = found.windows.dims
+        unfolding = unfolded_key(frame.key)
+        if isinstance(unfolding, str):
+            return Expansion((Condition(False, unfolding),), 0)
+        dims = unfolding.windows.dims
         sizes = tuple(frame.sizes[dim] for dim in dims)
-        lines = found.room.lines(sizes)
+        lines = unfolding.room.lines(sizes)
         limits = frame.limits
         conditions = [
             Condition(
@@ -64,14 +64,14 @@ class Unfold(Action):
                 "the copy takes more than L2 has",
             )
         ]
-        if found.room.level.is_cache:
-            reason = f"takes more lines than are free of {found.room.level}"
-            conditions.append(Condition(lines <= limits[found.room.level], reason))
-            limits = target.take(limits, found.room.level, lines)
-        own = tuple(frame.sizes[dim] for dim in found.part.dims)
+        if unfolding.room.level.is_cache:
+            reason = f"takes more lines than are free of {unfolding.room.level}"
+            conditions.append(Condition(lines <= limits[unfolding.room.level], reason))
+            limits = target.take(limits, unfolding.room.level, lines)
+        own = tuple(frame.sizes[dim] for dim in unfolding.part.dims)
         children = (
-            Child("copy", Frame(found.copy, sizes, limits), 1, dims),
-            Child("body", Frame(found.body, own, limits), 1, found.part.dims),
+            Child("copy", Frame(unfolding.copy, sizes, limits), 1, dims),
+            Child("body", Frame(unfolding.body, own, limits), 1, unfolding.part.dims),
         )
         return Expansion(tuple(conditions), 0, children)
 
@@ -82,10 +82,10 @@ class Unfold(Action):
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """The cache that the copied windows are stored in."""
-        found = unfolded_key(key)
-        if isinstance(found, str) or not found.room.level.is_cache:
+        unfolding = unfolded_key(key)
+        if isinstance(unfolding, str) or not unfolding.room.level.is_cache:
             return frozenset()
-        return frozenset({found.room.level})
+        return frozenset({unfolding.room.level})
 
     @classmethod
     def candidates(
@@ -102,27 +102,27 @@ class Unfold(Action):
 def unfolded_key(key: SpecKey) -> Unfolded | str:
     """The parts; or why there are none."""
     kind, graph = key.kind, key.kind.as_graph
-    found = None if graph is None else windows(graph)
-    if graph is None or found is None:
+    image_windows = None if graph is None else windows(graph)
+    if graph is None or image_windows is None:
         return f"{kind.label} is no convolution of images whose rows are innermost"
     if graph.padded_dims:
         return "windows reach beyond the image: pad it first"
-    name = kind.operands[found.image].name
-    image = key.tensors[found.image]
+    name = kind.operands[image_windows.image].name
+    image = key.tensors[image_windows.image]
     if not image.contiguous or not image.layout.is_row_major or image.layout.is_packed:
         return f"'{name}' has gaps, or another layout than its own: pad it first"
     if image.level.is_near:
         return f"'{name}' is in {image.level}: unfold it before it moves there"
-    rank = len(found.places)
-    part = unfolded(graph, found)
+    rank = len(image_windows.places)
+    part = unfolded(graph, image_windows)
     made = kind.with_graph(part.graph)
-    source = TensorSpec(image.dtype, image.level, found.layout, False)
+    source = TensorSpec(image.dtype, image.level, image_windows.layout, False)
     room = dataclasses.replace(source, layout=Layout.row_major(rank), contiguous=True)
     forms = dict(zip(kind.values, key.tensors, strict=True))
-    forms[found.image] = room
+    forms[image_windows.image] = room
     tensors = tuple(forms[part.values[value]] for value in made.values)
     return Unfolded(
-        found,
+        image_windows,
         part,
         room,
         SpecKey(MoveKind(rank), (source, room), key.serial),

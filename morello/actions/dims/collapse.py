@@ -52,17 +52,19 @@ class Collapse(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Hole ``body``; no cost of its own."""
-        found = self.collapsed(frame.key)
-        if isinstance(found, str):
-            return Expansion((Condition(False, found),), 0)
-        both = frame.sizes[found.outer] * frame.sizes[found.inner]
+        collapsed = self.collapsed(frame.key)
+        if isinstance(collapsed, str):
+            return Expansion((Condition(False, collapsed),), 0)
+        both = frame.sizes[collapsed.outer] * frame.sizes[collapsed.inner]
         sizes = tuple(
-            both if dim == found.inner else frame.sizes[dim] for dim in found.dims
+            both if dim == collapsed.inner else frame.sizes[dim]
+            for dim in collapsed.dims
         )
         dims = tuple(
-            -1 - int(np.max(both)) if dim == found.inner else dim for dim in found.dims
+            -1 - int(np.max(both)) if dim == collapsed.inner else dim
+            for dim in collapsed.dims
         )
-        body = Frame(found.key, sizes, frame.limits)
+        body = Frame(collapsed.key, sizes, frame.limits)
         return Expansion((), 0, (Child("body", body, 1, dims),))
 
     def collapsed(self, key: SpecKey) -> Collapsed | str:
@@ -74,9 +76,9 @@ class Collapse(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Collapse"]:
         """The first pair that can be one dimension."""
-        found = _first(key)
-        if found is not None:
-            yield found
+        action = _first(key)
+        if action is not None:
+            yield action
 
 
 def may_collapse(kind: Kind) -> bool:
@@ -95,9 +97,9 @@ def _first(key: SpecKey) -> Collapse | None:
             if outer is not None and inner is not None and outer != inner:
                 if key.kind.as_graph is None and _may_be_tiled(key, outer):
                     continue
-                found = Collapse(names[outer], names[inner])
-                if not isinstance(found.collapsed(key), str):
-                    return found
+                action = Collapse(names[outer], names[inner])
+                if not isinstance(action.collapsed(key), str):
+                    return action
     return None
 
 

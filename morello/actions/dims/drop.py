@@ -43,14 +43,14 @@ class Drop(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Hole ``body``; no cost of its own."""
-        found = self.dropped(frame.key)
-        if isinstance(found, str):
-            return Expansion((Condition(False, found),), 0)
+        dropped = self.dropped(frame.key)
+        if isinstance(dropped, str):
+            return Expansion((Condition(False, dropped),), 0)
         reason = f"{self.dim} is not 1"
-        condition = Condition(frame.sizes[found.dim] == 1, reason)
-        sizes = tuple(frame.sizes[dim] for dim in found.part.dims)
-        body = Frame(found.key, sizes, frame.limits)
-        return Expansion((condition,), 0, (Child("body", body, 1, found.part.dims),))
+        condition = Condition(frame.sizes[dropped.dim] == 1, reason)
+        sizes = tuple(frame.sizes[dim] for dim in dropped.part.dims)
+        body = Frame(dropped.key, sizes, frame.limits)
+        return Expansion((condition,), 0, (Child("body", body, 1, dropped.part.dims),))
 
     def dropped(self, key: SpecKey) -> Dropped | str:
         """The key without the dimension; or why there is none."""

@@ -45,19 +45,20 @@ class Merge(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Hole ``body``; no cost of its own."""
-        found = merged_key(frame.key)
-        if isinstance(found, str):
-            return Expansion((Condition(False, found),), 0)
-        own = found.taps
+        merging = merged_key(frame.key)
+        if isinstance(merging, str):
+            return Expansion((Condition(False, merging),), 0)
+        own = merging.taps
         terms = frame.sizes[own.tap] * frame.sizes[own.channel]
         sizes = [
-            terms if dim == own.channel else frame.sizes[dim] for dim in found.part.dims
+            terms if dim == own.channel else frame.sizes[dim]
+            for dim in merging.part.dims
         ]
         dims = tuple(
             -1 - int(np.max(terms)) if dim == own.channel else dim
-            for dim in found.part.dims
+            for dim in merging.part.dims
         )
-        body = Frame(found.key, tuple(sizes), frame.limits)
+        body = Frame(merging.key, tuple(sizes), frame.limits)
         return Expansion((), 0, (Child("body", body, 1, dims),))
 
     @classmethod
@@ -73,27 +74,27 @@ class Merge(Action):
 def merged_key(key: SpecKey) -> Merged | str:
     """The key with one dimension for taps and channels; or why there is none."""
     kind, graph = key.kind, key.kind.as_graph
-    found = None if graph is None else taps(graph)
-    if graph is None or found is None:
+    pair = None if graph is None else taps(graph)
+    if graph is None or pair is None:
         return f"{kind.label} is no convolution whose taps and channels are summed"
     if graph.padded_dims:
         return "windows reach beyond the image: pad it first"
-    for value in (found.image, found.weights):
+    for value in (pair.image, pair.weights):
         name, tensor = kind.operands[value].name, key.tensors[value]
-        if not tensor.contiguous or not found.is_ready(graph, value, tensor.layout):
+        if not tensor.contiguous or not pair.is_ready(graph, value, tensor.layout):
             return (
                 f"channels of '{name}' do not follow upon its taps without gaps: bring "
-                f"it to the layout {found.layout(graph, value)} first (pad)"
+                f"it to the layout {pair.layout(graph, value)} first (pad)"
             )
-    part = merged(graph, found)
+    part = merged(graph, pair)
     made = kind.with_graph(part.graph)
     forms = dict(zip(kind.values, key.tensors, strict=True))
-    forms[found.image] = dataclasses.replace(forms[found.image], contiguous=False)
-    forms[found.weights] = _without(
-        forms[found.weights], graph.axes(found.weights).index(IndexMap.of(found.tap))
+    forms[pair.image] = dataclasses.replace(forms[pair.image], contiguous=False)
+    forms[pair.weights] = _without(
+        forms[pair.weights], graph.axes(pair.weights).index(IndexMap.of(pair.tap))
     )
     tensors = tuple(forms[part.values[value]] for value in made.values)
-    return Merged(found, part, SpecKey(made, tensors, key.serial))
+    return Merged(pair, part, SpecKey(made, tensors, key.serial))
 
 
 def _without(tensor: TensorSpec, axis: int) -> TensorSpec:

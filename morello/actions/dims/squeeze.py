@@ -40,10 +40,10 @@ class Squeeze(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Hole ``body``; no cost of its own."""
-        found = squeezed_key(frame.key)
-        if isinstance(found, str):
-            return Expansion((Condition(False, found),), 0)
-        dims = found.embedding.dims
+        product = squeezed_key(frame.key)
+        if isinstance(product, str):
+            return Expansion((Condition(False, product),), 0)
+        dims = product.embedding.dims
         names = frame.key.kind.dims
         conditions = tuple(
             Condition(size == 1, f"needs {name} = 1: tile or split it to 1")
@@ -51,16 +51,16 @@ class Squeeze(Action):
             if dim not in dims
         )
         sizes = tuple(1 if dim == ONE else frame.sizes[dim] for dim in dims)
-        body = Frame(found.key, sizes, frame.limits)
+        body = Frame(product.key, sizes, frame.limits)
         return Expansion(conditions, 0, (Child("body", body, 1, dims),))
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """The caches that operands of the product of matrices may move to."""
-        found = squeezed_key(key)
-        if isinstance(found, str):
+        product = squeezed_key(key)
+        if isinstance(product, str):
             return frozenset()
-        return Move.levels_taken(found.key, target)
+        return Move.levels_taken(product.key, target)
 
     @classmethod
     def candidates(
@@ -89,16 +89,16 @@ def _stepping(key: SpecKey, operand: int, dims: tuple[int, ...]) -> str:
 def squeezed_key(key: SpecKey) -> Squeezed | str:
     """The product of matrices; or why there is none."""
     graph = key.kind.as_graph
-    found = None if graph is None else squeezed(graph)
-    if graph is None or found is None:
+    embedding = None if graph is None else squeezed(graph)
+    if graph is None or embedding is None:
         return f"{key.kind.label} is no contraction of more dimensions than a product"
     tensors = []
-    for operand, value in enumerate(found.values):
+    for operand, value in enumerate(embedding.values):
         place = key.kind.values.index(value)
-        reason = _stepping(key, place, found.dims)
+        reason = _stepping(key, place, embedding.dims)
         if reason:
             return reason
-        form = found.inward(operand, key.tensors[place])
+        form = embedding.inward(operand, key.tensors[place])
         if form is None:
             return (
                 f"neighbours of '{key.kind.operands[place].name}' lie along a "
@@ -108,6 +108,6 @@ def squeezed_key(key: SpecKey) -> Squeezed | str:
             whole = key.tensors[place].contiguous
             form = dataclasses.replace(form, contiguous=whole)
         tensors.append(form)
-    if not found.kind.has_dtypes(tuple(tensor.dtype for tensor in tensors)):
-        return f"{found.kind.label} has no such dtypes"
-    return Squeezed(found, SpecKey(found.kind, tuple(tensors), key.serial))
+    if not embedding.kind.has_dtypes(tuple(tensor.dtype for tensor in tensors)):
+        return f"{embedding.kind.label} has no such dtypes"
+    return Squeezed(embedding, SpecKey(embedding.kind, tuple(tensors), key.serial))

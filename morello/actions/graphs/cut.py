@@ -89,14 +89,14 @@ class Cut(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``producers`` and ``consumers``; stores of what is left between."""
-        found = self.cutting(frame.key, target)
-        if isinstance(found, str):
-            return Expansion((Condition(False, found),), 0)
+        cutting = self.cutting(frame.key, target)
+        if isinstance(cutting, str):
+            return Expansion((Condition(False, cutting),), 0)
         conditions = []
         limits = frame.limits
         cost: Ints = 0
-        for value, form in zip(found.temporaries, found.forms, strict=True):
-            if value in found.rows:
+        for value, form in zip(cutting.temporaries, cutting.forms, strict=True):
+            if value in cutting.rows:
                 continue
             sizes = operand_of(_graph(frame.key), value).sizes(frame.sizes)
             amount = form.amount(sizes)
@@ -108,8 +108,8 @@ class Cut(Action):
             conditions.append(Condition(amount <= limits[form.level], reason))
             limits = target.take(limits, form.level, amount)
         children = (
-            found.producers.child("producers", frame, limits),
-            found.consumers.child("consumers", frame, limits),
+            cutting.producers.child("producers", frame, limits),
+            cutting.consumers.child("consumers", frame, limits),
         )
         return Expansion(tuple(conditions), cost, children)
 
@@ -121,8 +121,8 @@ class Cut(Action):
 
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
         """The keys of both halves."""
-        found = self.cutting(key, target)
-        return () if isinstance(found, str) else found.keys
+        cutting = self.cutting(key, target)
+        return () if isinstance(cutting, str) else cutting.keys
 
     def feature(self, key: SpecKey) -> str:
         """The cache of the temporaries, and whether producers are recomputed."""
@@ -161,7 +161,7 @@ def _candidates(
     graph = _graph(key)
     levels_of_operands = [tensor.level for tensor in key.tensors]
     farthest, nearest = max(levels_of_operands), min(levels_of_operands)
-    found = []
+    actions = []
     for halves in cuts(graph, _rounded(key)):
         lead = _leading(graph, halves)
         rank = 1 if lead is None else len(graph.axes(lead))
@@ -180,8 +180,8 @@ def _candidates(
                 continue
             if level.is_registers and not may_enter_registers(cutting.producers.key):
                 continue
-            found.append(action)
-    return tuple(found)
+            actions.append(action)
+    return tuple(actions)
 
 
 def _leading(graph: Graph, halves: Halves) -> int | None:
@@ -245,14 +245,14 @@ def named(graph: Graph, nodes: str, again: str) -> Halves | str:
         if wrong is not None:
             return f"it has no node '{wrong}'; those are: {', '.join(known)}"
         values.append(tuple(sorted({known[name] for name in names})))
-    found = cut(graph, *values)
-    if found is None:
+    halves = cut(graph, *values)
+    if halves is None:
         return (
             f"after {nodes or 'no node'} it cannot be cut: nodes need what they "
             "read, both halves have an output, and what a product reads is cut off "
             "before it"
         )
-    return found
+    return halves
 
 
 def _refusal(

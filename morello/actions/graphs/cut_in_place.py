@@ -48,12 +48,12 @@ class CutInPlace(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``producers`` and ``consumers``; no memory but that of rows."""
-        found = self.cutting(frame.key)
-        if isinstance(found, str):
-            return Expansion((Condition(False, found),), 0)
+        cutting = self.cutting(frame.key)
+        if isinstance(cutting, str):
+            return Expansion((Condition(False, cutting),), 0)
         children = (
-            found.producers.child("producers", frame, frame.limits),
-            found.consumers.child("consumers", frame, frame.limits),
+            cutting.producers.child("producers", frame, frame.limits),
+            cutting.consumers.child("consumers", frame, frame.limits),
         )
         index = frame.key.kind.values.index(self.output(frame.key))
         form = frame.key.tensors[index]
@@ -67,16 +67,16 @@ class CutInPlace(Action):
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
         """No operand counts but the output that has the temporary, if that is the
         same."""
-        found = self.cutting(key)
-        if isinstance(found, str):
+        cutting = self.cutting(key)
+        if isinstance(cutting, str):
             return key
         plain = with_plain_operands(key, key.kind.values.index(self.output(key)))
-        return plain if counts_alike(found, self.cutting(plain)) else key
+        return plain if counts_alike(cutting, self.cutting(plain)) else key
 
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
         """The keys of both halves."""
-        found = self.cutting(key)
-        return () if isinstance(found, str) else found.keys
+        cutting = self.cutting(key)
+        return () if isinstance(cutting, str) else cutting.keys
 
     def feature(self, key: SpecKey) -> str:
         """The name of the candidate family: a temporary in the buffer of an output."""
@@ -111,14 +111,14 @@ class CutInPlace(Action):
 def _candidates(key: SpecKey) -> tuple[CutInPlace, ...]:
     graph = key.kind.as_graph
     assert graph is not None
-    found = []
+    actions = []
     for halves in cuts(graph):
         if halves.again:
             continue
         action = CutInPlace(",".join(value_name(graph, v) for v in halves.first))
         if not isinstance(_cutting(action.nodes, key), str):
-            found.append(action)
-    return tuple(found)
+            actions.append(action)
+    return tuple(actions)
 
 
 def _output(graph: Graph, halves: Halves) -> int:

@@ -61,17 +61,17 @@ class Online(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``save``, ``settle``, ``rescale`` and ``rest``; no cost of its own."""
-        found = self.settling(frame.key)
-        if isinstance(found, str):
-            return Expansion((Condition(False, found),), 0)
+        settling = self.settling(frame.key)
+        if isinstance(settling, str):
+            return Expansion((Condition(False, settling),), 0)
         kind = frame.key.kind
-        operand = kind.operands[kind.values.index(found.maximum)]
-        copied = Frame(found.save, operand.sizes(frame.sizes), frame.limits)
+        operand = kind.operands[kind.values.index(settling.maximum)]
+        copied = Frame(settling.save, operand.sizes(frame.sizes), frame.limits)
         children = (
             Child("save", copied, 1, operand.dims),
-            found.settle.child("settle", frame, frame.limits),
-            found.rescale.child("rescale", frame, frame.limits),
-            found.rest.child("rest", frame, frame.limits),
+            settling.settle.child("settle", frame, frame.limits),
+            settling.rescale.child("rescale", frame, frame.limits),
+            settling.rest.child("rest", frame, frame.limits),
         )
         return Expansion((), 0, children)
 
@@ -90,11 +90,11 @@ class Online(Action):
         if graph is None:
             return frozenset()
         names = (value_name(graph, value) for value in graph.node_values)
-        found = (cls(name).settling(key) for name in names)
+        settlings = (cls(name).settling(key) for name in names)
         return frozenset().union(
             *(
                 action.levels_taken(part.key, target)
-                for parts in found
+                for parts in settlings
                 if isinstance(parts, Settling)
                 for part in (parts.settle, parts.rescale, parts.rest)
                 for action in (Cut, Move)
@@ -126,13 +126,13 @@ def _settling(name: str, key: SpecKey) -> Settling | str:
     known = {value_name(graph, v): v for v in graph.node_values}
     if name not in known:
         return f"it has no node '{name}'; those are: {', '.join(known)}"
-    found = settled(graph, known[name])
-    if found is None:
+    parts = settled(graph, known[name])
+    if parts is None:
         return (
             f"'{name}' is no maximum that is added to, of maps, and to which only sums "
             "are relative that are added to as well"
         )
-    return _keys(known[name], found, key)
+    return _keys(known[name], parts, key)
 
 
 def _keys(maximum: int, found: Settled, key: SpecKey) -> Settling | str:

@@ -63,17 +63,17 @@ def _part_key(
             SpecKey(kind, forms, serial), part.dims, values, (0,) * len(values)
         )
     values = tuple(part.values[v] for v in inner.values)
-    found = []
+    inner_forms = []
     for operand, value in enumerate(values):
         form = inner.inward(operand, tensors[value])
         if form is None:
             return None
-        found.append(form)
-    if not inner.kind.has_dtypes(tuple(form.dtype for form in found)):
+        inner_forms.append(form)
+    if not inner.kind.has_dtypes(tuple(form.dtype for form in inner_forms)):
         return None
     dims = tuple(ONE if d == ONE else part.dims[d] for d in inner.dims)
     ones = tuple(map(inner.ones, range(len(values))))
-    return PartKey(SpecKey(inner.kind, tuple(found), serial), dims, values, ones)
+    return PartKey(SpecKey(inner.kind, tuple(inner_forms), serial), dims, values, ones)
 
 
 def followed(kind: Kind, tensors: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:

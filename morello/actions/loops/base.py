@@ -94,18 +94,18 @@ def registers_hold(key: SpecKey, dim: int) -> bool:
 
 
 def _pack_conditions(key: SpecKey, dim: int, size: int) -> tuple[Condition, ...]:
-    found = []
+    conditions = []
     for operand, layout, pack, odd_even in _packs_along(key, dim):
         fits = size % pack == 0 or (size == 1 if odd_even else pack % size == 0)
         if not fits:
-            found.append(
+            conditions.append(
                 Condition(
                     False,
                     f"size {size} is neither a multiple nor a divisor of the pack of "
                     f"{pack} in the layout {layout} of '{operand}'",
                 )
             )
-    return tuple(found)
+    return tuple(conditions)
 
 
 def _block_conditions(frame: Frame, dim: int, size: int) -> tuple[Condition, ...]:
@@ -125,14 +125,14 @@ def _block_conditions(frame: Frame, dim: int, size: int) -> tuple[Condition, ...
 @lru_cache(maxsize=65536)
 def _packs_along(key: SpecKey, dim: int) -> tuple[tuple[str, Layout, int, bool], ...]:
     """The packs of a dimension: operand, its layout, how many, whether odd-even."""
-    found = []
+    packs = []
     for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
         if dim in operand.dims:
             own, layout = operand.axis(dim), tensor.layout
             odd_even = any(d.odd_even and d.dim == own for d in layout.dims)
             if layout.pack(own) != 1:
-                found.append((operand.name, layout, layout.pack(own), odd_even))
-    return tuple(found)
+                packs.append((operand.name, layout, layout.pack(own), odd_even))
+    return tuple(packs)
 
 
 def _resized(frame: Frame, key: SpecKey, dim: int, size: object) -> Frame:

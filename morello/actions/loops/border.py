@@ -62,18 +62,21 @@ class Border(Action):
         cost = what a loop of no trips costs that has as many remainders
         (`CostModel.loop`), but one.
         """
-        found = self.bordered(frame.key)
-        if isinstance(found, str):
-            return Expansion((Condition(False, found),), 0)
-        parts = parts_of(found.border, frame.sizes)
+        bordered = self.bordered(frame.key)
+        if isinstance(bordered, str):
+            return Expansion((Condition(False, bordered),), 0)
+        parts = parts_of(bordered.border, frame.sizes)
         children = []
         for role in ROLES:
             strip = parts.get(role)
             sizes, dims = list(frame.sizes), list(range(len(frame.sizes)))
             rows, taps = (1, 1) if strip is None else (strip.rows, strip.taps)
-            for dim, size in ((found.border.rows, rows), (found.border.taps, taps)):
+            for dim, size in (
+                (bordered.border.rows, rows),
+                (bordered.border.taps, taps),
+            ):
                 sizes[dim], dims[dim] = size, -1 - size
-            child = Frame(found.key, tuple(sizes), frame.limits)
+            child = Frame(bordered.key, tuple(sizes), frame.limits)
             children.append(Child(role, child, int(strip is not None), tuple(dims)))
         reason = (
             "a row has no tap inside the image, no row has all of them inside, or "
@@ -93,12 +96,12 @@ class Border(Action):
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """The caches that operands of the border and inner parts may move to."""
-        found = (action.bordered(key) for action in _tried(key))
+        keys = (action.bordered(key) for action in _tried(key))
         return frozenset().union(
             *(
                 Move.levels_taken(parts.key, target)
                 | cls.levels_taken(parts.key, target)
-                for parts in found
+                for parts in keys
                 if not isinstance(parts, str)
             )
         )
@@ -149,12 +152,12 @@ def _bordered(name: str, key: SpecKey) -> Bordered | str:
         return f"{kind.label} is no graph"
     if name not in kind.dims:
         return f"it has no dimension '{name}'; those are: {', '.join(kind.dims)}"
-    found = border(graph, kind.dims.index(name))
-    if found is None:
+    edge = border(graph, kind.dims.index(name))
+    if edge is None:
         return (
             f"along '{name}' no window reaches beyond an image that is but a factor of "
             "a sum over the taps of a filter"
         )
     tensors = tuple(dataclasses.replace(t, contiguous=False) for t in key.tensors)
-    inner = SpecKey(kind.with_graph(found.graph), tensors, key.serial)
-    return Bordered(found, inner)
+    inner = SpecKey(kind.with_graph(edge.graph), tensors, key.serial)
+    return Bordered(edge, inner)

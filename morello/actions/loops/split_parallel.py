@@ -94,12 +94,12 @@ class SplitParallel(Action):
         cost = init + main + merge + `CostModel.parallel`: shares that are smaller hide
         behind others.
         """
-        found = self.sharing(frame.key, target)
-        if isinstance(found, str):
-            return Expansion((Condition(False, found),), 0)
-        form, dim, parts = found.form, found.dim, self.parts
+        sharing = self.sharing(frame.key, target)
+        if isinstance(sharing, str):
+            return Expansion((Condition(False, sharing),), 0)
+        form, dim, parts = sharing.form, sharing.dim, self.parts
         sizes = tuple(frame.sizes[d] for d in form.dims)
-        body = SpecKey(form.kind, found.tensors, serial=True)
+        body = SpecKey(form.kind, sharing.tensors, serial=True)
         whole = Frame(body, sizes, frame.limits)
         loop = expand_loop(whole, dim, self.size, target)
         main, rest = loop.children
@@ -112,7 +112,9 @@ class SplitParallel(Action):
             ),
         )
         children = []
-        for role, out, buffer in zip(INITS, found.partial, found.buffers, strict=False):
+        for role, out, buffer in zip(
+            INITS, sharing.partial, sharing.buffers, strict=False
+        ):
             operand = form.kind.operands[out]
             fill = Fill(operand.rank + 1, form.kind.neutral_of(out))
             own = (parts, *operand.sizes(sizes))
@@ -121,7 +123,7 @@ class SplitParallel(Action):
             children.append(Child(role, Frame(key, own, frame.limits), 1, dims))
         children.append(Child("main", main.frame, 1, form.dims))
         children.append(Child("remainder", rest.frame, 0, form.dims, rest.times))
-        children.append(self._merge(found, sizes, frame))
+        children.append(self._merge(sharing, sizes, frame))
         return Expansion(conditions, cost_model(target).parallel(1, 0), tuple(children))
 
     def _merge(self, found: Sharing, sizes: tuple[Any, ...], frame: Frame) -> Child:
@@ -231,16 +233,16 @@ def _forms(
         for out in partial
         if form.operands[out] >= 0
     )
-    found = merging(form.kind, partial, kept)
+    merger = merging(form.kind, partial, kept)
     tensors = {-1 - out: buffers[i] for i, out in enumerate(partial)}
     tensors |= {
         out: dataclasses.replace(key.tensors[form.operands[out]], contiguous=False)
         for out, _ in kept
     }
-    merge = part_key(found.part, tensors, serial=True)
+    merge = part_key(merger.part, tensors, serial=True)
     if merge is None:
         return "no kind takes the partial results"
-    return Sharing(form, dim, forms, partial, tuple(buffers), merge, found.share)
+    return Sharing(form, dim, forms, partial, tuple(buffers), merge, merger.share)
 
 
 def _itself(kind: Kind) -> Reform:

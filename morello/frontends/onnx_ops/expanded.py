@@ -167,8 +167,8 @@ def _rotary(to: Expansion, own: Arguments) -> Results:
         ]
     if turned < whole[-1]:
         parts.append(to.cut(x, turned, whole[-1]))
-    found = to.op("Concat", *parts, axis=-1) if len(parts) > 1 else parts[0]
-    return [to.reshape(found, *shape)]
+    result = to.op("Concat", *parts, axis=-1) if len(parts) > 1 else parts[0]
+    return [to.reshape(result, *shape)]
 
 
 _OF_ANY_DTYPE = frozenset(

@@ -154,8 +154,8 @@ class _Scatter:
         at = list(outer)
         if self.numbers.vector < len(self.place_shape):
             at.insert(self.numbers.vector, index_constants([number])[0])
-        found = tensor.ExtractOp(self.places, at).result
-        place = arith.IndexCastOp(ir.IndexType.get(), found).result
+        element = tensor.ExtractOp(self.places, at).result
+        place = arith.IndexCastOp(ir.IndexType.get(), element).result
         if not self.numbers.is_wrapped:
             return place
         zero, extent = index_constants([0, self.shape[self.numbers.scattered[number]]])

@@ -64,8 +64,8 @@ def goal_axes(spec: Spec, threads: int) -> tuple[Axis, ...]:
 
 def _is_whole(kind: Kind, sizes: tuple[int, ...], dim: int) -> bool:
     """Whether a dimension is a reduction that threads do not share out."""
-    found = kind.reductions
-    return dim in found and not is_worth_sharing(found, sizes, dim)
+    reductions = kind.reductions
+    return dim in reductions and not is_worth_sharing(reductions, sizes, dim)
 
 
 def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:
@@ -108,15 +108,15 @@ def size_axis(size: int, threads: int = 1, even: bool = False, fine: int = ALL) 
     """
     rungs = tuple(r for r in _ladder(size) if r <= fine or _is_power(r))
     pending = [size, *shares_of(size, threads, even)]
-    found = {*pending, *rungs}
+    extents = {*pending, *rungs}
     while pending:
         extent = pending.pop()
         for rung in rungs:
             rest = extent % rung if rung < extent else 0
-            if rest and rest not in found:
-                found.add(rest)
+            if rest and rest not in extents:
+                extents.add(rest)
                 pending.append(rest)
-    return tuple(sorted(found))
+    return tuple(sorted(extents))
 
 
 def _is_power(size: int) -> bool:
@@ -305,7 +305,7 @@ def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
     """
     count = len(sizes)
     mesh = _mesh(box.sizes)
-    found: Any = np.ones((1,) * count, np.bool_)
+    fits_all: Any = np.ones((1,) * count, np.bool_)
     for index, tensor in enumerate(key.tensors):
         if tensor.level.is_main:
             continue
@@ -318,8 +318,8 @@ def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
             outermost = tensor.layout.dims[0].dim
             whole[outermost] = own[outermost]
             fits = fits | (gapless.lines(tuple(whole)) <= room[tensor.level])
-        found = found & fits
-    return found
+        fits_all = fits_all & fits
+    return fits_all
 
 
 @lru_cache(maxsize=65536)

@@ -124,17 +124,17 @@ class Evaluations:
         try:
             return self._known[place]
         except KeyError:
-            found = _evaluate(*place, self._limits, self._target)
-            self._known[place] = found
-            return found
+            result = _evaluate(*place, self._limits, self._target)
+            self._known[place] = result
+            return result
 
     def child_keys(self, action: Action, key: SpecKey) -> tuple[SpecKey, ...]:
         """The keys of the holes of an action."""
-        found = self._child_keys.get((action, key))
-        if found is None:
-            found = action.child_keys(key, self._target)
-            self._child_keys[action, key] = found
-        return found
+        keys = self._child_keys.get((action, key))
+        if keys is None:
+            keys = action.child_keys(key, self._target)
+            self._child_keys[action, key] = keys
+        return keys
 
 
 def _evaluate(
@@ -289,9 +289,9 @@ def _place(parent: Evaluated, axis: Axis, value: Any) -> Any:
     known = parent.axes.get(id(value))
     if known is not None:
         dim, values = known
-        found, _ = positions(axis, values)
+        indices, _ = positions(axis, values)
         rank = len(parent.box.axes)
-        return found.reshape((1,) * dim + (-1,) + (1,) * (rank - dim - 1))
+        return indices.reshape((1,) * dim + (-1,) + (1,) * (rank - dim - 1))
     ladder = np.asarray(axis, np.int64)
     if not ladder.size:
         return np.full(np.shape(value), NONE)
@@ -305,5 +305,5 @@ def positions(axis: Axis, values: Axis) -> tuple[Integers, bool]:
     if axis == (ANY,):
         return np.zeros(len(values), np.int64), False
     place = {value: i for i, value in enumerate(axis)}
-    found = np.asarray([place.get(value, NONE) for value in values], np.int64)
-    return found, bool(np.any(found < 0))
+    indices = np.asarray([place.get(value, NONE) for value in values], np.int64)
+    return indices, bool(np.any(indices < 0))

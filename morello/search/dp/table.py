@@ -112,15 +112,15 @@ def position(
     What is left of the registers is not looked at where an operand occupies them.
     """
     values = (*sizes, *limits.free)
-    found = []
+    indices = []
     for axis, value in zip(box.axes, values, strict=True):
         if axis == (ANY,):
-            found.append(0)
+            indices.append(0)
         elif value in axis:
-            found.append(axis.index(value))
+            indices.append(axis.index(value))
         else:
             return None
-    return tuple(found)
+    return tuple(indices)
 
 
 def spec_at(

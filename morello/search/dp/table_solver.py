@@ -127,11 +127,11 @@ class TableSolver:
             loops.setdefault((dim, keys[same]), {})[index] = action
         self._gather(gathers)
         own = {}
-        for (dim, key), found in loops.items():
+        for (dim, key), loops_along in loops.items():
             if key == self.key:
-                own[dim] = found
+                own[dim] = loops_along
             else:
-                self._loop_below(dim, key, found)
+                self._loop_below(dim, key, loops_along)
         self._fix(actions)
         self._loop_within(own, self._peels(parts))
         self._leave_out()
@@ -152,7 +152,7 @@ class TableSolver:
 
     def _peels(self, actions: dict[int, Action]) -> list[Peeled]:
         """Reductions whose first part is in this table, with what all else costs."""
-        found = []
+        peels = []
         for index, action in actions.items():
             dim, size = action.first_part(self.key) or (0, 0)
             gathered = self._gathered(action)
@@ -160,8 +160,8 @@ class TableSolver:
                 continue
             others = self._totals(*_words([(index, *gathered)]))
             place = self.box.sizes[dim].index(size)
-            found.append(Peeled(dim, place, index, others))
-        return found
+            peels.append(Peeled(dim, place, index, others))
+        return peels
 
     def _fix(self, actions: tuple[Action, ...]) -> None:
         """Decide the points that are pinned, before anything is made of them."""
@@ -176,8 +176,8 @@ class TableSolver:
     ) -> None:
         """Loops whose holes are in this table, and peeled reductions."""
         plans = []
-        for dim, found in loops.items():
-            loops_along = self._plan(dim, self.box.sizes[dim], found)
+        for dim, loops_of_dim in loops.items():
+            loops_along = self._plan(dim, self.box.sizes[dim], loops_of_dim)
             if not loops_along.plan.is_empty:
                 plans.append(loops_along)
         if not plans and not peels:
@@ -239,13 +239,13 @@ class TableSolver:
 
     def _gather(self, actions: dict[int, Action]) -> None:
         """Actions whose holes are in other tables, everywhere at once."""
-        found = []
+        choices = []
         for index, action in actions.items():
             gathered = self._gathered(action)
             if gathered is not None:
-                found.append((index, *gathered))
-        if found:
-            self._choose(*_words(found))
+                choices.append((index, *gathered))
+        if choices:
+            self._choose(*_words(choices))
 
     def _gathered(self, action: Action) -> tuple[Gathered, list[Costs]] | None:
         """An action, and the tables of its holes; None where it leads nowhere."""
@@ -308,10 +308,10 @@ def aligned(table: Costs, box: Box, dim: int) -> Floats:
         zip(table.box.sizes, box.sizes, strict=True)
     ):
         if place != dim and theirs != ours:
-            found, gaps = positions(theirs, ours)
-            costs = costs.take(np.maximum(found, 0), axis=place)
+            places, gaps = positions(theirs, ours)
+            costs = costs.take(np.maximum(places, 0), axis=place)
             if gaps:
-                costs[(slice(None),) * place + (found < 0,)] = np.inf
+                costs[(slice(None),) * place + (places < 0,)] = np.inf
     limits = zip(table.box.axes[dims:], box.axes[dims:], strict=True)
     classes = [positions(theirs, ours)[0] for theirs, ours in limits]
     mesh = np.ix_(*(np.maximum(here, 0) for here in classes))
