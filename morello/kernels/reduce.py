@@ -131,9 +131,9 @@ class ReduceRows(Kernel):
         lanes = self.isa.lanes(src.tensor.dtype)
         reader = _Rows(self, own, src, index, len(rows), spec.sizes[along])
         for place, vector in zip(rows, reader.vectors(), strict=True):
-            found = reduce_lanes(emitter, own.pair, vector, lanes)
+            reduced = reduce_lanes(emitter, own.pair, vector, lanes)
             held = emitter.load_element(out, place) if own.accumulates else own.start()
-            emitter.store_element(own.pair(held, found), out, place)
+            emitter.store_element(own.pair(held, reduced), out, place)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,13 +173,13 @@ class _Rows:
         def step(at: Value, carried: Sequence[Value]) -> list[Value]:
             return rule.take(carried, load_all(at))
 
-        found: Sequence[Value] = rule.begin(load_all(0))
+        running: Sequence[Value] = rule.begin(load_all(0))
         whole = n // group * group
         if whole > 2 * group:
-            found = emitter.loop(group, whole, group, found, step)
+            running = emitter.loop(group, whole, group, running, step)
         elif whole == 2 * group:
-            found = step(group, found)
-        rows = [list(found[i::m]) for i in range(m)]
+            running = step(group, running)
+        rows = [list(running[i::m]) for i in range(m)]
         for start in range(whole, n, lanes):
             for i, row in enumerate(rows):
                 row.append(self._load(i, start))
@@ -276,8 +276,8 @@ class ReduceColumns(Kernel):
             else own.start(width)
             for start, width in runs
         ]
-        found = emitter.loop(0, spec.sizes[across], 1, held, step)
-        for vector, (start, _) in zip(found, runs, strict=True):
+        results = emitter.loop(0, spec.sizes[across], 1, held, step)
+        for vector, (start, _) in zip(results, runs, strict=True):
             emitter.store(vector, out, written(start))
 
 
@@ -326,13 +326,13 @@ class _Numbers:
         return [*held, *self._nan(carried[count:], loaded)]
 
     def _nan(self, held: Sequence[Value], loaded: Sequence[Value]) -> list[Value]:
-        found = []
+        results = []
         for place, before in enumerate(held):
             chain, row = 2 * (place // self.rows), place % self.rows
             other = min(chain + 1, self.chains - 1)
             a, b = (loaded[c * self.rows + row] for c in (chain, other))
-            found.append(self.running.emitter.nan_where_one_is(a, b, before))
-        return found
+            results.append(self.running.emitter.nan_where_one_is(a, b, before))
+        return results
 
 
 def reduce_lanes(

@@ -275,15 +275,15 @@ def by_name(kernels: Iterable[Kernel]) -> dict[str, Kernel]:
     Raises:
         ValueError: two kernels share a name.
     """
-    found: dict[str, Kernel] = {}
+    kernel_of: dict[str, Kernel] = {}
     for kernel in kernels:
-        if kernel.name in found:
+        if kernel.name in kernel_of:
             raise ValueError(
                 f"two kernels are called '{kernel.name}': "
-                f"{type(found[kernel.name]).__name__} and {type(kernel).__name__}"
+                f"{type(kernel_of[kernel.name]).__name__} and {type(kernel).__name__}"
             )
-        found[kernel.name] = kernel
-    return found
+        kernel_of[kernel.name] = kernel
+    return kernel_of
 
 
 def rows_of_dots(isa: Isa) -> tuple[Kernel, ...]:

@@ -68,11 +68,11 @@ class ArrayElements:
 
     def maximum(self, dtype: Dtype, a: Array, b: Array) -> Array:
         """`Elements.maximum`."""
-        found = _silent(np.maximum, a, b)
+        larger = _silent(np.maximum, a, b)
         if not dtype.is_float:
-            return found
+            return larger
         zeros = (a == 0) & (b == 0)
-        return np.where(zeros, _silent(np.add, a, b), found).astype(found.dtype)
+        return np.where(zeros, _silent(np.add, a, b), larger).astype(larger.dtype)
 
     def minimum(self, dtype: Dtype, a: Array, b: Array) -> Array:
         """`Elements.minimum`."""

@@ -123,8 +123,8 @@ class Compose(Kind):
                     f"size {size} of {label} is not between 1 and {MAX_SIZE - 1}"
                 )
         if label in LABELS:
-            found = labelled(label, sizes, options)
-            return cls(found.graph), found.sizes
+            label_graph = labelled(label, sizes, options)
+            return cls(label_graph.graph), label_graph.sizes
         if "graph" not in options:
             return cls.from_text(label, len(sizes), options), sizes
         graph, names = parse_named(options.pop("graph"))
@@ -223,8 +223,8 @@ class Compose(Kind):
     @property
     def accumulating(self) -> "Kind | None":
         """The graph whose reductions add to what their outputs hold."""
-        found = self.reform
-        return None if found is None else found.kind
+        reform = self.reform
+        return None if reform is None else reform.kind
 
     @cached_property
     def reform(self) -> Reform | None:
@@ -367,10 +367,10 @@ class Compose(Kind):
             elements.convert(array, dtype, number)
             for array, dtype in zip(arrays, read, strict=True)
         ]
-        found = evaluate(self.graph, sizes, wide, number)
+        results = evaluate(self.graph, sizes, wide, number)
         return tuple(
             elements.convert(array, number, dtypes[out])
-            for array, out in zip(found, self.written, strict=True)
+            for array, out in zip(results, self.written, strict=True)
         )
 
     def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
@@ -381,11 +381,11 @@ class Compose(Kind):
         def read(operand: int) -> Any:
             return elements.convert(elements.read(operand), dtypes[operand], number)
 
-        found = computed(node.expression, elements, read, number)
+        result = computed(node.expression, elements, read, number)
         if node.reduced:
             held = read(len(self.graph.inputs))
-            found = paired(elements, node.reduction, number, held, found)
-        return elements.convert(found, number, dtypes[-1])
+            result = paired(elements, node.reduction, number, held, result)
+        return elements.convert(result, number, dtypes[-1])
 
     def random(
         self,

@@ -268,7 +268,7 @@ class Kind(ABC):
         terms = self.rounded_terms(sizes)
         growth = terms * UNIT_ROUNDOFF / (1 - terms * UNIT_ROUNDOFF)
         with np.errstate(all="ignore"):
-            found = each(self.in_f64(sizes, arrays))
+            bounds = each(self.in_f64(sizes, arrays))
             size_of = each(self.in_f64(sizes, tuple(map(np.abs, arrays))))
             # A sum that may leave the range of f32 on its way has no bound.
             return tuple(
@@ -278,7 +278,7 @@ class Kind(ABC):
                         size > _LARGEST, np.inf, growth * size + terms * _UNDERFLOW
                     ),
                 )
-                for number, size in zip(found, size_of, strict=True)
+                for number, size in zip(bounds, size_of, strict=True)
             )
 
     def in_f64(

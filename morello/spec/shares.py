@@ -31,12 +31,12 @@ def shares_of(size: int, threads: int, even: bool = False) -> tuple[int, ...]:
         even: those of threads that all have as much as another, or one less, too, if
             they are much less than multiples of `SHARE`.
     """
-    found: dict[int, None] = {}
+    parts: dict[int, None] = {}
     for part in range(2, threads + 1):
         if threads % part == 0:
             for share in _shares(size, part, even):
-                found[share] = found[size % share] = None
-    return tuple(part for part in found if 0 < part < size)
+                parts[share] = parts[size % share] = None
+    return tuple(part for part in parts if 0 < part < size)
 
 
 def _shares(size: int, threads: int, even: bool) -> Iterator[int]:

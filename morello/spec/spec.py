@@ -166,8 +166,8 @@ class Spec(HashedOnce):
         # What knows targets and texts of Specs is built on this.
         choice = importlib.import_module("morello.compiler.target_choice")
         reader = importlib.import_module("morello.spec.text")
-        found: Spec = reader.parse_spec(text, choice.chosen_target(target).limits)
-        return found
+        spec: Spec = reader.parse_spec(text, choice.chosen_target(target).limits)
+        return spec
 
     def _check_leading(self) -> None:
         if len(self.leading) != len(self.tensors) or not any(self.leading):
@@ -208,20 +208,20 @@ class Spec(HashedOnce):
     @property
     def least(self) -> tuple[int, ...]:
         """The least size of each dimension; `sizes` has the greatest."""
-        found = list(self.sizes)
+        sizes = list(self.sizes)
         for one in self.ranges:
             for dim in one.dims:
-                found[dim] = one.least
-        return tuple(found)
+                sizes[dim] = one.least
+        return tuple(sizes)
 
     @property
     def step(self) -> tuple[int, ...]:
         """From each size of a dimension to the next; 0 where there is one alone."""
-        found = [0] * len(self.sizes)
+        steps = [0] * len(self.sizes)
         for one in self.ranges:
             for dim in one.dims:
-                found[dim] = one.step
-        return tuple(found)
+                steps[dim] = one.step
+        return tuple(steps)
 
     @property
     def greatest(self) -> tuple[int, ...]:
@@ -277,11 +277,11 @@ class Spec(HashedOnce):
         leading = self.leading[operand] if self.leading else 0
         if leading == ANY_ROW:
             leading = row
-        found = [1]
+        strides = [1]
         for extent in reversed(shape[1:]):
-            row = leading if leading and len(found) == 1 else found[-1] * extent
-            found.append(row)
-        return tuple(reversed(found))
+            row = leading if leading and len(strides) == 1 else strides[-1] * extent
+            strides.append(row)
+        return tuple(reversed(strides))
 
     def span(self, operand: int) -> int:
         """The elements from the first to the last of an argument, gaps included."""
@@ -292,19 +292,19 @@ class Spec(HashedOnce):
         """A new argument for one operand, of which every byte, gaps included, is
         ``fill``."""
         shape, dtype = self.physical_shape(operand), self.dtypes[operand].numpy
-        found = new_arrays.strided(shape, self.strides(operand), dtype)
-        memory: Any = found.base  # of all bytes, which the view may skip
+        view = new_arrays.strided(shape, self.strides(operand), dtype)
+        memory: Any = view.base  # of all bytes, which the view may skip
         memory.view(np.uint8).fill(fill)
-        return found
+        return view
 
     def to_physical(self, operand: int, array: Array) -> Array:
         """The argument that holds a logical array for one operand."""
         tensor = array.reshape(self.shape(operand))
-        found = self.tensors[operand].layout.to_physical(tensor)
+        physical = self.tensors[operand].layout.to_physical(tensor)
         if not self.leading or not self.leading[operand] or self.has_any_row(operand):
-            return found
+            return physical
         strided = self.argument(operand)
-        strided[...] = found
+        strided[...] = physical
         return strided
 
     def to_logical(self, operand: int, array: Array) -> Array:
@@ -326,8 +326,8 @@ class Spec(HashedOnce):
     def evaluate(self, *arrays: Array) -> Any:
         """The definition, for arrays in logical order: the output, or a tuple of
         several."""
-        found = self.outputs(*arrays)
-        return found[0] if len(found) == 1 else found
+        results = self.outputs(*arrays)
+        return results[0] if len(results) == 1 else results
 
     def outputs(self, *arrays: Array) -> tuple[Array, ...]:
         """The definition, for arrays in logical order: every output."""

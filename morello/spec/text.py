@@ -174,15 +174,15 @@ _ELSEWHERE = {"gemm": "matmul", "dot": "matmul", "copy": "move", "transpose": "m
 
 
 def _sizes(text: str, size_text: str) -> WrittenSizes:
-    found = WrittenSizes.parse(size_text)
-    if found is None:
+    written = WrittenSizes.parse(size_text)
+    if written is None:
         plain = re.sub(r"\s*[xX\xd7*,]\s*", "x", size_text)
         meant = f"; did you mean '{plain}'?" if WrittenSizes.parse(plain) else ""
         raise SpecError(
             f"'{size_text}' in the Spec '{text}' is not a list of sizes",
             f"join positive integers, or ranges like 1..512, by x: 512x512x512{meant}",
         )
-    return found
+    return written
 
 
 def _complete_sizes(text: str, kind: Kind, given: tuple[int, ...]) -> tuple[int, ...]:
@@ -265,17 +265,17 @@ def _leading(
     Raises:
         SpecError: one is shorter than a row.
     """
-    found = []
+    rows = []
     for operand in kind.operands:
         match = _LEADING.fullmatch(options.get(operand.name, ""))
         if match is None:
-            found.append(0)
+            rows.append(0)
             continue
         plain = Layout.row_major(operand.rank)
         form = options[operand.name] = match[1] or str(plain)
         layout = Layout.parse(form) if form.endswith("]") else plain
         if match[2] == "?":
-            found.append(ANY_ROW)
+            rows.append(ANY_ROW)
             continue
         row, given = _row(layout, operand.sizes(sizes)), int(match[2])
         if given < row:
@@ -284,8 +284,8 @@ def _leading(
                 f"dimension {given}",
                 f"give {row} or more",
             )
-        found.append(given if given > row else 0)
-    return tuple(found) if any(found) else ()
+        rows.append(given if given > row else 0)
+    return tuple(rows) if any(rows) else ()
 
 
 def _row(layout: Layout, shape: tuple[int, ...]) -> int:

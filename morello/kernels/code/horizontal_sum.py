@@ -23,7 +23,7 @@ def horizontal_sums(emitter: Emitter, vectors: Sequence[Value]) -> list[Value]:
     As many are summed at once as a vector has lanes. What the lanes after the last sum
     hold means nothing.
     """
-    lanes, found = emitter.isa.lanes(Dtype.F32), []
+    lanes, sums = emitter.isa.lanes(Dtype.F32), []
     for first in range(0, len(vectors), lanes):
         group = list(vectors[first : first + lanes])
         for low, high in _stages(lanes):
@@ -34,8 +34,8 @@ def horizontal_sums(emitter: Emitter, vectors: Sequence[Value]) -> list[Value]:
                 emitter.add(emitter.shuffle(a, b, low), emitter.shuffle(a, b, high))
                 for a, b in pairs
             ]
-        found += group
-    return found
+        sums += group
+    return sums
 
 
 def horizontal_sums_ops(count: Ints, isa: Isa) -> Ops:

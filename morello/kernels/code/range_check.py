@@ -107,7 +107,9 @@ class _Look:
 
         return self.emitter.loop(0, size, 1, tuple(found), below)
 
-    def _row(self, index: dict[int, Value], found: Sequence[Value]) -> Sequence[Value]:
+    def _row(
+        self, index: dict[int, Value], greatest: Sequence[Value]
+    ) -> Sequence[Value]:
         starts = [start for start, _ in self.runs]
         size, step = self.buffer.sizes[self.inner], self.together * self.width
         whole = size // step * step
@@ -118,12 +120,12 @@ class _Look:
                 places = [self.emitter.offset(at, by) for by in offsets]
                 return self._greatest(index, places, carried)
 
-            found = self.emitter.loop(0, whole, step, tuple(found), group)
+            greatest = self.emitter.loop(0, whole, step, tuple(greatest), group)
             starts = [start for start in starts if start + self.width > whole]
         for first in range(0, len(starts), self.together):
             places = starts[first : first + self.together]
-            found = self._greatest(index, places, found)
-        return found
+            greatest = self._greatest(index, places, greatest)
+        return greatest
 
     def _greatest(
         self, index: dict[int, Value], starts: Sequence[Value], found: Sequence[Value]

@@ -140,16 +140,16 @@ class GemmDotBf16(Kernel):
             ]
             for i in range(m)
         ]
-        found = list(carried)
+        totals = list(carried)
         for j in range(n):
             words = emitter.load(rhs, (0, Pack(at, PACK), j), PACK, count)
             for half, column in enumerate(emitter.split_bf16(words)):
                 for i in range(m):
                     place = i * n + j
-                    found[place] = emitter.multiply_add(
-                        rows[i][half], column, found[place]
+                    totals[place] = emitter.multiply_add(
+                        rows[i][half], column, totals[place]
                     )
-        return found
+        return totals
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Odd-even packs of lhs, where rhs is column-major bf16."""

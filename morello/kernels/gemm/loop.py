@@ -148,7 +148,7 @@ class GemmLoop:
         may_read_again = self._holds_columns and self.copy is None
         if not (plain and short and may_read_again) or m <= _ROWS:
             return self.run(sums)
-        found = list(self._steps(k - _LAST, sums))
+        totals = list(self._steps(k - _LAST, sums))
         each = len(sums) // m
         at: Value = k - _LAST
         for start in range(0, m, _ROWS):
@@ -158,8 +158,8 @@ class GemmLoop:
                 columns = self._columns(place)
                 for i in range(start, min(start + _ROWS, m)):
                     mine = slice(i * each, (i + 1) * each)
-                    found[mine] = self._row(i, place, columns, found[mine])
-        return found
+                    totals[mine] = self._row(i, place, columns, totals[mine])
+        return totals
 
     def _steps(self, count: int, sums: Sequence[Value]) -> Sequence[Value]:
         dtype = self.spec.dtypes[2]

@@ -120,26 +120,26 @@ class GemvBlock:
         ) -> Sequence[Value]:
             if prefetch:
                 prefetch(start)
-            found = list(carried)
+            partial = list(carried)
             for v, (s, count) in enumerate(parts(step, run)):
                 chain = v % chains * sums
                 place = emitter.offset(start, s)
-                found[chain : chain + sums] = self.products(
-                    rows, place, count, found[chain : chain + sums]
+                partial[chain : chain + sums] = self.products(
+                    rows, place, count, partial[chain : chain + sums]
                 )
-            return found
+            return partial
 
         whole = k // step * step
         parts_of_k = self.prefetching(rows, whole, step, following)
         totals = run_parts(emitter, step, parts_of_k, totals, along)
-        found = list(totals)
+        partial = list(totals)
         for start, count in self.rest(whole):
-            found[:sums] = self.products(rows, start, count, found[:sums])
-        while len(found) > sums:
-            half = len(found) // 2
-            pairs = zip(found[:half], found[half:], strict=True)
-            found = [emitter.add(a, b) for a, b in pairs]
-        ordered = [found[i * self.count + j] for i, j in self.order(len(rows))]
+            partial[:sums] = self.products(rows, start, count, partial[:sums])
+        while len(partial) > sums:
+            half = len(partial) // 2
+            pairs = zip(partial[:half], partial[half:], strict=True)
+            partial = [emitter.add(a, b) for a, b in pairs]
+        ordered = [partial[i * self.count + j] for i, j in self.order(len(rows))]
         self.add(rows, horizontal_sums(emitter, ordered))
 
     def rest(self, start: int) -> list[tuple[int, int]]:
@@ -157,7 +157,7 @@ class GemvBlock:
         # Products of single elements are the same either way.
         swapped = element.group > 1 and not self.by_rows
         kept = [element.along(emitter, *self.few(j, k), count) for j in range(few)]
-        found = []
+        totals_of_rows = []
         for i, at in enumerate(rows):
             row = element.along(emitter, *self.many(at, k), count)
             for j in range(few):
@@ -167,8 +167,8 @@ class GemvBlock:
                     total = element.multiply_add(emitter, *pair, total)
                 if self.keeps_sign and count < self.lanes:
                     total = self.only_first(total, sums[i * few + j], count)
-                found.append(total)
-        return found
+                totals_of_rows.append(total)
+        return totals_of_rows
 
     def only_first(self, new: Value, old: Value, count: int) -> Value:
         """New lanes where there were elements: the others have added +0."""

@@ -244,7 +244,7 @@ def _unpacked(emitter: Emitter, a: Value, b: Value, nbytes: int) -> list[Value]:
     dtype = {1: Dtype.S8, 2: Dtype.S16}[nbytes]
     first, second = (emitter.reinterpret(v, dtype) for v in (a, b))
     lanes, quad = emitter.isa.lanes(dtype), _QUAD // nbytes
-    found = []
+    halves = []
     for half in (0, quad // 2):
         order = [
             lane
@@ -253,8 +253,8 @@ def _unpacked(emitter: Emitter, a: Value, b: Value, nbytes: int) -> list[Value]:
             for lane in (i, lanes + i)
         ]
         mixed = emitter.shuffle(first, second, order)
-        found.append(emitter.reinterpret(mixed, Dtype.S8))
-    return found
+        halves.append(emitter.reinterpret(mixed, Dtype.S8))
+    return halves
 
 
 def _high_bytes(emitter: Emitter, vector: Value) -> Value:

@@ -277,15 +277,15 @@ class Columns:
         ) -> list[Value]:
             if prefetch:
                 prefetch(at)
-            found = list(carried)
-            each = len(found) // len(places)
+            running = list(carried)
+            each = len(running) // len(places)
             # Place by place: row by row, LLVM moves sums out of registers.
             for i, place in enumerate(places):
                 own = slice(i * each, (i + 1) * each)
                 for by in range(step):
                     row = emitter.offset(at, by)
-                    found[own] = self.add_row(row, [place], found[own], ())
-            return found
+                    running[own] = self.add_row(row, [place], running[own], ())
+            return running
 
         def own(after: int, at: Value) -> None:
             for start in following if after else [start for start, _ in places]:
@@ -356,13 +356,13 @@ class Columns:
         emitter, element = self.emitter, self.element
         loaded = [element.read(emitter, self.rhs, row, s, count) for s, count in places]
         vectors = [v for one in loaded for v in element.widen(emitter, one)]
-        found = []
+        added = []
         for i in range(self.spec.sizes[1]):
             factor = factors[i] if factors else self.factor(i, row)
             for j, vector in enumerate(vectors):
                 total = sums[i * len(vectors) + j]
-                found.append(element.multiply_add(emitter, factor, vector, total))
-        return found
+                added.append(element.multiply_add(emitter, factor, vector, total))
+        return added
 
     def factor(self, i: int, row: Value) -> Value:
         """The elements of lhs that a row, or a group, of rhs is multiplied by."""

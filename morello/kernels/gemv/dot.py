@@ -204,17 +204,17 @@ class GemvDot(Kernel):
         _, m, _, n = frame.sizes
         alone = np.asarray(np.minimum(m, n) == 1) * 1
         own = isinstance(self.prefetch, OwnRows) and self.prefetch.to_l1
-        found = []
+        all_lines = []
         for operand, longer in enumerate((np.asarray(m >= n), np.asarray(m < n))):
             tensor = frame.key.tensors[operand]
             lines = tensor.lines(frame.operand_sizes(operand))
             lines = lines * np.where(longer, 1, blocks)
             starts = self.runs(frame, operand) * longer
-            found += [
+            all_lines += [
                 Lines(operand, lines * alone, Access.DEMAND, starts, prefetched=own),
                 Lines(operand, lines * (1 - alone), Access.OVERLAPPED),
             ]
-        return tuple(found)
+        return tuple(all_lines)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Blocks of rows of the longer side, in a loop."""

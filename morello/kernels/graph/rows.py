@@ -348,14 +348,14 @@ class _Counts:
         graph, inner = _seen(self.frame.key)
         plan = one_pass(graph)
         assert plan is not None
-        found: Ints = 0
+        loads: Ints = 0
         for value, tensor in zip(kind.values, self.frame.key.tensors, strict=True):
             dims = graph.dims_of(value)
             if graph.is_node(value) or inner not in dims or tensor.level.is_registers:
                 continue
             step = step_of(graph, value, inner)
             if along not in dims:
-                found = found + again * step
+                loads = loads + again * step
                 continue
             each = again * count * step
             for axis in graph.axes(value):
@@ -369,8 +369,8 @@ class _Counts:
                     reach = (reach - 1) // axis.divisor + 1
                     distinct = np.minimum(reach, places * count)
                     each = again // np.maximum(places, 1) * distinct * step
-            found = found + each
-        return found
+            loads = loads + each
+        return loads
 
     def _ends(self, along: bool, rows: Ints, vectors: Ints) -> list[Phase]:
         if not along:

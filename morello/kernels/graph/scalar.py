@@ -54,27 +54,27 @@ class GraphScalar(Kernel):
         graph, number = kind.graph, computed_in(spec.dtypes)
         buffers = dict(zip(kind.values, operands, strict=True))
         elements = EmittedElements(emitter)
-        found: dict[int, Value] = {}
+        values: dict[int, Value] = {}
         for value in range(graph.count):
             origin = (0,) * len(graph.axes(value))
             if not graph.is_node(value):
                 element = emitter.load_element(buffers[value], origin)
                 dtype = buffers[value].tensor.dtype
-                found[value] = emitter.convert(element, dtype, number)
+                values[value] = emitter.convert(element, dtype, number)
                 continue
             expression = graph.node(value).expression
-            result = computed(expression, elements, found.__getitem__, number)
+            result = computed(expression, elements, values.__getitem__, number)
             if not graph.is_map(value):
                 own = Running.of(emitter, graph, value, number)
                 held = own.start()
                 if own.accumulates:
                     held = emitter.load_element(buffers[value], origin)
                 result = own.pair(held, result)
-            found[value] = result
+            values[value] = result
         for value in graph.modes:
             origin = (0,) * len(graph.axes(value))
             dtype = buffers[value].tensor.dtype
-            element = emitter.convert(found[value], number, dtype)
+            element = emitter.convert(values[value], number, dtype)
             emitter.store_element(element, buffers[value], origin)
 
 

@@ -36,12 +36,12 @@ def taps_of(
     across: frozenset[int], sizes: tuple[Any, ...], most: int
 ) -> frozenset[int]:
     """The innermost dimensions of some, as many as have ``most`` places together."""
-    found: list[int] = []
+    taps: list[int] = []
     for dim in sorted(across, reverse=True):
-        if math.prod(sizes[d] for d in (*found, dim)) > most:
+        if math.prod(sizes[d] for d in (*taps, dim)) > most:
             break
-        found.append(dim)
-    return frozenset(found)
+        taps.append(dim)
+    return frozenset(taps)
 
 
 @lru_cache(maxsize=4096)

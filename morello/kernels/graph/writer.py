@@ -157,17 +157,17 @@ class GraphWriter:
             at: the place of a row, or of a row and the dimensions that are reduced.
             env: what a row has already; None at its beginning.
         """
-        found: Env = {} if env is None else dict(env)
+        scalars: Env = {} if env is None else dict(env)
         for value in range(self.graph.count):
             dims = self.graph.dims_of(value)
-            if value in found or value in self.plan.late or not dims <= at.keys():
+            if value in scalars or value in self.plan.late or not dims <= at.keys():
                 continue
             if not self.graph.is_node(value):
-                found[value] = self._element(value, at)
+                scalars[value] = self._element(value, at)
             else:
-                found[value] = self._computed(value, found, 0)
-                self._store_scalar(value, at, found[value])
-        return found
+                scalars[value] = self._computed(value, scalars, 0)
+                self._store_scalar(value, at, scalars[value])
+        return scalars
 
     def _element(self, value: int, at: Mapping[int, Any]) -> Value:
         buffer = self.buffers[value]
@@ -241,29 +241,29 @@ class GraphWriter:
 
     def _vector(self, at: dict[int, Any], env: Env, column: Any, count: int) -> Env:
         """Everything that has vectors, at one place; outputs are stored."""
-        found = self._vectors(at, env, [(column, count)])
-        return {v: of_vector(value, 0) for v, value in found.items()}
+        vectors = self._vectors(at, env, [(column, count)])
+        return {v: of_vector(value, 0) for v, value in vectors.items()}
 
     def _vectors(self, at: dict[int, Any], env: Env, columns: Columns) -> Env:
         """Everything that has vectors, at several places; outputs are stored."""
         places = [({**at, self.inner: column}, count) for column, count in columns]
-        found = dict(env)
+        vectors = dict(env)
         stored: list[int] = []
         for value in range(self.graph.count):
-            if value in found or value in self.plan.late:
+            if value in vectors or value in self.plan.late:
                 continue
             if self.graph.is_node(value):
-                found[value] = self._computed(value, found, self.lanes)
+                vectors[value] = self._computed(value, vectors, self.lanes)
                 if value in self.graph.modes:
                     stored.append(value)
             elif self.inner in self.graph.dims_of(value):
-                found[value] = Side(self._load(value, *place) for place in places)
+                vectors[value] = Side(self._load(value, *place) for place in places)
             else:
-                found[value] = self._element(value, at)
+                vectors[value] = self._element(value, at)
         for value in stored:
             for i, (here, count) in enumerate(places):
-                self._store(value, here, of_vector(found[value], i), count)
-        return found
+                self._store(value, here, of_vector(vectors[value], i), count)
+        return vectors
 
     def _load(self, value: int, at: Mapping[int, Any], count: int) -> Value:
         buffer = self.buffers[value]
@@ -312,13 +312,13 @@ class GraphWriter:
             place: dict[int, Any], columns: Columns, held: Sequence[Value]
         ) -> Sequence[Value]:
             scalars = self._scalars(place, env) if outer else env
-            found = list(held)
+            after = list(held)
             for first in range(0, len(columns), self.side):
                 some = columns[first : first + self.side]
                 values = self._vectors(place, scalars, some)
                 counts = [count for _, count in some]
-                self._take_along(running, values, found, first, counts)
-            return found
+                self._take_along(running, values, after, first, counts)
+            return after
 
         def pass_over(place: dict[int, Any], held: Sequence[Value]) -> Sequence[Value]:
             return self._columns(held, lambda c, own: columns(place, c, own))
@@ -380,9 +380,9 @@ class GraphWriter:
 
     def _elements(self, own: Running, values: Env, counts: list[int]) -> list[Value]:
         """Elements that a reduction combines, one vector of them per count."""
-        found = self._computed(own.value, values, self.lanes)
+        elements = self._computed(own.value, values, self.lanes)
         return [
-            own.filled(of_vector(found, i), count, self.lanes)
+            own.filled(of_vector(elements, i), count, self.lanes)
             for i, count in enumerate(counts)
         ]
 
@@ -453,14 +453,14 @@ class GraphWriter:
         width = len(running)
 
         def step(tap: dict[int, Any], held: Sequence[Value]) -> list[Value]:
-            found: list[Value] = []
+            combined: list[Value] = []
             for i, (row, env, column, length) in enumerate(places):
                 place = {**row, **tap}
                 scalars = self._scalars(place, env)
                 values = self._vector(place, scalars, column, length)
                 own = held[i * width : (i + 1) * width]
-                found += self._taken(running, values, own, self.lanes)
-            return found
+                combined += self._taken(running, values, own, self.lanes)
+            return combined
 
         carried = self._nest(sorted(self.plan.reduced), {}, initial, step)
         for i, (row, env, column, length) in enumerate(places):
@@ -477,16 +477,16 @@ class GraphWriter:
     def _beside(self, env: Env, at: dict[int, Any], count: int) -> Env:
         """The scalars of a row, and the vectors that have no reduced dimension: what
         depends on reductions may read them."""
-        found = dict(env)
+        inner = dict(env)
         for value in range(self.graph.count):
             dims = self.graph.dims_of(value)
-            if value in found or value in self.plan.late or dims & self.plan.reduced:
+            if value in inner or value in self.plan.late or dims & self.plan.reduced:
                 continue
             if self.graph.is_node(value):
-                found[value] = self._computed(value, found, self.lanes)
+                inner[value] = self._computed(value, inner, self.lanes)
             else:
-                found[value] = self._load(value, at, count)
-        return found
+                inner[value] = self._load(value, at, count)
+        return inner
 
     def _late(self, values: Env, at: dict[int, Any], count: int) -> None:
         """Compute values that depend on reductions; store the outputs among them."""

@@ -321,10 +321,10 @@ class IntDot(Kernel):
         rows = (Layout.parse(f"[0,1,2,1p{r},2p{group}]") for r in self.rows)
         panels = (Layout.parse(f"[0,2,1,2p{c},1p{group}]") for c in self._widths)
         lhs, rhs, _ = self.dtypes
-        found = {1: tuple(Form(rhs, layout) for layout in panels)}
+        forms = {1: tuple(Form(rhs, layout) for layout in panels)}
         if self.rows:
-            found[0] = tuple(Form(lhs, layout) for layout in rows)
-        return found
+            forms[0] = tuple(Form(lhs, layout) for layout in rows)
+        return forms
 
     def _computes(self, key: SpecKey) -> bool:
         """Whether it is a product of its kind, or becomes one that accumulates."""

@@ -46,11 +46,11 @@ class Interleave(Kernel):
         if not isinstance(key.kind, Move) or not in_l1(*key.tensors):
             return False
         src, dst = key.tensors
-        found = grouped(dst.layout, self.group)
+        pair = grouped(dst.layout, self.group)
         return (
-            found is not None
-            and src.layout.innermost == found[1]
-            and src.layout.pack(found[0]) == 1
+            pair is not None
+            and src.layout.innermost == pair[1]
+            and src.layout.pack(pair[0]) == 1
             and not is_interleaved(src.layout)
             and src.dtype.itemsize <= dst.dtype.itemsize <= WORD // self.group
         )

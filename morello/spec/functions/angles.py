@@ -93,10 +93,10 @@ def _quarters(e: Elements, size: Any) -> tuple[Any, Any, Any]:
     exact = _Exact(e)
 
     def chosen(values: list[float]) -> Any:
-        found = number(values[-1])
+        choice = number(values[-1])
         for bound, value in reversed(list(zip(_WIDE, values, strict=False))):
-            found = e.where_less(size, number(bound), number(value), found)
-        return found
+            choice = e.where_less(size, number(bound), number(value), choice)
+        return choice
 
     shorter = e.multiply(size, chosen([2.0 ** (-_BITS * i) for i in range(5)]))
     pieces = [

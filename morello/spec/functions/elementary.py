@@ -249,11 +249,11 @@ def log(e: Elements, x: Any) -> Any:
     def number(value: float) -> Any:
         return e.constant(_F32, value)
 
-    found = parts(e, x)
-    tail = e.multiply_add(found.count, number(_LN2_LOW), found.cube)
-    tail = e.multiply_add(found.squared, number(-0.5), tail)
-    value = e.add(found.rest, tail)
-    value = e.multiply_add(found.count, number(_LN2_HIGH), value)
+    split = parts(e, x)
+    tail = e.multiply_add(split.count, number(_LN2_LOW), split.cube)
+    tail = e.multiply_add(split.squared, number(-0.5), tail)
+    value = e.add(split.rest, tail)
+    value = e.multiply_add(split.count, number(_LN2_HIGH), value)
     return ends_of_log(e, x, value)
 
 
@@ -341,9 +341,9 @@ def rounding(dtype: Dtype) -> Callable[[Elements, Any], Any]:
         normal = _nearest(e, size, dtype)
         place = e.constant(_F32, shift)
         denormal = e.subtract(e.add(size, place), place)
-        found = e.where_less(size, e.constant(_F32, least), denormal, normal)
+        nearest = e.where_less(size, e.constant(_F32, least), denormal, normal)
         below = e.where_less(
-            found, e.constant(_F32, above), found, e.constant(_F32, math.inf)
+            nearest, e.constant(_F32, above), nearest, e.constant(_F32, math.inf)
         )
         return e.where_equal(x, x, with_sign(e, below, x), x)
 

@@ -116,10 +116,10 @@ def log2(e: Elements, x: Any) -> Any:
 
     log2(0) = -inf, log2(inf) = inf; of numbers below 0, and of NaN, NaN.
     """
-    found = parts(e, x)
-    tail = e.multiply_add(found.squared, e.constant(_F32, -0.5), found.cube)
-    natural = e.add(found.rest, tail)
-    value = e.multiply_add(natural, e.constant(_F32, _LOG2_E), found.count)
+    split = parts(e, x)
+    tail = e.multiply_add(split.squared, e.constant(_F32, -0.5), split.cube)
+    natural = e.add(split.rest, tail)
+    value = e.multiply_add(natural, e.constant(_F32, _LOG2_E), split.count)
     return ends_of_log(e, x, value)
 
 
@@ -171,8 +171,8 @@ def _log2_in_two(e: Elements, x: Any) -> tuple[Any, Any]:
     def minus(a: Any) -> Any:
         return e.multiply(a, number(-1.0))
 
-    found = parts(e, x)
-    rest = found.rest
+    split = parts(e, x)
+    rest = split.rest
     # s = rest / (2 + rest), in two parts.
     sum_ = e.add(rest, number(2.0))
     sum_low = e.subtract(rest, e.subtract(sum_, number(2.0)))
@@ -190,8 +190,8 @@ def _log2_in_two(e: Elements, x: Any) -> tuple[Any, Any]:
     error = e.multiply_add(twice, number(_LOG2_E_LOW), error)
     error = e.multiply_add(tail, number(_LOG2_E), error)
     # The count is 0, or greater than the product.
-    total = e.add(found.count, product)
-    total_low = e.subtract(product, e.subtract(total, found.count))
+    total = e.add(split.count, product)
+    total_low = e.subtract(product, e.subtract(total, split.count))
     total_low = e.add(total_low, error)
     value = e.add(total, total_low)
     return value, e.subtract(total_low, e.subtract(value, total))

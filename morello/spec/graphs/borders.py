@@ -52,15 +52,15 @@ def border(graph: Graph, dim: int) -> Border | None:
     """The border along a dimension of the output; None where there is none, or where it
     is not known that what is beyond the image adds nothing: it has to be a factor of
     what is summed over the taps."""
-    found = [
+    edges = [
         (value, place, axis)
         for value, axes in enumerate(graph.inputs)
         for place, axis in enumerate(axes)
         if axis.is_padded and dim in axis.dims
     ]
-    if len(found) != 1:
+    if len(edges) != 1:
         return None
-    ((image, place, window),) = found
+    ((image, place, window),) = edges
     others = [d for d in window.dims if d != dim]
     if len(others) != 1 or min(window.before, window.after) < 0:
         return None

@@ -112,8 +112,10 @@ def products_inside(graph: Graph) -> tuple[Embedding, ...]:
     """For each contraction of a graph, where there is one, the `Matmul` that it is in
     itself or where its other dimensions are 1, on an image without padding."""
     bare = without_padding(graph)
-    found = (product(bare, v) or _squeezed_inside(bare, v) for v in bare.contractions)
-    return tuple(inner for inner in found if inner is not None)
+    embeddings = (
+        product(bare, v) or _squeezed_inside(bare, v) for v in bare.contractions
+    )
+    return tuple(inner for inner in embeddings if inner is not None)
 
 
 def _squeezed_inside(graph: Graph, value: int) -> Embedding | None:
@@ -132,12 +134,12 @@ def _squeezed_inside(graph: Graph, value: int) -> Embedding | None:
 def few_sizes(graph: Graph, dim: int) -> bool:
     """Whether a dimension is taken whole or one by one: all that contractions have but
     those of the products of matrices that are left of them."""
-    found = products_inside(graph)
-    if not found or len(found) < len(graph.contractions):
+    products = products_inside(graph)
+    if not products or len(products) < len(graph.contractions):
         return False
     values = {v for c in graph.contractions for v in (c, *graph.arguments(c))}
     contracted = any(dim in graph.dims_of(v) for v in values)
-    return contracted and all(dim not in inner.dims for inner in found)
+    return contracted and all(dim not in inner.dims for inner in products)
 
 
 @lru_cache(maxsize=4096)

@@ -58,8 +58,8 @@ def cuts(graph: Graph, rounded: frozenset[int] = NONE) -> tuple[Halves, ...]:
     whole = one_pass(graph)
     if whole is not None:
         first = tuple(v for v in nodes if v not in whole.late or graph.node(v).reduced)
-        found = _halves(graph, first, rounded)
-        return tuple(h for h in found if {*h.again} <= rounded)
+        every = _halves(graph, first, rounded)
+        return tuple(h for h in every if {*h.again} <= rounded)
     by_parts: dict[tuple[Graph, Graph], Halves] = {}
     for size in range(1, len(nodes)):
         for first in itertools.combinations(nodes, size):

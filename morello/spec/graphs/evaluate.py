@@ -62,8 +62,8 @@ def evaluate(
                 axes = graph.axes(maximum)
                 scale = _spread(np.exp(grown), axes, node.axes, sizes)
                 held[value] = held[value] * scale
-            found = _reduced(graph, node, sizes, values, held.get(value), number)
-        values[value] = found.astype(number.numpy)
+            result = _reduced(graph, node, sizes, values, held.get(value), number)
+        values[value] = result.astype(number.numpy)
     return tuple(values[out.value] for out in graph.outputs)
 
 
@@ -77,12 +77,12 @@ def _relative_to(graph: Graph, value: int) -> list[tuple[int, int]]:
     weight of its terms."""
     if not graph.modes.get(value):
         return []
-    found = []
+    pairs = []
     for maximum in sorted(graph.below[value]):
         if graph.modes.get(maximum) and can_rescale(graph, maximum):
             own = weight(graph, graph.node(value).expression, maximum)
-            found.append((maximum, own or 0))
-    return found
+            pairs.append((maximum, own or 0))
+    return pairs
 
 
 def _guarded(array: Array) -> Array:
@@ -146,9 +146,9 @@ def _contracted(
     for array, axes in terms:
         view, dims = _view(array, axes, sizes)
         operands += [view, dims]
-    found: Array = np.einsum(*operands, list(node.axes), optimize=True)
+    product_array: Array = np.einsum(*operands, list(node.axes), optimize=True)
     shape = tuple(sizes[d] for d in node.axes)
-    return np.broadcast_to(found, shape)
+    return np.broadcast_to(product_array, shape)
 
 
 def _view(
@@ -209,13 +209,13 @@ def _mesh(
     number: Dtype,
 ) -> Array:
     """An expression over some dimensions, in f32 or s32."""
-    found = computed(
+    elements = computed(
         expression,
         ArrayElements(()),
         lambda v: _spread(values[v], graph.axes(v), dims, sizes),
         number,
     )
-    return np.broadcast_to(found, tuple(sizes[d] for d in dims))
+    return np.broadcast_to(elements, tuple(sizes[d] for d in dims))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -250,8 +250,8 @@ def bounded(
                 )
                 held[value] = _binary("mul", held[value], scale)
             values[value] = _bounded(graph, value, sizes, values, held.get(value))
-    found = (values[out.value] for out in graph.outputs)
-    return tuple((value.number, value.error) for value in found)
+    bounds = (values[out.value] for out in graph.outputs)
+    return tuple((value.number, value.error) for value in bounds)
 
 
 def _scale(old: Bounded, new: Bounded, factor: int) -> Bounded:
@@ -275,29 +275,29 @@ def _bounded(
     terms = math.prod(sizes[dim] for dim in node.reduced)
     product = _factors(node.expression)
     if node.reduction == "sum" and product:
-        found = _bounded_product(graph, node, product, sizes, values)
+        result = _bounded_product(graph, node, product, sizes, values)
     else:
         mesh = _bounded_mesh(graph, node.expression, dims, sizes, values)
         if node.reduction == "sum":
             size = np.sum(np.abs(mesh.number) + mesh.error, axis=along)
             rounded = _growth(terms) * size
             error = np.sum(mesh.error, axis=along) + rounded
-            found = Bounded(np.sum(mesh.number, axis=along), error)
+            result = Bounded(np.sum(mesh.number, axis=along), error)
         elif node.reduction == MAP:
             return mesh
         else:
             best = np.max if node.reduction == "max" else np.min
             number = best(mesh.number, axis=along)
-            found = Bounded(number, np.max(mesh.error, axis=along))
+            result = Bounded(number, np.max(mesh.error, axis=along))
     if held is None:
-        return found
+        return result
     if node.reduction == "sum":
-        total = found.number + held.number
-        size = np.abs(found.number) + np.abs(held.number)
-        error = found.error + held.error
+        total = result.number + held.number
+        size = np.abs(result.number) + np.abs(held.number)
+        error = result.error + held.error
         return Bounded(total, error + _growth(terms + 1) * size)
     pair = np.maximum if node.reduction == "max" else np.minimum
-    return Bounded(pair(found.number, held.number), found.error)
+    return Bounded(pair(result.number, held.number), result.error)
 
 
 def _growth(terms: int) -> float:
@@ -363,10 +363,11 @@ def _bounded_mesh(
             return _binary(tree.function, *arguments)
         return _function(tree.function, *arguments)
 
-    found = visit(expression)
+    bounded_value = visit(expression)
     shape = tuple(sizes[d] for d in dims)
     return Bounded(
-        np.broadcast_to(found.number, shape), np.broadcast_to(found.error, shape)
+        np.broadcast_to(bounded_value.number, shape),
+        np.broadcast_to(bounded_value.error, shape),
     )
 
 

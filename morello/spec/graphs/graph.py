@@ -127,11 +127,11 @@ class Graph(HashedOnce):
     @cached_property
     def below(self) -> tuple[frozenset[int], ...]:
         """For each value the nodes that it depends on."""
-        found: list[frozenset[int]] = []
+        below: list[frozenset[int]] = []
         for value in range(self.count):
             nodes = [a for a in self.arguments(value) if self.is_node(a)]
-            found.append(frozenset(nodes).union(*(found[a] for a in nodes)))
-        return tuple(found)
+            below.append(frozenset(nodes).union(*(below[a] for a in nodes)))
+        return tuple(below)
 
     def above(self, value: int) -> tuple[int, ...]:
         """The nodes that depend on a value, near or far; for an input those that read
@@ -223,15 +223,15 @@ def part_of(graph: Graph, nodes: Iterable[int], outputs: Iterable[Output]) -> Pa
 
 def _first_uses(graph: Graph, nodes: list[int]) -> tuple[int, ...]:
     """The dimensions in the order in which nodes use them."""
-    found: list[int] = []
+    order: list[int] = []
     for value in nodes:
         own = graph.dims_of(value)
         every = [graph.axes(value), *map(graph.axes, graph.arguments(value))]
         whole = [dim for axes in every for dim in plain_dims(axes)]
         used = [d for axes in every[1:] for d in _in_order(axes, whole)]
-        found += [d for d in used if d in own]
-        found += [*_in_order(every[0], whole), *used]
-    return tuple(dict.fromkeys(found))
+        order += [d for d in used if d in own]
+        order += [*_in_order(every[0], whole), *used]
+    return tuple(dict.fromkeys(order))
 
 
 def _in_order(axes: tuple[IndexMap, ...], whole: list[int]) -> list[int]:

@@ -311,9 +311,9 @@ def short_text(text: str, sizes: tuple[int, ...]) -> tuple[str, tuple[int, ...]]
             count = len(short.dims) - optional
             if count != len(sizes):
                 continue
-            found = _reordered(short, optional, text, sizes)
-            if found is not None:
-                return short.name, found
+            sizes_of_name = _reordered(short, optional, text, sizes)
+            if sizes_of_name is not None:
+                return short.name, sizes_of_name
     return None
 
 

@@ -72,11 +72,11 @@ def merging(
         reduction = _REDUCTIONS[kind.neutral_of(out)]
         results[out] = add(Node(axes[place], reduction, term, (share,)))
     outputs = sorted(Output(results[out], accumulates) for out, accumulates in kept)
-    found = canonical(Graph(inputs, tuple(nodes), tuple(outputs)))
+    whole = canonical(Graph(inputs, tuple(nodes), tuple(outputs)))
     names = {place: -1 - out for place, out in enumerate(partial)}
     names |= {value: out for out, value in results.items()}
-    values = tuple(names.get(v, len(kind.operands)) for v in found.values)
-    return Merging(Part(found.graph, found.dims, values), share)
+    values = tuple(names.get(v, len(kind.operands)) for v in whole.values)
+    return Merging(Part(whole.graph, whole.dims, values), share)
 
 
 def _factor(axes: tuple[int, ...], share: int, every: int, factor: int) -> Node:
@@ -97,8 +97,8 @@ def _relative_to(
         return []
     value = kind.values[out]
     return [
-        (other, found)
+        (other, factor)
         for other in partial
         if kind.values[other] in graph.below[value]
-        and (found := weight(graph, graph.node(value).expression, kind.values[other]))
+        and (factor := weight(graph, graph.node(value).expression, kind.values[other]))
     ]

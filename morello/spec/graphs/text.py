@@ -347,9 +347,9 @@ class _Reader:
                 f"more than {MOST_DEPTH} calls and signs are within each other",
                 "define a node for a part",
             )
-        found = self._read_tree(tree)
+        expression = self._read_tree(tree)
         self.depth -= 1
-        return found
+        return expression
 
     def _read_tree(self, tree: ast.expr) -> Expression:
         match tree:

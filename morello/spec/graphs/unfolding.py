@@ -51,30 +51,30 @@ def windows(graph: Graph) -> Windows | None:
         return None
     (contraction,) = graph.contractions
     node = graph.node(contraction)
-    found = [
+    images = [
         value
         for value in references(node.expression)
         if not all(axis.is_plain for axis in graph.axes(value))
     ]
-    if len(found) != 1 or graph.is_node(found[0]):
+    if len(images) != 1 or graph.is_node(images[0]):
         return None
-    if any(axis.is_divided for axis in graph.axes(found[0])):
+    if any(axis.is_divided for axis in graph.axes(images[0])):
         return None
     others: list[tuple[int, int, int]] = []
     taps: list[tuple[int, int, int]] = []
     outputs: list[tuple[int, int, int]] = []
-    for place, axis in enumerate(graph.axes(found[0])):
+    for place, axis in enumerate(graph.axes(images[0])):
         if axis.dim is not None:
             others.append((axis.dim, place, 1))
             continue
         for dim, step in axis.terms:
             (taps if dim in node.reduced else outputs).append((dim, place, step))
-    last = len(graph.axes(found[0])) - 1
+    last = len(graph.axes(images[0])) - 1
     places = (*others, *taps, *outputs)
     inside = [i for i, one in enumerate(places) if one[1:] == (last, 1)]
     if not taps or not outputs or outputs[-1][1] != last or not inside:
         return None
-    return Windows(found[0], places, inside[-1])
+    return Windows(images[0], places, inside[-1])
 
 
 @lru_cache(maxsize=65536)
