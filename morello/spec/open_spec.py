@@ -1,7 +1,7 @@
 """A Spec that leaves the layouts of constant operands to the search.
 
 Weights are packed once and used many times, so the kernel may say how they should lie.
-In text: ``rhs=any``.
+In text: ``rhs=any``; ``rhs=[0,2,1]/any`` where another layout than rows is tried first.
 """
 
 import dataclasses
@@ -10,10 +10,12 @@ from morello.errors import SpecError
 from morello.spec.layout import Layout
 from morello.spec.limits import Limits
 from morello.spec.spec import Spec, argument_tensor
-from morello.spec.text import parse_spec, print_spec
+from morello.spec.text import parse_operands, print_spec
 from morello.suggestions import did_you_mean
 
 _ANY = "any"
+
+_FIRST = f"/{_ANY}"
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -21,7 +23,8 @@ class OpenSpec:
     """A Spec, and the operands whose layout is not settled.
 
     Args:
-        spec: it, with open operands as C-contiguous arguments.
+        spec: it, with open operands as arguments without gaps, in the layout that is
+            tried first.
         open: the open operands by number; they are read and not written.
     """
 
@@ -38,7 +41,7 @@ class OpenSpec:
                     "leave open only what is packed once and read many times",
                 )
             tensor = self.spec.tensors[index]
-            if not tensor.level.is_main or not tensor.layout.is_row_major:
+            if tensor != argument_tensor(tensor.dtype, tensor.layout):
                 raise SpecError(
                     f"operand '{operand.name}' is open and has the form {tensor}",
                     "give it either a layout or 'any'",
@@ -64,17 +67,18 @@ def parse_open_spec(text: str, limits: Limits) -> OpenSpec:
         SpecError: the text is not a Spec, or opens an operand that is written.
     """
     parts = text.strip().split(":")
-    opened = [p.removesuffix(f"={_ANY}") for p in parts if p.endswith(f"={_ANY}")]
-    settled = [p for p in parts if not p.endswith(f"={_ANY}")]
-    spec = parse_spec(":".join(settled), limits)
-    names = [operand.name for operand in spec.kind.operands]
-    given = [*opened, *(p.partition("=")[0] for p in settled)]
+    opened = [p.partition("=")[0] for p in parts if p.endswith((f"={_ANY}", _FIRST))]
+    settled = [p.removesuffix(_FIRST) for p in parts if not p.endswith(f"={_ANY}")]
+    spec, operands = parse_operands(":".join(settled), limits)
+    names = [operand.name for operand in operands]
+    given = [p.partition("=")[0] for p in parts]
     for name in opened:
         if name not in names:
+            readable = [o.name for o in operands if not o.is_written]
             raise SpecError(
                 f"'{name}' in the Spec '{text}' is no operand of {spec.kind.label}",
-                f"any of these may be open: {', '.join(_readable(spec))}"
-                + did_you_mean(name, _readable(spec)),
+                f"any of these may be open: {', '.join(readable)}"
+                + did_you_mean(name, readable),
             )
         if given.count(name) > 1:
             raise SpecError(f"option '{name}' is given twice in the Spec '{text}'")
@@ -83,9 +87,13 @@ def parse_open_spec(text: str, limits: Limits) -> OpenSpec:
 
 def print_open_spec(goal: OpenSpec, limits: Limits) -> str:
     """The shortest text that `parse_open_spec` reads back."""
-    names = [f"{goal.spec.kind.operands[i].name}={_ANY}" for i in goal.open]
-    return ":".join([print_spec(goal.spec, limits), *names])
-
-
-def _readable(spec: Spec) -> list[str]:
-    return [o.name for o in spec.kind.operands if not o.is_written]
+    tensors = list(goal.spec.tensors)
+    forms = []
+    for index in goal.open:
+        tensor = tensors[index]
+        rows = argument_tensor(tensor.dtype, Layout.row_major(tensor.rank))
+        first = "" if tensor == rows else f"{tensor.layout}/"
+        forms.append(f"{goal.spec.kind.operands[index].name}={first}{_ANY}")
+        tensors[index] = rows
+    plain = dataclasses.replace(goal.spec, tensors=tuple(tensors))
+    return ":".join([print_spec(plain, limits), *forms])

@@ -19,6 +19,8 @@ from morello.spec.kinds import labels
 from morello.spec.layout import Layout
 from morello.spec.limits import Limits
 from morello.spec.memories import Memory, bounded_memories
+from morello.spec.named_form import named_form
+from morello.spec.operand import Operand
 from morello.spec.size_range import SizeRange, WrittenSizes
 from morello.spec.spec import ANY_ROW, Spec, argument_tensor
 from morello.spec.tensor import TensorSpec
@@ -33,6 +35,11 @@ def parse_spec(text: str, limits: Limits) -> Spec:
     Raises:
         SpecError: the text is not a Spec; the message names the part and the reason.
     """
+    return parse_operands(text, limits)[0]
+
+
+def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]]:
+    """`parse_spec`, and the operands by the names that the text has for them."""
     parts = text.strip().split(":")
     if len(parts) < 2:
         of_mlir = "; files of MLIR are for morello run, bench, explain and save"
@@ -63,7 +70,15 @@ def parse_spec(text: str, limits: Limits) -> Spec:
             f"unknown option '{wrong}' in the Spec '{text}'",
             f"{label} has the options {', '.join(names)}{did_you_mean(wrong, names)}",
         )
-    return Spec(kind, sizes, tensors, limits, serial, leading, ranges)
+    spec = Spec(kind, sizes, tensors, limits, serial, leading, ranges)
+    named = named_form(kind, sizes, tensors)
+    if named is not None and named.keeps_arguments:
+        ranges = tuple(
+            dataclasses.replace(one, dims=named.dims(one.dims)) for one in ranges
+        )
+        forms = named.tensors
+        spec = Spec(named.kind, named.sizes, forms, limits, serial, leading, ranges)
+    return spec, kind.operands
 
 
 def _kind(

@@ -19,8 +19,8 @@ LINEAR = "y[b,t,n]=sum(x[b,t,k]*w[k,n])"
 
 FIRST = {
     f"compose:3x5x4x6:f32:graph={LINEAR}": ["collapse", "squeeze"],
-    "compose:5x4x6:f32:graph=y[m,n]=sum(x[m,k]*w[k,n])": ["squeeze"],
-    "compose:2x5x4x6:f32:graph=y[b,m,n]=sum(x[b,m,k]*w[b,k,n])": ["squeeze"],
+    "compose:5x4x6:f32:graph=y[m,n]=sum(w[k,n]*x[m,k])": ["squeeze"],
+    "compose:2x5x4x6:f32:graph=y[b,m,n]=sum(w[b,k,n]*x[b,m,k])": ["squeeze"],
     "compose:3x4x5:f32:graph=y[a,b,c]=relu(x[a,b,c])": ["collapse", "collapse"],
     "compose:1x4x5:f32:graph=t[z]=sum(x[z,m,n]);y[z]=tanh(t)": ["collapse"],
     "compose:1x4x5:f32:graph=y[z,m]=max(x[z,m,n])": ["drop"],

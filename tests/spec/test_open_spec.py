@@ -18,11 +18,18 @@ MATMUL = parse_spec("matmul:4x5x6:f32", HAVE)
         "matmul:4x5x6:f32",
         "matmul:4x5x6:f32:rhs=any",
         "matmul:2x4x5x6:f32:lhs=any:rhs=any",
+        "matmul:4x5x6:f32:rhs=[0,2,1]/any",
         "matmul:1x2048x16384:bf16,bf16,f32:l1=64:rhs=any",
     ],
 )
 def test_text_round_trip(text: str) -> None:
     assert printed(parse_open_spec(text, HAVE), HAVE) == text
+
+
+def test_operands_of_graphs_that_are_products_may_be_open() -> None:
+    text = "compose:4x6x5:f32:graph=y[m,n]=sum(a[m,k]*w[n,k]):x1=any"
+    found = printed(parse_open_spec(text, HAVE), HAVE)
+    assert found == "matmul:4x5x6:f32:rhs=[0,2,1]/any"
 
 
 def test_open_operands_are_named_in_any_order() -> None:
@@ -56,7 +63,7 @@ def test_refusals(text: str, message: str) -> None:
 
 
 def test_an_open_operand_has_no_form_of_its_own() -> None:
-    spec = parse_spec("matmul:4x5x6:rhs=[0,2,1]", HAVE)
+    spec = parse_spec("matmul:4x5x6:rhs=[0,2,1]/strided", HAVE)
     with pytest.raises(SpecError, match=r"'rhs' is open and has the form f32@MEM"):
         OpenSpec(spec, (1,))
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from morello.frontends.grouping.parts import Part
 from morello.frontends.nodes.tensors import Array, Tensors
+from morello.spec.kind import each
 
 
 def evaluate_part(part: Part, known: dict[int, Array], tensors: Tensors) -> None:
@@ -12,25 +13,25 @@ def evaluate_part(part: Part, known: dict[int, Array], tensors: Tensors) -> None
     Args:
         known: the elements of each root, in one dimension; outputs are added.
     """
-    views, dtypes = [], []
-    for operand in part.operands:
-        dtype = tensors.dtype(operand.tensor)
+    kind = part.kind
+    dtypes = tuple(form.dtype for form in part.forms)
+    read, written = [], []
+    for axes, operand, form in zip(
+        kind.operands, part.operands, part.forms, strict=True
+    ):
         if operand.tensor not in known:
             size = int(np.prod(tensors.all[operand.tensor].shape))
-            known[operand.tensor] = np.zeros(size, dtype.numpy)
+            known[operand.tensor] = np.zeros(size, form.dtype.numpy)
         whole = known[operand.tensor]
         strides = [step * whole.itemsize for step in operand.strides]
-        views.append(
-            np.lib.stride_tricks.as_strided(
-                whole[operand.offset :], operand.shape, strides
-            )
+        memory = np.lib.stride_tricks.as_strided(
+            whole[operand.offset :], operand.shape, strides
         )
-        dtypes.append(dtype)
-    kind = part.kind
-    read = [v for v, o in zip(views, kind.operands, strict=True) if o.is_read]
-    made = kind.evaluate(part.sizes, tuple(dtypes), tuple(map(np.array, read)))
-    if not isinstance(made, tuple):
-        made = (made,)
-    written = [v for v, o in zip(views, kind.operands, strict=True) if o.is_written]
-    for view, array in zip(written, made, strict=True):
-        view[...] = array
+        if axes.is_read:
+            read.append(form.layout.to_logical(memory, axes.sizes(part.sizes)))
+        if axes.is_written:
+            shape = axes.sizes(part.sizes)
+            written.append((memory, form.layout, shape))
+    made = each(kind.evaluate(part.sizes, dtypes, tuple(map(np.array, read))))
+    for (memory, layout, shape), array in zip(written, made, strict=True):
+        memory[...] = layout.to_physical(np.broadcast_to(array, shape))

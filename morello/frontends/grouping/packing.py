@@ -13,7 +13,7 @@ from morello.frontends.grouping.group_dims import row_major
 from morello.frontends.grouping.groups import is_product
 from morello.frontends.grouping.parts import Operand, Part, Step
 from morello.frontends.nodes.tensors import Array, Given, Node, Tensors
-from morello.spec import Spec
+from morello.spec import Layout, Spec
 
 _LEAST = 1024
 """Elements of weights that are packed: less is not worth a search."""
@@ -28,12 +28,15 @@ class Packed:
     source: Given
     shape: tuple[int, ...]
     """In the order of the Spec."""
+    layout: Layout
+    """Of the source."""
     spec: Spec
     operand: int
 
     def run(self, array: Array) -> Array:
         """The elements of the source in their layout."""
-        logical = np.ascontiguousarray(array).reshape(self.shape)
+        physical = array.reshape(self.layout.physical_shape(self.shape))
+        logical = self.layout.to_logical(physical, self.shape)
         made = self.spec.to_physical(self.operand, logical)
         return np.ascontiguousarray(made)
 
@@ -76,7 +79,8 @@ def packed(
     made = list(part.operands)
     weights = []
     for index in operands:
-        if spec.tensors[index].layout.is_row_major:
+        layout = part.forms[index].layout
+        if spec.tensors[index].layout == layout:
             continue
         old = part.operands[index]
         source = tensors.all[old.tensor]
@@ -84,7 +88,7 @@ def packed(
         shape = spec.physical_shape(index)
         is_argument = source.argument >= 0
         name = f"packed{len(tensors.all)}" if is_argument else source.name
-        own = Packed(name, source, old.shape, spec, index)
+        own = Packed(name, source, spec.shape(index), layout, spec, index)
         array = None if source.array is None else own.run(source.array)
         new = Given(name, shape, source.dtype, -1, array)
         if is_argument:

@@ -30,8 +30,9 @@ from morello.spec.graphs.expression import (
 from morello.spec.graphs.graph import MAP, Graph, Output, canonical
 from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES
-from morello.spec.index_map import ONE, IndexMap, plain_dims, renamed
+from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
 from morello.spec.limits import Limits
+from morello.spec.named_form import named_form
 
 MOST_OPERANDS = 8
 """Of a Spec op."""
@@ -45,6 +46,7 @@ class Operand:
     """A root: its elements are row-major, without gaps."""
     offset: int
     shape: tuple[int, ...]
+    """The axes in memory, outermost first."""
     strides: tuple[int, ...]
 
     @property
@@ -335,7 +337,7 @@ def _finished(
         GraphNode(
             plain_dims(node.placed.axes),
             node.reduction if node.reduced else MAP,
-            substituted(node.expression, numbered),
+            _rows_first(substituted(node.expression, numbered), node, every),
             tuple(sorted(node.reduced)),
         )
         for node in drafted
@@ -356,6 +358,21 @@ def _finished(
         for v, operand in zip(chosen, kind.operands, strict=True)
     )
     return _checked(draft, kind, own, operands)
+
+
+def _rows_first(
+    expression: Expression, node: _Drafted, values: list[Placed]
+) -> Expression:
+    """A product of two values that is summed, that which has rows of the result first:
+    front ends have the factors in either order."""
+    match expression:
+        case Call("mul", (Reference(a), Reference(b))) if node.reduced:
+            for dim in plain_dims(node.placed.axes):
+                has = [dim in dims_of(values[v].axes) for v in (a, b)]
+                if has[0] != has[1]:
+                    factors = (a, b) if has[0] else (b, a)
+                    return Call("mul", tuple(map(Reference, factors)))
+    return expression
 
 
 def _memory(draft: _Draft, tensor: int) -> int:
@@ -381,10 +398,6 @@ def _checked(
     draft: _Draft, kind: Compose, sizes: tuple[int, ...], operands: tuple[Operand, ...]
 ) -> Part:
     dtypes = tuple(draft.tensors.dtype(o.tensor) for o in operands)
-    try:
-        kind.check_dtypes(dtypes)
-    except SpecError as error:
-        raise UnfitError from error
     forms = tuple(
         dataclasses.replace(
             argument_tensor(dtype, Layout.row_major(len(operand.shape))),
@@ -393,7 +406,23 @@ def _checked(
         for dtype, operand in zip(dtypes, operands, strict=True)
     )
     places = tuple(dict.fromkeys(draft.node(n).place for n in draft.nodes))
+    named = named_form(kind, sizes, forms)
+    if named is not None:
+        pairs = zip(named.operands, named.tensors, strict=True)
+        own = tuple(_deeper(operands[i], form.rank) for i, form in pairs)
+        return Part(draft.nodes, named.kind, named.sizes, own, named.tensors, places)
+    if not kind.has_dtypes(dtypes):
+        raise UnfitError
     return Part(draft.nodes, kind, sizes, operands, forms, places)
+
+
+def _deeper(operand: Operand, rank: int) -> Operand:
+    """An operand with axes of one element before its own, so that there are so many."""
+    ones = (1,) * (rank - len(operand.shape))
+    strides = tuple(row_major((*ones, *operand.shape)))[: len(ones)]
+    return dataclasses.replace(
+        operand, shape=ones + operand.shape, strides=strides + operand.strides
+    )
 
 
 def fill_part(tensors: Tensors, tensor: int) -> Part:

@@ -1,12 +1,13 @@
-"""Products of matrices among the nodes of a graph: those that are a `Matmul`."""
+"""Graphs of one node that have a kind of their own: `Matmul` and `Move`."""
 
 from functools import lru_cache
 
 from morello.spec.embedding import ONE, Embedding
-from morello.spec.graphs.expression import references
+from morello.spec.graphs.expression import Call, Reference, references
 from morello.spec.graphs.graph import Graph
 from morello.spec.index_map import plain_dims
 from morello.spec.matmul import Matmul
+from morello.spec.move import Move
 
 
 @lru_cache(maxsize=65536)
@@ -62,3 +63,20 @@ def normal(graph: Graph) -> Embedding | None:
     if len(graph.nodes) != 1:
         return None
     return product(graph, len(graph.inputs))
+
+
+_COPIES = (Reference(0), Call("copy", (Reference(0),)))
+
+
+@lru_cache(maxsize=65536)
+def copied(graph: Graph) -> Embedding | None:
+    """The `Move` that a graph is whose output is its input, axes in any order."""
+    node = graph.nodes[0]
+    if len(graph.nodes) > 1 or node.reduced or node.expression not in _COPIES:
+        return None
+    (axes,) = graph.inputs
+    dims = plain_dims(axes)
+    if len(dims) < len(axes) or {*dims} != {*node.axes}:
+        return None
+    order = tuple(map(node.axes.index, dims))
+    return Embedding(Move(len(dims)), dims, (0, 1), (tuple(range(len(dims))), order))

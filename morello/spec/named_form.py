@@ -1,0 +1,83 @@
+"""Graphs that have a kind of their own, as Specs of that kind: `named_form`.
+
+A graph that is a product of matrices is a `Matmul`, one that is a copy a `Move`, so
+that a computation is one Spec, whichever way it is written.
+"""
+
+import dataclasses
+
+from morello.spec.dtypes import Dtype
+from morello.spec.embedding import ONE, Embedding
+from morello.spec.graphs.graph import Graph
+from morello.spec.graphs.products import copied, normal
+from morello.spec.kind import Kind
+from morello.spec.tensor import TensorSpec
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedForm:
+    """A graph in the form of another kind, whose axes lie in memory as those of the
+    graph do, after axes of one element."""
+
+    embedding: Embedding
+    sizes: tuple[int, ...]
+    tensors: tuple[TensorSpec, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """The other kind."""
+        return self.embedding.kind
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        """For each operand that of the graph."""
+        return self.embedding.values
+
+    def dims(self, dims: tuple[int, ...]) -> tuple[int, ...]:
+        """The dimensions that some of the graph are, ascending."""
+        return tuple(i for i, dim in enumerate(self.embedding.dims) if dim in dims)
+
+    @property
+    def keeps_arguments(self) -> bool:
+        """Whether calls pass the same arrays in the same order: no axes are new but
+        those that may be left out."""
+        dims = self.embedding.dims[self.kind.optional_dims :]
+        return self.operands == tuple(range(len(self.operands))) and ONE not in dims
+
+
+def named_form(
+    kind: Kind, sizes: tuple[int, ...], tensors: tuple[TensorSpec, ...]
+) -> NamedForm | None:
+    """The named form of a Spec; None for one that stays a graph, or is none.
+
+    Args:
+        kind: of the Spec.
+        sizes: of its dimensions.
+        tensors: the form of each operand.
+    """
+    graph = kind.as_graph
+    dtypes = tuple(tensor.dtype for tensor in tensors)
+    inner = None if graph is None else _embedded(graph, dtypes)
+    if inner is None:
+        return None
+    forms = []
+    for operand, value in enumerate(inner.values):
+        form = inner.inward(operand, tensors[value])
+        if form is None:
+            return None
+        gapless = tensors[value].contiguous  # what is gone has one element
+        forms.append(dataclasses.replace(form, contiguous=gapless))
+    if not inner.kind.has_dtypes(tuple(form.dtype for form in forms)):
+        return None
+    own = tuple(1 if dim == ONE else sizes[dim] for dim in inner.dims)
+    return NamedForm(inner, own, tuple(forms))
+
+
+def _embedded(graph: Graph, dtypes: tuple[Dtype, ...]) -> Embedding | None:
+    """The kind that a graph is: a copy may widen, and does not round, since graphs
+    round NaN in another way than `Move` does."""
+    move = copied(graph)
+    if move is None:
+        return normal(graph)
+    source, result = dtypes
+    return move if source is result or source.widens_to(result) else None
