@@ -9,15 +9,16 @@ import dataclasses
 from morello.spec.dtypes import Dtype
 from morello.spec.embedding import ONE, Embedding
 from morello.spec.graphs.graph import Graph
-from morello.spec.graphs.products import copied, normal
+from morello.spec.graphs.products import copied, multiplied
 from morello.spec.kind import Kind
+from morello.spec.layout import Layout
 from morello.spec.tensor import TensorSpec
 
 
 @dataclasses.dataclass(frozen=True)
 class NamedForm:
     """A graph in the form of another kind, whose axes lie in memory as those of the
-    graph do, after axes of one element."""
+    graph do; others are of one element."""
 
     embedding: Embedding
     sizes: tuple[int, ...]
@@ -36,6 +37,21 @@ class NamedForm:
     def dims(self, dims: tuple[int, ...]) -> tuple[int, ...]:
         """The dimensions that some of the graph are, ascending."""
         return tuple(i for i, dim in enumerate(self.embedding.dims) if dim in dims)
+
+    def in_memory(
+        self, operand: int, axes: tuple[int, ...], new: int
+    ) -> tuple[int, ...]:
+        """A number for each axis of an operand in memory, unpacked and outermost first.
+
+        Args:
+            operand: its number.
+            axes: for each axis of the graph's operand.
+            new: for an axis that this lacks.
+        """
+        left = list(axes)
+        own = self.embedding.axes[operand]
+        dims = self.tensors[operand].layout.dims
+        return tuple(new if own[d.dim] == ONE else left.pop(0) for d in dims)
 
     @property
     def keeps_arguments(self) -> bool:
@@ -65,8 +81,12 @@ def named_form(
         form = inner.inward(operand, tensors[value])
         if form is None:
             return None
-        gapless = tensors[value].contiguous  # what is gone has one element
-        forms.append(dataclasses.replace(form, contiguous=gapless))
+        # What is new has one element, wherever it is.
+        old = [d for d in form.layout.dims if inner.axes[operand][d.dim] != ONE]
+        is_sorted = old == sorted(old) and not form.layout.is_packed
+        layout = Layout.row_major(form.rank) if is_sorted else form.layout
+        gapless = tensors[value].contiguous
+        forms.append(dataclasses.replace(form, layout=layout, contiguous=gapless))
     if not inner.kind.has_dtypes(tuple(form.dtype for form in forms)):
         return None
     own = tuple(1 if dim == ONE else sizes[dim] for dim in inner.dims)
@@ -78,6 +98,6 @@ def _embedded(graph: Graph, dtypes: tuple[Dtype, ...]) -> Embedding | None:
     round NaN in another way than `Move` does."""
     move = copied(graph)
     if move is None:
-        return normal(graph)
+        return multiplied(graph)
     source, result = dtypes
     return move if source is result or source.widens_to(result) else None

@@ -70,15 +70,13 @@ def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]
             f"unknown option '{wrong}' in the Spec '{text}'",
             f"{label} has the options {', '.join(names)}{did_you_mean(wrong, names)}",
         )
-    spec = Spec(kind, sizes, tensors, limits, serial, leading, ranges)
-    named = named_form(kind, sizes, tensors)
+    operands, named = kind.operands, named_form(kind, sizes, tensors)
     if named is not None and named.keeps_arguments:
+        kind, sizes, tensors = named.kind, named.sizes, named.tensors
         ranges = tuple(
             dataclasses.replace(one, dims=named.dims(one.dims)) for one in ranges
         )
-        forms = named.tensors
-        spec = Spec(named.kind, named.sizes, forms, limits, serial, leading, ranges)
-    return spec, kind.operands
+    return Spec(kind, sizes, tensors, limits, serial, leading, ranges), operands
 
 
 def _kind(

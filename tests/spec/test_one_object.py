@@ -74,6 +74,24 @@ WAYS: list[tuple[str, str, Callable[..., Any], tuple[tuple[int, ...], ...]]] = [
         lambda x: x.T.copy(),
         ROWS,
     ),
+    (
+        "matmul:1x16x32",
+        "1x32x16:f32:graph=y[m,n]=sum(a[m,k]*w[k,n])",
+        np.matmul,
+        ((16,), (16, 32)),
+    ),
+    (
+        "matmul:1x16x32:f32:rhs=[0,2,1]",
+        "1x32x16:f32:graph=y[m,n]=sum(a[m,k]*w[n,k])",
+        lambda a, w: a @ w,
+        ((32, 16), (16,)),
+    ),
+    (
+        "matmul:3x1x16x32",
+        "3x1x32x16:f32:graph=y[b,m,n]=sum(a[b,m,k]*w[b,k,n])",
+        np.matmul,
+        ((3, 1, 16), (3, 16, 32)),
+    ),
     ("move:40", "40:f32:graph=y[m]=x[m]", np.copy, ((40,),)),
     (
         "chain:4x5x6x7",
@@ -202,6 +220,10 @@ func.func @f(%a: tensor<8x16x{narrow}>, %b: tensor<16x32x{narrow}>)
         ("4x2x6x5:f32:graph=y[m,b,n]=sum(a[m,b,k]*w[n,b,k])", ""),
         ("5x4:bf16,f32:graph=y[m,n]=x[m,n]", "move:5x4:bf16,f32"),
         ("5x4:s8:graph=y[m,n]=x[m,n]", "move:5x4:s8"),
+        (
+            "1..8x32x16:f32:graph=y[m,n]=sum(a[m,k]*w[k,n])",
+            "matmul:1..8x16x32:f32",
+        ),
         (
             "8x32x16:f32:graph=y[m,n]=sum(a[m,k]*w[n,k]):x0=ld20:x1=[0,1]/ld17",
             "matmul:8x16x32:f32:lhs=ld20:rhs=[0,2,1]/ld17",

@@ -32,7 +32,7 @@ from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
 from morello.spec.limits import Limits
-from morello.spec.named_form import named_form
+from morello.spec.named_form import NamedForm, named_form
 
 MOST_OPERANDS = 8
 """Of a Spec op."""
@@ -408,21 +408,19 @@ def _checked(
     places = tuple(dict.fromkeys(draft.node(n).place for n in draft.nodes))
     named = named_form(kind, sizes, forms)
     if named is not None:
-        pairs = zip(named.operands, named.tensors, strict=True)
-        own = tuple(_deeper(operands[i], form.rank) for i, form in pairs)
+        order = enumerate(named.operands)
+        own = tuple(_deeper(operands[v], i, named) for i, v in order)
         return Part(draft.nodes, named.kind, named.sizes, own, named.tensors, places)
     if not kind.has_dtypes(dtypes):
         raise UnfitError
     return Part(draft.nodes, kind, sizes, operands, forms, places)
 
 
-def _deeper(operand: Operand, rank: int) -> Operand:
-    """An operand with axes of one element before its own, so that there are so many."""
-    ones = (1,) * (rank - len(operand.shape))
-    strides = tuple(row_major((*ones, *operand.shape)))[: len(ones)]
-    return dataclasses.replace(
-        operand, shape=ones + operand.shape, strides=strides + operand.strides
-    )
+def _deeper(operand: Operand, index: int, named: NamedForm) -> Operand:
+    """An operand with the axes of one element that it has in a named form."""
+    shape = named.in_memory(index, operand.shape, 1)
+    strides = named.in_memory(index, operand.strides, math.prod(operand.shape))
+    return dataclasses.replace(operand, shape=shape, strides=strides)
 
 
 def fill_part(tensors: Tensors, tensor: int) -> Part:
