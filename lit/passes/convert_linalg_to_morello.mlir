@@ -1,12 +1,12 @@
 // convert-linalg-to-morello: before and after, and refusals.
 // RUN: %morello-opt %s --split-input-file --verify-diagnostics -p 'builtin.module(convert-linalg-to-morello)' | FileCheck %s
 
-// A product is one graph; the result is an argument.
+// A product is one matmul; the result is an argument.
 // CHECK-LABEL: func.func private @rows_part0(
-// CHECK: "morello.compose"(%arg0, %arg1, %arg2) {graph = "out v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1])"
-// CHECK-SAME: sizes = array<i64: 4, 16, 8>
+// CHECK: "morello.matmul"(%arg0, %arg1, %arg2) {accum = false
+// CHECK-SAME: sizes = array<i64: 1, 4, 8, 16>
 // CHECK: func.func @rows(%arg0: memref<4x8xf32>, %arg1: memref<8x16xf32>, %arg2: memref<4x16xf32>)
-// CHECK-NEXT: call @rows_part0(%arg0, %arg1, %arg2)
+// CHECK: call @rows_part0(
 func.func @rows(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<4x16xf32>
@@ -19,8 +19,8 @@ func.func @rows(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> {
 
 // A transposition is how an operand lies.
 // CHECK-LABEL: func.func private @columns_part0(
-// CHECK: "morello.compose"
-// CHECK-SAME: "out v0[d0,d1]=sum(x0[d0,d2]*x1[d1,d2])"
+// CHECK: "morello.matmul"
+// CHECK-SAME: #morello.layout<"[0,2,1]">
 func.func @columns(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32> {
   %zero = arith.constant 0.0 : f32
   %turned = tensor.empty() : tensor<8x16xf32>

@@ -49,7 +49,7 @@ GOALS: tuple[tuple[str, Target], ...] = (
     ("compose:6x3:f32:graph=y[u]=sum(w[i]*x[u+i])", AVX2),
     (f"compose:2x3x5x5x2x2:f32:{IMAGE.format('u+i,v+j')}", AVX2),
     (f"compose:2x3x4x4x1x1:f32:{IMAGE.format('2*u+i,2*v+j')}", AVX2),
-    ("compose:4x1x6:f32:graph=y[m,n]=sum(a[m,k]*b[k,n])", AVX2),
+    ("compose:4x1x6:f32:graph=y[m,n]=sum(b[k,n]*a[m,k])", AVX2),
     ("compose:4x19:f32:graph=y[r,n]=x[r,n]*w[r]+b[n]", AVX2),
     ("attention:2x3x4x8x8:f32", AVX2),
     ("max:2x9000:f32", TEAM),
