@@ -57,21 +57,21 @@ def test_the_pack_function_does_what_the_kernel_reads(
         inner = outer[tuple(slice(n) for n in array.shape)]
         inner[...] = array
         for given in (array, inner, np.asfortranarray(array)):
-            found = spec.argument(index, 0xFF)
-            untouched = found.base.copy()
+            result = spec.argument(index, 0xFF)
+            untouched = result.base.copy()
             steps = [step // array.itemsize for step in given.strides]
             strides = (ctypes.c_ssize_t * array.ndim)(*steps)
             pack = linked._native[f"k_pack_{operand.name}"]
             pack(
                 ctypes.c_void_p(given.ctypes.data),
                 None if given is array else strides,
-                ctypes.c_void_p(found.ctypes.data),
+                ctypes.c_void_p(result.ctypes.data),
             )
-            assert np.array_equal(found, wanted)
-            found.view(f"u{array.itemsize}")[...] = untouched.view(
+            assert np.array_equal(result, wanted)
+            result.view(f"u{array.itemsize}")[...] = untouched.view(
                 f"u{array.itemsize}"
             ).flat[0]
-            assert same_bytes([found.base], [untouched])
+            assert same_bytes([result.base], [untouched])
 
 
 def test_operands_that_lie_row_major_have_no_pack_function() -> None:

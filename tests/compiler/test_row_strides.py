@@ -61,8 +61,8 @@ def _check_calls(kernel: Kernel, side: Side, seed: int) -> None:
         for array in placed:
             check_canaries(array)
         for index, want in zip(spec.kind.written, wanted, strict=True):
-            found = spec.to_logical(index, placed[index])
-            np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-4)
+            result = spec.to_logical(index, placed[index])
+            np.testing.assert_allclose(result, want, rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("number", [1, 4, 6, 10])

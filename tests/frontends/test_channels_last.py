@@ -90,8 +90,8 @@ def test_a_compiled_model_can_be_pickled() -> None:
 def test_filters_that_are_arguments_stay() -> None:
     model = morello.from_mlir(ARGUMENT)
     assert not any(part.is_laid_out for part in model.parts)
-    found = model.evaluate(IMAGE, FILTERS)
-    np.testing.assert_allclose(found, wanted(), rtol=1e-4, atol=1e-4)
+    result = model.evaluate(IMAGE, FILTERS)
+    np.testing.assert_allclose(result, wanted(), rtol=1e-4, atol=1e-4)
 
 
 def test_progress_counts_distinct_specs() -> None:

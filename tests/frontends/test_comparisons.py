@@ -116,8 +116,8 @@ COLLAPSED = """func.func @f(%x: tensor<2x3x4xf32>, %y: tensor<3x2x4xf32>)
 def test_operands_that_are_collapsed_from_other_shapes_keep_their_order() -> None:
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     y = 100 * np.arange(24, dtype=np.float32).reshape(3, 2, 4)
-    found = morello.from_mlir(COLLAPSED).evaluate(x, y)
-    np.testing.assert_array_equal(found, x.reshape(6, 4) + y.reshape(6, 4))
+    result = morello.from_mlir(COLLAPSED).evaluate(x, y)
+    np.testing.assert_array_equal(result, x.reshape(6, 4) + y.reshape(6, 4))
 
 
 def test_an_axis_of_one_element_is_added_beside_axes_of_the_same_sizes() -> None:
@@ -131,5 +131,5 @@ def test_an_axis_of_one_element_is_added_beside_axes_of_the_same_sizes() -> None
 }"""
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
     y = 10 * np.arange(6, dtype=np.float32).reshape(2, 3)
-    found = morello.from_mlir(text).evaluate(x, y)
-    np.testing.assert_array_equal(found, (x.reshape(2, 3) - y)[None])
+    result = morello.from_mlir(text).evaluate(x, y)
+    np.testing.assert_array_equal(result, (x.reshape(2, 3) - y)[None])

@@ -139,8 +139,8 @@ def test_divisions_are_exact_but_where_a_processor_would_stop(op: str) -> None:
     for x, y in zip(a.view(kind).tolist(), b.view(kind).tolist(), strict=True):
         stops = y == 0 or (is_signed and (x, y) == (-(2**31), -1))
         wanted.append(DIVISIONS[op](x, 1 if stops else y))
-    found = read(DIVIDED.replace("OP", op)).evaluate(a, b)
-    np.testing.assert_array_equal(found, np.array(wanted, kind).view(np.int32))
+    result = read(DIVIDED.replace("OP", op)).evaluate(a, b)
+    np.testing.assert_array_equal(result, np.array(wanted, kind).view(np.int32))
 
 
 PLACE = """

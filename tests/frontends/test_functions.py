@@ -23,10 +23,10 @@ def test_powers_of_a_number_are_those_of_ieee_754(power: float) -> None:
     exponents = np.full(12, np.float32(power), np.float64)  # of one NumPy takes a root
     with np.errstate(all="ignore"):
         wanted = np.power(x.astype(np.float64), exponents).astype(np.float32)
-    found = morello.from_mlir(text).evaluate(x)
-    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-45)
+    result = morello.from_mlir(text).evaluate(x)
+    np.testing.assert_allclose(result, wanted, rtol=1e-6, atol=1e-45)
     zero = wanted == 0
-    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(wanted[zero]))
+    np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(wanted[zero]))
 
 
 @pytest.mark.parametrize(

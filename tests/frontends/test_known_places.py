@@ -155,8 +155,8 @@ PROGRAMS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_known_beforehand_is_no_op(name: str) -> None:
     text, wanted = PROGRAMS[name]
-    found = morello.from_mlir(text).evaluate(X)
-    np.testing.assert_allclose(found, wanted(X), rtol=2e-6, atol=0)
+    result = morello.from_mlir(text).evaluate(X)
+    np.testing.assert_allclose(result, wanted(X), rtol=2e-6, atol=0)
 
 
 def test_a_sum_of_nothing_is_its_start() -> None:

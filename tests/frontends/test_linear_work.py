@@ -120,8 +120,8 @@ def scan(body: str, inclusive: bool) -> str:
 )
 def test_cumulative_functions_are_loops(body: str, function: Any) -> None:
     model = morello.from_mlir(scan(body, inclusive=True))
-    found = model.compile(target="avx2{relayouts=0}", threads=1)(X)
-    np.testing.assert_allclose(found, function(X, axis=1), rtol=1e-6)
+    result = model.compile(target="avx2{relayouts=0}", threads=1)(X)
+    np.testing.assert_allclose(result, function(X, axis=1), rtol=1e-6)
 
 
 def test_cumulative_sums_without_the_last_element_are_refused() -> None:
@@ -150,10 +150,10 @@ def test_scatters_of_torch_are_loops(adds: bool, wanted: list[list[float]]) -> N
     updates = np.array([[4, 1], [3, 4], [7, 8], [6, 6]], np.float32)
     places = np.array([[0], [-1], [9], [-1]])
     model = morello.from_mlir(text)
-    found = model.compile(target="avx2{relayouts=0}", threads=1)(
+    result = model.compile(target="avx2{relayouts=0}", threads=1)(
         x, places, updates.reshape(4, 1, 2)
     )
-    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(result, wanted)
 
 
 HEAVY = {

@@ -158,8 +158,8 @@ def test_softmax_of_an_old_version_is_over_all_axes_that_follow() -> None:
     x = np.random.default_rng(1).standard_normal((2, 3, 4)).astype(np.float32)
     rows = np.exp(x.reshape(2, 12))
     wanted = (rows / rows.sum(1, keepdims=True)).reshape(x.shape)
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5)
 
 
 def test_an_op_that_is_defined_by_others_is_taken() -> None:
@@ -169,8 +169,8 @@ def test_an_op_that_is_defined_by_others_is_taken() -> None:
     proto = model([norm], {"x": shape}, {"y": shape}, held, opset=21)
     x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_ops_that_nobody_knows_are_named() -> None:
@@ -276,8 +276,8 @@ def test_numbers_of_the_importer(layer: Any, given: Shape, made: Shape) -> None:
     proto = model([layer], {"x": given}, {"y": made})
     x = np.linspace(-4, 4, int(np.prod(given)), dtype=np.float32).reshape(given)
     (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(result, wanted, rtol=1e-6, atol=1e-6)
 
 
 Q, KV = (1, 4, 3, 8), (1, 2, 5, 8)
@@ -385,9 +385,9 @@ def test_a_response_takes_the_channels_of_the_standard(size: int) -> None:
         [(x[:, max(0, c - before) : c - before + size] ** 2).sum(1) for c in range(5)],
         1,
     )
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
     wanted = x / (2 + 0.5 / size * sums) ** 0.75
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("opset", [9, 11, 14])
@@ -399,9 +399,9 @@ def test_batch_norm_of_an_old_version(opset: int) -> None:
     proto = model([layer], {"x": (1, 2, 3)}, {"y": (1, 2, 3)}, held, opset)
     x = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
     scale, bias, mean, variance = (value[:, None] for value in values)
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
     wanted = (x - mean) / np.sqrt(variance + 1e-5) * scale + bias
-    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+    np.testing.assert_allclose(result, wanted, rtol=1e-4)
 
 
 def test_amounts_to_wrap_by_are_constants() -> None:
@@ -446,8 +446,8 @@ def test_a_shape_of_unknown_rank_is_given() -> None:
     proto.graph.input[0].type.tensor_type.ClearField("shape")
     data = proto.SerializeToString()
     x = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
-    found = morello.from_onnx(data, shapes={"x": (2, 3)}).evaluate(x)
-    np.testing.assert_array_equal(found, np.maximum(x, 0))
+    result = morello.from_onnx(data, shapes={"x": (2, 3)}).evaluate(x)
+    np.testing.assert_array_equal(result, np.maximum(x, 0))
     with pytest.raises(ArgumentError, match="give the shape"):
         morello.from_onnx(data)
 
@@ -480,5 +480,5 @@ def test_a_loop_of_few_trips_is_unrolled(trips: int) -> None:
         with pytest.raises(morello.MorelloError, match="Loop: a loop of 60 trips is"):
             morello.from_onnx(proto.SerializeToString())
         return
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(given)
-    assert np.array_equal(found, given * 1.875)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(given)
+    assert np.array_equal(result, given * 1.875)

@@ -188,7 +188,7 @@ def test_it_is_read_or_refused(case: Case) -> None:
         if "layer" not in str(error):
             raise
         return
-    found = model.evaluate(*arrays)
-    assert isinstance(found, np.ndarray)
-    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
-    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-6)
+    result = model.evaluate(*arrays)
+    assert isinstance(result, np.ndarray)
+    assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-6)

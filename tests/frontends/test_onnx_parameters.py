@@ -127,8 +127,8 @@ def test_what_has_no_elements_is_known() -> None:
     held = {"a": numbers(1)}
     proto = model([layer], {"x": (2, 0, 3)}, {"y": (2, 1, 3)}, held)
     compiled = morello.from_onnx(proto.SerializeToString()).compile(threads=1)
-    found = compiled(np.zeros((2, 0, 3), np.float32))
-    np.testing.assert_array_equal(found, np.zeros((2, 1, 3), np.float32))
+    result = compiled(np.zeros((2, 0, 3), np.float32))
+    np.testing.assert_array_equal(result, np.zeros((2, 1, 3), np.float32))
 
 
 def test_results_may_have_no_elements() -> None:

@@ -111,16 +111,16 @@ def test_a_sum_so_far_is_not_touched_by_what_comes_after() -> None:
         [node("CumSum", ["x", "a"], ["y"])], {"x": (1, 4)}, {"y": (1, 4)}, axis(1)
     )
     x = np.array([[1, 2, np.inf, np.nan]], np.float32)
-    found = morello.from_onnx(proto.SerializeToString()).compile(threads=1)(x)
-    np.testing.assert_array_equal(found, [[1, 3, np.inf, np.nan]])
+    result = morello.from_onnx(proto.SerializeToString()).compile(threads=1)(x)
+    np.testing.assert_array_equal(result, [[1, 3, np.inf, np.nan]])
 
 
 def test_a_result_may_be_known_before() -> None:
     proto = model([node("Shape", ["x"], ["sizes"])], {"x": (4, 4)}, {"sizes": (2,)})
     proto.graph.output[0].type.tensor_type.elem_type = 7
     read = morello.from_onnx(proto.SerializeToString())
-    found = read.compile(threads=1)(np.zeros((4, 4), np.float32))
-    np.testing.assert_array_equal(found, np.array([4, 4], np.int64), strict=True)
+    result = read.compile(threads=1)(np.zeros((4, 4), np.float32))
+    np.testing.assert_array_equal(result, np.array([4, 4], np.int64), strict=True)
 
 
 def test_recurrences_are_unrolled() -> None:
@@ -129,5 +129,5 @@ def test_recurrences_are_unrolled() -> None:
     proto = model([lstm], {"x": (5, 2, 4)}, {"y": (5, 1, 2, 6)}, shapes)
     x = np.random.default_rng(0).standard_normal((5, 2, 4)).astype(np.float32)
     (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)

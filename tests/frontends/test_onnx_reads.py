@@ -109,8 +109,8 @@ def test_slices_begin_and_end_within_the_tensor(
     wanted = NUMBERS[slice(start, end if abs(end) < 7 or step > 0 else None, step)]
     layer = node("Slice", ["x", *constants], ["y"])
     proto = model([layer], {"x": (6,)}, {"y": wanted.shape}, constants)
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(NUMBERS)
-    np.testing.assert_array_equal(found, wanted)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(NUMBERS)
+    np.testing.assert_array_equal(result, wanted)
 
 
 def test_a_slice_backwards_by_data_is_refused() -> None:

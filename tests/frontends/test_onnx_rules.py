@@ -221,8 +221,8 @@ def test_it_computes_what_the_reference_does(name: str) -> None:
     del proto.graph.output[0].type.tensor_type.shape.dim[:]
     proto.graph.output[0].type.tensor_type.ClearField("shape")
     (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_a_transposed_convolution_of_groups_is_one_of_each() -> None:
@@ -237,8 +237,8 @@ def test_a_transposed_convolution_of_groups_is_one_of_each() -> None:
         spot = np.s_[0, 3 * channel : 3 * channel + 3]
         whole[spot][:, 2 * row : 2 * row + 2, column : column + 2] += part
     wanted = whole[:, :, :-1, 1:] + held["b"].reshape(1, 6, 1, 1)
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_rows_that_are_replaced_in_a_cache() -> None:
@@ -249,8 +249,8 @@ def test_rows_that_are_replaced_in_a_cache() -> None:
     wanted = x.copy()
     wanted[0, 1:3] = held["u"][0]
     wanted[1, [3, 0]] = held["u"][1]
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_array_equal(found, wanted)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_array_equal(result, wanted)
 
 
 def test_elements_that_a_pool_had_are_put_back() -> None:
@@ -262,8 +262,8 @@ def test_elements_that_a_pool_had_are_put_back() -> None:
     x = np.array([[[[1, 2], [3, np.nan]]]], np.float32)
     wanted = np.zeros(16, np.float32)
     wanted[[5, 7, 13, 10]] = x.reshape(-1)
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_array_equal(found.reshape(-1), wanted)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_array_equal(result.reshape(-1), wanted)
 
 
 def test_sizes_that_are_known_in_a_call_alone_are_refused() -> None:
@@ -283,8 +283,8 @@ def test_slopes_of_channels_in_an_old_version() -> None:
     proto.graph.input.append(helper.make_tensor_value_info("s", 1, (3,)))
     x = floats(2, 3, 3)
     wanted = np.where(x < 0, held["s"][:, None] * x, x)
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(result, wanted, rtol=1e-6)
 
 
 def of_integers(layer: Any, dtype: Any, *shapes: tuple[int, ...]) -> bytes:
@@ -378,8 +378,8 @@ def test_corners_are_aligned_by_the_size_of_the_result(
     options = {"coordinate_transformation_mode": "align_corners", "mode": mode}
     proto = model([resize("", "s", **options)], {"x": (4,)}, {"y": (3,)}, scales(0.8))
     x = np.arange(4, dtype=np.float32)
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    np.testing.assert_allclose(result, wanted, atol=1e-6)
 
 
 @pytest.mark.parametrize("place", [5, -6])

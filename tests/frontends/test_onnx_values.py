@@ -63,10 +63,10 @@ def f32(*values: Any) -> Array:
 def test_a_log_of_sums_of_powers_does_not_overflow() -> None:
     x = f32([200, 199, -5], [-200, -200, -210], [-np.inf] * 3, [np.inf, 1, 2])
     layer = node("ReduceLogSumExp", ["x", "a"], ["y"], keepdims=0)
-    found = computed(layer, x, constants={"a": [1]})
+    result = computed(layer, x, constants={"a": [1]})
     most = x[:2].max(1)
     wanted = most + np.log(np.exp(x[:2].astype(float) - most[:, None]).sum(1))
-    np.testing.assert_allclose(found, [*wanted, -np.inf, np.inf], rtol=1e-6)
+    np.testing.assert_allclose(result, [*wanted, -np.inf, np.inf], rtol=1e-6)
 
 
 SMALL = f32(-50, -20, -1, -1e-3, -1e-6, -0.0, 0, 1e-6, 1, 20)
@@ -90,28 +90,28 @@ def test_digits_do_not_cancel(layer: Any, wanted: Array) -> None:
     if layer.op_type.endswith("lu") and layer.op_type != "Softplus":
         gamma = 2 if layer.op_type == "Selu" else 1
         wanted = np.where(SMALL > 0, gamma * WIDE, wanted)
-    found = computed(layer, SMALL)
-    np.testing.assert_allclose(found, wanted, rtol=5e-7)
+    result = computed(layer, SMALL)
+    np.testing.assert_allclose(result, wanted, rtol=5e-7)
 
 
 def test_the_sign_of_nan_is_nan() -> None:
     x = f32(np.nan, -np.inf, -0.0, 0, 1e-30)
-    found = computed(node("Sign", ["x"], ["y"]), x)
-    np.testing.assert_array_equal(found, [np.nan, -1, 0, 0, 1])
+    result = computed(node("Sign", ["x"], ["y"]), x)
+    np.testing.assert_array_equal(result, [np.nan, -1, 0, 0, 1])
 
 
 def test_nan_is_not_equal_to_itself() -> None:
     x = f32(np.nan, -np.inf, -0.0, 1)
-    found = computed(node("Equal", ["x", "x"], ["y"]), x, kinds=[TensorProto.BOOL])
-    np.testing.assert_array_equal(found, [False, True, True, True])
+    result = computed(node("Equal", ["x", "x"], ["y"]), x, kinds=[TensorProto.BOOL])
+    np.testing.assert_array_equal(result, [False, True, True, True])
 
 
 def test_a_vector_of_zeros_has_no_direction() -> None:
     x = f32([0, 0], [3, 4], [-1e18, 0])
-    found = computed(node("LpNormalization", ["x"], ["y"], p=2), x)
-    np.testing.assert_allclose(found, [[0, 0], [0.6, 0.8], [-1, 0]])
-    found = computed(node("LpNormalization", ["x"], ["y"], p=1), x)
-    np.testing.assert_allclose(found, [[0, 0], [3 / 7, 4 / 7], [-1, 0]])
+    result = computed(node("LpNormalization", ["x"], ["y"], p=2), x)
+    np.testing.assert_allclose(result, [[0, 0], [0.6, 0.8], [-1, 0]])
+    result = computed(node("LpNormalization", ["x"], ["y"], p=1), x)
+    np.testing.assert_allclose(result, [[0, 0], [3 / 7, 4 / 7], [-1, 0]])
 
 
 @pytest.mark.parametrize(("opset", "count"), [(21, 6), (18, 2)])
@@ -119,30 +119,30 @@ def test_a_group_far_from_zero_has_its_deviation(opset: int, count: int) -> None
     x = RNG.standard_normal((1, 6, 4, 4), np.float32) + np.float32(1e4)
     scale, bias = (RNG.standard_normal(count).astype(np.float32) for _ in range(2))
     layer = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=2)
-    found = computed(layer, x, constants={"s": scale, "b": bias}, opset=opset)
+    result = computed(layer, x, constants={"s": scale, "b": bias}, opset=opset)
     groups = x.astype(np.float64).reshape(2, -1)
     deviation = np.sqrt(groups.var(1, keepdims=True) + 1e-5)
     plain = (groups - groups.mean(1, keepdims=True)) / deviation
     each = [np.repeat(own, 6 // count).reshape(6, 1, 1) for own in (scale, bias)]
     wanted = plain.reshape(6, 4, 4) * each[0] + each[1]
-    np.testing.assert_allclose(found[0], wanted, rtol=1e-3, atol=2e-3)
+    np.testing.assert_allclose(result[0], wanted, rtol=1e-3, atol=2e-3)
 
 
 def test_a_product_times_zero_is_zero() -> None:
     layer = node("Gemm", ["x", "w", "c"], ["y"], alpha=0.0, beta=2.0, transB=1)
     w = np.ones((5, 4), np.float32)
-    found = computed(
+    result = computed(
         layer, np.ones((3, 4), np.float32), constants={"w": w, "c": f32(3)}
     )
-    np.testing.assert_array_equal(found, np.full((3, 5), 6))
+    np.testing.assert_array_equal(result, np.full((3, 5), 6))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_determinants_need_no_pivot(size: int) -> None:
     x = RNG.integers(-3, 4, (2, size, size)).astype(np.float32)
     x[:, 0, 0] = 0 if size > 1 else 5
-    found = computed(node("Det", ["x"], ["y"]), x)
-    np.testing.assert_allclose(found, np.linalg.det(x.astype(float)), atol=1e-4)
+    result = computed(node("Det", ["x"], ["y"]), x)
+    np.testing.assert_allclose(result, np.linalg.det(x.astype(float)), atol=1e-4)
 
 
 def test_what_is_not_computed_exactly_is_refused() -> None:
@@ -155,12 +155,12 @@ def test_what_is_not_computed_exactly_is_refused() -> None:
 def test_remainders_are_exact(fmod: int, define: Any) -> None:
     x = np.float32([7.5, -7.5, 1e30, -0.0, 5, np.inf, -1, 3, 6, -6, -3, 0, np.nan])
     y = np.float32([2, 2, 0.7, 3, 0, 2, 1, -np.inf, -4, -4, np.inf, -2, 1])
-    found = computed(node("Mod", ["x", "y"], ["z"], fmod=fmod), x, y)
+    result = computed(node("Mod", ["x", "y"], ["z"], fmod=fmod), x, y)
     with np.errstate(invalid="ignore"):
         wanted = define(x, y)
-    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(result, wanted)
     zeros = wanted == 0
-    np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
+    np.testing.assert_array_equal(np.signbit(result[zeros]), np.signbit(wanted[zeros]))
 
 
 @pytest.mark.sampled(2)
@@ -212,7 +212,7 @@ def test_no_window_is_of_padding_alone(
         dilations=[dilation],
         ceil_mode=1,
     )
-    found = computed(layer, x, opset=19)
+    result = computed(layer, x, opset=19)
     reach = (kernel - 1) * dilation + 1
     count = -(-(6 + before + after - reach) // stride) + 1
     if (count - 1) * stride >= 6 + before:
@@ -228,7 +228,7 @@ def test_no_window_is_of_padding_alone(
                 wanted.append(window.max(0))
             case _:
                 wanted.append(np.sqrt((window**2).sum(0)))
-    np.testing.assert_allclose(found[0].T, wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(result[0].T, wanted, rtol=1e-5, atol=1e-6)
 
 
 Q, K, V = (
@@ -273,10 +273,10 @@ def test_attention_to_what_is_seen(
         constants["m"] = mask
     elif mask is not None:
         given.append(mask)
-    found = computed(layer, *given, constants=constants, opset=25)
+    result = computed(layer, *given, constants=constants, opset=25)
     scale = options.get("scale", 1 / np.sqrt(8))
     scores = scale * Q.astype(float) @ K.swapaxes(2, 3)
-    np.testing.assert_allclose(found, attended(scores, seen), rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(result, attended(scores, seen), rtol=2e-5, atol=1e-6)
 
 
 def sampled(x: Array, places: Array, **options: Any) -> Array:
@@ -288,8 +288,8 @@ def test_samples_at_halves_are_of_even_places() -> None:
     row = np.arange(1, 6, dtype=np.float32).reshape(1, 1, 1, 5)
     along = np.array([-0.75, -0.25, 0.25, 0.75, 0.1], np.float32)  # 0.5, 1.5, …
     grid = np.stack([along, np.zeros_like(along)], -1).reshape(1, 1, 5, 2)
-    found = sampled(row, grid, mode="nearest", padding_mode="border")
-    np.testing.assert_array_equal(found.ravel(), [1, 3, 3, 5, 3])
+    result = sampled(row, grid, mode="nearest", padding_mode="border")
+    np.testing.assert_array_equal(result.ravel(), [1, 3, 3, 5, 3])
 
 
 @pytest.mark.parametrize(
@@ -304,8 +304,8 @@ def test_samples_outside_of_the_image(padding: str, wanted: list[float]) -> None
     row = np.arange(1, 6, dtype=np.float32).reshape(1, 1, 1, 5)
     along = np.array([-1.25, -1.5, 1, 1.25, 2], np.float32)  # -0.5, -1, 4, 4.5, 6
     grid = np.stack([along, np.zeros_like(along)], -1).reshape(1, 1, 5, 2)
-    found = sampled(row, grid, mode="linear", padding_mode=padding)
-    np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-6)
+    result = sampled(row, grid, mode="linear", padding_mode=padding)
+    np.testing.assert_allclose(result.ravel(), wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -326,8 +326,8 @@ def test_samples_outside_of_the_edges_of_the_outer_elements(
     grid = np.stack([along, np.zeros_like(along)], -1).reshape(1, 1, 6, 2)
     options: Any = {"mode": "linear", "padding_mode": padding, "align_corners": 0}
     layer = node("GridSample", ["x", "g"], ["y"], **options)
-    found = computed(layer, row, grid, opset=20)
-    np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-5)
+    result = computed(layer, row, grid, opset=20)
+    np.testing.assert_allclose(result.ravel(), wanted, rtol=1e-5)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3])
@@ -354,18 +354,18 @@ def test_of_updates_of_one_place_the_last_counts() -> None:
 def test_the_place_of_nan_is_that_of_an_extreme(kind: str, is_last: int) -> None:
     x = f32([1, np.inf, np.nan, np.nan], [2, 2, -1, -1], [-np.inf] * 4, [np.inf] * 4)
     layer = node(kind, ["x"], ["y"], axis=1, keepdims=0, select_last_index=is_last)
-    found = computed(layer, x, kinds=[TensorProto.INT64])
+    result = computed(layer, x, kinds=[TensorProto.INT64])
     first = np.array([2, 0 if kind == "ArgMax" else 2, 0, 0])
     last = np.array([3, 1 if kind == "ArgMax" else 3, 3, 3])
-    np.testing.assert_array_equal(found, last if is_last else first)
+    np.testing.assert_array_equal(result, last if is_last else first)
 
 
 @pytest.mark.parametrize(("kind", "opset"), [("Upsample", 9), ("Resize", 10)])
 def test_old_resizes_begin_at_the_first_element(kind: str, opset: int) -> None:
     x = f32([[1, 2, 4]])
     layer = node(kind, ["x", "s"], ["y"], mode="linear")
-    found = computed(layer, x, constants={"s": f32(1, 1, 2)}, opset=opset)
-    np.testing.assert_allclose(found[0, 0], [1, 1.5, 2, 3, 4, 4])
+    result = computed(layer, x, constants={"s": f32(1, 1, 2)}, opset=opset)
+    np.testing.assert_allclose(result[0, 0], [1, 1.5, 2, 3, 4, 4])
 
 
 def test_old_hardmax_is_refused() -> None:
@@ -414,7 +414,7 @@ def test_peepholes_clips_and_activations_of_an_lstm() -> None:
         activations=activations,
         activation_alpha=[0.3, 0.1],
     )
-    found = computed(layer, SEQUENCES, constants={**WEIGHTS, "p": peepholes})
+    result = computed(layer, SEQUENCES, constants={**WEIGHTS, "p": peepholes})
 
     def inner(x: Array) -> Array:
         return np.clip(0.3 * np.clip(x, -1.5, 1.5) + 0.5, 0, 1)
@@ -430,7 +430,7 @@ def test_peepholes_clips_and_activations_of_an_lstm() -> None:
         i, o, f, c = np.split(row @ w.T + h @ r.T + b[:8] + b[8:], 4, axis=1)
         cell = inner(f + of_f * cell) * cell + inner(i + of_i * cell) * outer(c)
         h = inner(o + of_o * cell) * cell / (1 + abs(cell))
-        np.testing.assert_allclose(found[step, 0], h, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(result[step, 0], h, rtol=1e-5, atol=1e-6)
 
 
 def test_lengths_of_sequences_by_data_are_refused() -> None:

@@ -129,8 +129,8 @@ def test_a_product_of_casts_is_one_of_rounded_operands_and_is_rounded(
     wanted = (a @ b).astype(np.float32).astype(dtype.numpy).astype(np.float32)
     assert np.any(x != a)
     text = PRODUCT.replace("bf16", str(dtype))
-    found = morello.from_mlir(text).compile(threads=1, time_limit=1)(x, w)
-    assert np.array_equal(found, 2 * wanted)
+    result = morello.from_mlir(text).compile(threads=1, time_limit=1)(x, w)
+    assert np.array_equal(result, 2 * wanted)
 
 
 def test_numbers_of_a_program_are_rounded() -> None:

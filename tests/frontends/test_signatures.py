@@ -203,8 +203,8 @@ def test_constants_keep_their_signs(op: str) -> None:
     )
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
     x = np.array([1, 2, 3, 4], np.float32)
-    found = morello.from_onnx(made.SerializeToString()).evaluate(x)
-    np.testing.assert_array_equal(found, x + wanted)
+    result = morello.from_onnx(made.SerializeToString()).evaluate(x)
+    np.testing.assert_array_equal(result, x + wanted)
 
 
 @pytest.mark.parametrize(

@@ -195,8 +195,8 @@ def test_a_portable_artifact_is_the_same_program() -> None:
     stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
     oldest = stablehlo.get_minimum_version()
     artifact = stablehlo.serialize_portable_artifact_str(text, oldest)
-    found = morello.from_mlir(artifact).evaluate(X, Y)
-    np.testing.assert_allclose(found, wanted(X, Y), rtol=2e-5)
+    result = morello.from_mlir(artifact).evaluate(X, Y)
+    np.testing.assert_allclose(result, wanted(X, Y), rtol=2e-5)
 
 
 def test_other_bytes_are_no_program() -> None:
@@ -223,8 +223,8 @@ def test_the_error_function_is_one_op_and_erfc_is_that_in_gelu_alone() -> None:
     ):
         model = morello.from_mlir(rolled(body, "tensor<3x4xf32>"))
         assert bool(re.search(r"\berf\b", str(model))) == has_erf
-        found = model.evaluate(x, Y)
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=atol)
+        result = model.evaluate(x, Y)
+        np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=atol)
 
 
 @pytest.mark.parametrize(
@@ -304,8 +304,8 @@ def test_a_diagonal_is_read_where_it_lies(
           return %r : {kind}
         }}"""
     )
-    found = model.compile(threads=1, target="avx2{relayouts=0}")(SQUARE)
-    np.testing.assert_array_equal(found, wanted)
+    result = model.compile(threads=1, target="avx2{relayouts=0}")(SQUARE)
+    np.testing.assert_array_equal(result, wanted)
 
 
 def test_functions_without_a_module_around_them_are_one() -> None:
@@ -338,8 +338,8 @@ def test_a_node_behind_a_collapsed_axis_is_one_with_those_before() -> None:
     assert len(str(model).splitlines()) == 2, model
     x = np.linspace(-1, 1, 24, dtype=np.float32).reshape(2, 3, 4)
     c = np.linspace(-2, 3, 12, dtype=np.float32).reshape(3, 4)
-    found = model.compile(threads=1)(x, c)
-    np.testing.assert_allclose(found, np.exp(x + c).reshape(6, 4), rtol=1e-6)
+    result = model.compile(threads=1)(x, c)
+    np.testing.assert_allclose(result, np.exp(x + c).reshape(6, 4), rtol=1e-6)
 
 
 def test_a_reduction_of_many_tensors_is_cut() -> None:
@@ -368,6 +368,6 @@ return %r : tensor<3xf32>
     given = rng.standard_normal((7, 3, 4)).astype(np.float32)
     model = morello.from_mlir(text)
     assert all(len(part.operands) <= 5 for part in model.parts)
-    found = model.compile(threads=1, target="avx2", time_limit=2)(*given)
+    result = model.compile(threads=1, target="avx2", time_limit=2)(*given)
     wanted = (given.sum(0) * given[0]).sum(1)
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)

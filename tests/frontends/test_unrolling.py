@@ -26,8 +26,8 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {{
 )
 def test_a_loop_of_scf_is_written_out(bounds: tuple[int, ...], trips: int) -> None:
     given = np.arange(4, dtype=np.float32)
-    found = morello.from_mlir(FOR.format(*bounds)).evaluate(given)
-    assert np.array_equal(found, given * (trips + 1))
+    result = morello.from_mlir(FOR.format(*bounds)).evaluate(given)
+    assert np.array_equal(result, given * (trips + 1))
 
 
 WHILE = """

@@ -92,9 +92,9 @@ def test_what_the_search_finds_is_right(name: str) -> None:
     rng = np.random.default_rng(0)
     *inputs, out = kernel.parameters
     arrays = [rng.integers(-4, 5, p.shape).astype(np.float32) for p in inputs]
-    found = kernel(*arrays)
-    np.testing.assert_array_equal(found, meant(*arrays))
-    assert found.shape == out.shape
+    result = kernel(*arrays)
+    np.testing.assert_array_equal(result, meant(*arrays))
+    assert result.shape == out.shape
 
 
 def test_a_head_at_a_time_is_a_product() -> None:

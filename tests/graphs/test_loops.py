@@ -83,10 +83,10 @@ def _check_tiles(graph: Graph, sizes: tuple[int, ...], seed: int) -> int:
             for step in {1, 2, sizes[dim]}:
                 if not _keeps(graph, dim, step, sizes[dim]):
                     continue
-                found = tiled(graph, sizes, values, dim, step)
+                result = tiled(graph, sizes, values, dim, step)
                 for value, array in whole.items():
                     np.testing.assert_allclose(
-                        found[value], array, rtol=2e-4, atol=1e-4, err_msg=str(graph)
+                        result[value], array, rtol=2e-4, atol=1e-4, err_msg=str(graph)
                     )
     return len(dims)
 

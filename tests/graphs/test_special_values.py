@@ -173,9 +173,9 @@ def test_rows_without_a_softmax_are_nan_and_leave_others_alone(
     bad = NAN_ROWS[name].astype(np.float32)
     assert np.isnan(_definition(bad)).all()
     kernel = SOFTMAXES[way](4)
-    found = kernel(np.stack([_row(), bad, _row(), bad]))
-    assert np.isnan(found[[1, 3]]).all()
-    np.testing.assert_allclose(found[[0, 2]], [_definition(_row())] * 2, rtol=3e-6)
+    result = kernel(np.stack([_row(), bad, _row(), bad]))
+    assert np.isnan(result[[1, 3]]).all()
+    np.testing.assert_allclose(result[[0, 2]], [_definition(_row())] * 2, rtol=3e-6)
 
 
 @pytest.mark.parametrize("columns", [17, 31, 33])
@@ -184,9 +184,9 @@ def test_tiles_of_one_column_and_more(columns: int) -> None:
     kernel = online_softmax(2, columns)
     rows = np.stack([np.linspace(-3, 4, columns), np.full(columns, -INF)])
     rows[1, -1] = 2.0
-    found = kernel(rows.astype(np.float32))
-    np.testing.assert_allclose(found[0], _definition(rows[0]), rtol=3e-6)
-    np.testing.assert_array_equal(found[1], [0.0] * (columns - 1) + [1.0])
+    result = kernel(rows.astype(np.float32))
+    np.testing.assert_allclose(result[0], _definition(rows[0]), rtol=3e-6)
+    np.testing.assert_array_equal(result[1], [0.0] * (columns - 1) + [1.0])
 
 
 def test_one_column() -> None:
@@ -237,8 +237,8 @@ def test_attention_where_keys_before_one_are_masked(first: int) -> None:
     q[:, -1] = 1
     k[:, -1] = 0
     k[:first, -1] = -INF
-    found = online_attention()(q, k, v)
-    np.testing.assert_allclose(found, _attention(q, k, v), rtol=2e-5, atol=2e-6)
+    result = online_attention()(q, k, v)
+    np.testing.assert_allclose(result, _attention(q, k, v), rtol=2e-5, atol=2e-6)
 
 
 def test_attention_where_keys_after_the_first_tile_are_masked() -> None:
@@ -246,8 +246,8 @@ def test_attention_where_keys_after_the_first_tile_are_masked() -> None:
     q[:, -1] = 1
     k[:, -1] = 0
     k[3:, -1] = -INF
-    found = online_attention()(q, k, v)
-    np.testing.assert_allclose(found, _attention(q, k, v), rtol=2e-5, atol=2e-6)
+    result = online_attention()(q, k, v)
+    np.testing.assert_allclose(result, _attention(q, k, v), rtol=2e-5, atol=2e-6)
 
 
 def test_queries_that_see_no_key_are_nan_alone() -> None:
@@ -256,11 +256,11 @@ def test_queries_that_see_no_key_are_nan_alone() -> None:
     k[:, -1] = -1
     blind = [0, 7, 31]
     q[blind, -1] = INF
-    found = online_attention()(q, k, v)
+    result = online_attention()(q, k, v)
     seeing = [i for i in range(QUERIES) if i not in blind]
-    assert np.isnan(found[blind]).all()
+    assert np.isnan(result[blind]).all()
     wanted = _attention(q, k, v)[seeing]
-    np.testing.assert_allclose(found[seeing], wanted, rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(result[seeing], wanted, rtol=2e-5, atol=2e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 30.0, 1e4, 1e15])
@@ -270,8 +270,8 @@ def test_attention_of_small_and_large_scores(scale: float) -> None:
     # The rounding of a score moves its exponential as much: take scores that are exact.
     q, k = (np.sign(a) * np.exp2(np.round(np.log2(np.abs(a)))) for a in (q, k))
     k[:, 1:] = 0
-    found = online_attention()(q, k, v)
-    np.testing.assert_allclose(found, _attention(q, k, v), rtol=2e-4, atol=2e-5)
+    result = online_attention()(q, k, v)
+    np.testing.assert_allclose(result, _attention(q, k, v), rtol=2e-4, atol=2e-5)
 
 
 def test_a_nan_of_a_query_a_key_and_a_value() -> None:

@@ -258,8 +258,8 @@ def test_an_exported_program_finds_the_kernel_by_its_name() -> None:
     program = jax.export.export(jax.jit(run), disabled_checks=checks)(shape, shape)
     data = program.serialize()
     x = np.arange(64, dtype=np.float32).reshape(8, 8) % 9 - 4
-    found = jax.export.deserialize(data).call(x, x.T)
-    assert np.array_equal(found, x @ x.T)
+    result = jax.export.deserialize(data).call(x, x.T)
+    assert np.array_equal(result, x @ x.T)
 
 
 def test_without_jax_it_says_what_to_install() -> None:

@@ -106,16 +106,16 @@ def test_a_nan_anywhere_in_a_row_is_found(kernel: str, reduction: str) -> None:
         engine.address("f0")
     )
     given = np.random.default_rng(0).standard_normal((size, size), np.float32)
-    found = np.empty(size, np.float32)
-    call(given.ctypes.data, found.ctypes.data)
-    assert np.array_equal(found, getattr(given, reduction)(axis=1))
+    result = np.empty(size, np.float32)
+    call(given.ctypes.data, result.ctypes.data)
+    assert np.array_equal(result, getattr(given, reduction)(axis=1))
     np.fill_diagonal(given, np.nan)
-    call(given.ctypes.data, found.ctypes.data)
-    assert np.isnan(found).all()
+    call(given.ctypes.data, result.ctypes.data)
+    assert np.isnan(result).all()
     zeros = np.full((size, size), -0.0 if reduction == "max" else 0.0, np.float32)
     np.fill_diagonal(zeros, -zeros[0, 0])
-    call(zeros.ctypes.data, found.ctypes.data)
-    assert (np.signbit(found) == (reduction == "min")).all()
+    call(zeros.ctypes.data, result.ctypes.data)
+    assert (np.signbit(result) == (reduction == "min")).all()
 
 
 def test_long_expressions_are_written_out_for_few_vectors() -> None:

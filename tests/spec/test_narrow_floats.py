@@ -60,8 +60,8 @@ def test_between_two_neighbours_the_even_one_is_taken(dtype: Dtype, sign: int) -
     low = ALL[numbers][:-1]
     one, other = widened(dtype)[low], widened(dtype)[low + 1]
     middle = ((one.astype(np.float64) + other) / 2).astype(np.float32)
-    found = bits(cast(middle, Dtype.F32, dtype))
-    assert np.array_equal(found, np.where(low % 2, low + 1, low))
+    result = bits(cast(middle, Dtype.F32, dtype))
+    assert np.array_equal(result, np.where(low % 2, low + 1, low))
     up, down = (np.nextafter(middle, end) for end in (other, one))
     assert np.array_equal(bits(cast(up, Dtype.F32, dtype)), low + 1)
     assert np.array_equal(bits(cast(down, Dtype.F32, dtype)), low)

@@ -65,8 +65,8 @@ def test_save_writes_header_and_constants() -> None:
     assert main(["save", *OPTIONS, "-o", "layer.h", "--name", "layer"]) == 0
     assert "layer(" in Path("layer.h").read_text()
     (constant,) = Path().glob("layer.*.bin")
-    found = np.frombuffer(constant.read_bytes(), np.float32)
-    np.testing.assert_array_equal(found.reshape(4, 2), WEIGHTS)
+    result = np.frombuffer(constant.read_bytes(), np.float32)
+    np.testing.assert_array_equal(result.reshape(4, 2), WEIGHTS)
 
 
 @pytest.mark.parametrize(

@@ -279,8 +279,8 @@ def test_special_values(name: str, evaluated: list[Any]) -> None:
     function, wanted = SPECIAL[name]
     fast = torch.compile(Of(function), backend="morello", options={"wait": True})
     with torch.no_grad():
-        found = fast(ODD)
-    np.testing.assert_allclose(found.numpy(), wanted)
+        result = fast(ODD)
+    np.testing.assert_allclose(result.numpy(), wanted)
     assert len(evaluated) == 1
 
 
@@ -316,16 +316,16 @@ def test_variances_with_any_correction(evaluated: list[Any]) -> None:
     """The squares of the distances from the mean, 3, are 4, 1, 0 and 9."""
 
     def function(x: Any) -> Any:
-        found = [x.var(1, correction=c) for c in range(6)]
-        found += [x.var(1), x.var(1, unbiased=False), x.std(1, correction=0) ** 2]
-        found += [torch.var_mean(x, 1, correction=0)[0], x.var(correction=2).view(1)]
-        return torch.stack(found)
+        result = [x.var(1, correction=c) for c in range(6)]
+        result += [x.var(1), x.var(1, unbiased=False), x.std(1, correction=0) ** 2]
+        result += [torch.var_mean(x, 1, correction=0)[0], x.var(correction=2).view(1)]
+        return torch.stack(result)
 
     fast = torch.compile(Of(function), backend="morello", options={"wait": True})
     with torch.no_grad():
-        found = fast(torch.tensor([[1.0, 2, 3, 6]]))
+        result = fast(torch.tensor([[1.0, 2, 3, 6]]))
     wanted = [14 / n if n else INF for n in (4, 3, 2, 1, 0, 0, 3, 4, 4, 4, 2)]
-    np.testing.assert_allclose(found[:, 0].numpy(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(result[:, 0].numpy(), wanted, rtol=1e-6)
     assert len(evaluated) == 1
 
 

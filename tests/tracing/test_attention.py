@@ -16,9 +16,9 @@ def heads(q: Any, k: Any, v: Any) -> Any:
 
 def test_heads_are_what_numpy_computes() -> None:
     given = arrays((2, 5, 7), (2, 6, 7), (2, 6, 8))
-    found = morello.jit(heads, threads=1)(*given)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, heads(*given), rtol=2e-5, atol=2e-5)
+    result = morello.jit(heads, threads=1)(*given)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, heads(*given), rtol=2e-5, atol=2e-5)
 
 
 def test_causal_attention_sees_no_later_key() -> None:
@@ -26,10 +26,10 @@ def test_causal_attention_sees_no_later_key() -> None:
     given = morello.jit(
         lambda q, k, v: morello.nn.attention(q, k, v, causal=True), threads=1
     )
-    found = given(q, k, v)
+    result = given(q, k, v)
     scores = np.where(np.tril(np.ones((6, 6))) > 0, q @ k.T / 2, -np.inf)
     powers = np.exp(scores - scores.max(-1, keepdims=True))
     wanted = powers @ v / powers.sum(-1, keepdims=True)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
     k[3:], v[3:] = np.nan, 7.0
-    assert np.array_equal(given(q, k, v)[:3], found[:3])
+    assert np.array_equal(given(q, k, v)[:3], result[:3])

@@ -233,7 +233,7 @@ def test_convolutions_with_every_option(
     options: dict[str, Any], filters: tuple[int, ...], around: Any
 ) -> None:
     x, w = drawn([(2, 4, 9, 8), filters])
-    found = by_definition(lambda x, w: morello.nn.conv2d(x, w, **options), [x, w])
+    result = by_definition(lambda x, w: morello.nn.conv2d(x, w, **options), [x, w])
     (a, b), (c, d) = (
         np.broadcast_to(options.get(name, 1), 2) for name in ("stride", "dilation")
     )
@@ -245,7 +245,7 @@ def test_convolutions_with_every_option(
     windows = windows.reshape(n, groups, each, u, v, fh, fw)
     own = w.reshape(groups, f // groups, each, fh, fw)
     wanted = np.einsum("gfcij,ngcuvij->ngfuv", own, windows).reshape(n, f, u, v)
-    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(result, wanted, rtol=1e-6, atol=1e-6)
 
 
 def test_a_convolution_is_its_short_name() -> None:

@@ -395,8 +395,8 @@ def _twice_read(x: Any) -> Any:
 @pytest.mark.parametrize("function", [_polynomial, _twice_read])
 def test_maps_of_any_number_are_cut(function: Callable[..., Any]) -> None:
     x = arrays((3, 5))[0] / 4
-    found = morello.jit(function, threads=1, time_limit=2)(x)
-    np.testing.assert_allclose(found, function(x), rtol=1e-5)
+    result = morello.jit(function, threads=1, time_limit=2)(x)
+    np.testing.assert_allclose(result, function(x), rtol=1e-5)
 
 
 STORED: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [

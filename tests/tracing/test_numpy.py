@@ -103,9 +103,9 @@ DTYPES: list[tuple[Callable[[Any], Any], type]] = [
 
 @pytest.mark.parametrize(("function", "dtype"), DTYPES)
 def test_dtypes_are_those_of_numpy(function: Callable[..., Any], dtype: type) -> None:
-    found = morello.jit(function, threads=1)(X)
-    assert found.dtype == function(X).dtype == dtype
-    assert np.array_equal(found, function(X))
+    result = morello.jit(function, threads=1)(X)
+    assert result.dtype == function(X).dtype == dtype
+    assert np.array_equal(result, function(X))
 
 
 @pytest.mark.parametrize(

@@ -156,9 +156,9 @@ def test_arrays_without_elements_or_axes(kind: Any, shape: tuple[int, ...]) -> N
     ]
     one = np.ones(1, np.float32)
     given = kind(np.lib.stride_tricks.as_strided(one, shape, strides))
-    found = shared(given, Parameter("a", np.dtype(np.float32), (8, 8)))
-    assert found.shape == shape
-    assert np.array_equal(found, given.array)
+    result = shared(given, Parameter("a", np.dtype(np.float32), (8, 8)))
+    assert result.shape == shape
+    assert np.array_equal(result, given.array)
 
 
 def test_memory_of_another_device_is_refused() -> None:
