@@ -42,7 +42,7 @@ func.func @f(%a: memref<8x16xf32>, %b: memref<1x8x16xf32>) {
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>, %b: memref<8x16xi32>) {
-  // expected-error@+1 {{move has no cast from f32 to s32; cast floats to floats, integers to integers}}
+  // expected-error@+1 {{move has no cast from f32 to s32; cast floats to floats, integers to integers, and those of at most 16 bits to f32}}
   "morello.move"(%a, %b) {limits = #limits, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #morello.tensor<"s32", "L1", #morello.layout<"[0,1]">, false, 0>]} : (memref<8x16xf32>, memref<8x16xi32>) -> ()
   return
 }

@@ -77,7 +77,8 @@ class SpecializeRange(Action):
         source = key.tensors[index]
         if key.kind.moves_data or key.kind.operands[index].is_written:
             return f"'{self.operand}' is no factor that {key.kind.label} multiplies"
-        if source.dtype.part is None:
+        part = _in_range(key, index).dtypes
+        if source.dtype.part is None or not key.kind.has_dtypes(part):
             return f"'{self.operand}' is {source.dtype}, of which no part has a dtype"
         if self.level >= source.level or self.level.is_registers:
             return f"'{self.operand}' is in {source.level}: name a nearer cache"

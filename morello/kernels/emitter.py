@@ -208,6 +208,11 @@ class Emitter(ABC):
         """Signed integers divided by 2^count, rounded down."""
 
     @abstractmethod
+    def half(self, bytes_in_words: Value, place: Value) -> Value:
+        """Bytes in 32 bits cut to the low half where the index ``place`` is even, to
+        the high one where it is odd."""
+
+    @abstractmethod
     def scale(self, values: Value, counts: Value) -> Value:
         """A vector times 2 to the power of whole floats (`Op.SCALE`): lanes whose count
         is below -151 become zero."""

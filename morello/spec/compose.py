@@ -305,15 +305,34 @@ class Compose(Kind):
         return bounded(self.graph, sizes, arrays)
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """f32, or a narrow float for inputs and for outputs that are maps; or s32."""
-        if all(dtype is Dtype.S32 for dtype in dtypes):
-            self._check_integers()
-            return
-        wrong = next((d for d in dtypes if not d.is_float), None)
+        """f32, or a narrow float for inputs and for outputs that are maps; or s32.
+        Inputs may be integers that widen to that."""
+        number, count = computed_in(dtypes), len(self.graph.inputs)
+        wrong = next(
+            (
+                dtype
+                for i, dtype in enumerate(dtypes)
+                if dtype is not number
+                and not (dtype.is_float and number.is_float)
+                and not (i < count and not dtype.is_float and dtype.widens_to(number))
+            ),
+            None,
+        )
         if wrong is not None:
             raise SpecError(
-                f"{self.label} has no dtype {wrong}", f"use {FLOAT_NAMES}, or s32 alone"
+                f"{self.label} has no dtype {wrong}",
+                f"use {FLOAT_NAMES}, or s32 alone; inputs may be {_NARROW}, too",
             )
+        for operand, dtype in zip(self.operands, dtypes, strict=True):
+            if dtype is not Dtype.U8 and any(axis.halves for axis in operand.axes):
+                raise SpecError(
+                    f"'{operand.name}' of {self.label} has two numbers in a byte, and "
+                    f"the dtype {dtype}",
+                    "use u8: the halves are numbers from 0 to 15",
+                )
+        if not number.is_float:
+            self._check_integers()
+            return
         graph = self.graph
         sums = [graph.is_node(v) and not graph.is_map(v) for v in self.values]
         right = [
@@ -421,6 +440,10 @@ class Compose(Kind):
     def _leaders(self) -> tuple[int, ...]:
         every = tuple(range(len(self.operands)))
         return every if self._visits_once else _leaders(self.graph)
+
+
+_NARROW = ", ".join(str(d) for d in Dtype if d.widens_to(Dtype.S32))
+"""The integers that inputs may have beside those of the outputs."""
 
 
 @lru_cache(maxsize=65536)

@@ -89,10 +89,12 @@ class Dtype(metaclass=_Listed):
 
     def widens_to(self, other: "Dtype") -> bool:
         """Whether ``other`` is wider and holds every value of this dtype."""
-        if self.is_float or other.is_float:
+        if self.is_float:
             return other is self.computes_in
         if self.part_of or other.part_of:
             return False  # what was found to have few bits is to be used so
+        if other.is_float:
+            return not self.byte and 8 * self.itemsize <= other.mantissa
         if self.byte or other.byte:
             return other.byte is self
         return other.itemsize > self.itemsize and (
@@ -244,8 +246,9 @@ ELEMENT_TYPES: tuple[Dtype, ...] = (
 
 
 def computed_in(dtypes: tuple[Dtype, ...]) -> Dtype:
-    """The dtype that values of graphs have between operands of some dtypes."""
-    return Dtype.F32 if dtypes[0].is_float else Dtype.S32
+    """The dtype that values of graphs have between operands of some dtypes: an output,
+    of which the last is one, is a float or none is."""
+    return Dtype.F32 if dtypes[-1].is_float else Dtype.S32
 
 
 FLOATS = tuple(d for d in Dtype if d.is_float)

@@ -4,7 +4,8 @@ An axis of an operand is a dimension of the Spec, as a rule. It may be a sum of
 dimensions with positive coefficients: a convolution reads its input at ``2*oh + kh``.
 Places before the first element and after the last count as 0. It may be a dimension
 divided, and rounded down: of a matrix whose blocks of 32 rows have one scale each, row
-``k`` has scale ``k//32``. A map of no dimension has one element, which all share.
+``k`` has scale ``k//32``. Two elements may lie in the halves of a byte: of ``k/2`` the
+first of them in the low one. A map of no dimension has one element, which all share.
 """
 
 import dataclasses
@@ -35,6 +36,9 @@ class IndexMap(HashedOnce):
     """Places after the last element; negative for elements that are not reached."""
     divisor: int = 1
     """The divisor of the sum, at least 1; above 1 the sum is one dimension."""
+    halves: bool = False
+    """Whether a place holds two elements, of which the halves of a byte are numbers of
+    4 bits, the low one first. Then the divisor is 2."""
 
     __hash__ = HashedOnce.__hash__
 
@@ -51,6 +55,8 @@ class IndexMap(HashedOnce):
                 f"the index {self} is no dimension divided by a positive number",
                 "divide a dimension by itself, as k//32",
             )
+        if self.halves and self.divisor != _HALVES:
+            raise SpecError(f"the index {self} has halves of no dimension")
 
     @staticmethod
     def of(dim: int) -> "IndexMap":
@@ -92,7 +98,7 @@ class IndexMap(HashedOnce):
 
     @property
     def is_divided(self) -> bool:
-        """Whether several points in a row read one element."""
+        """Whether several points in a row read one place."""
         return self.divisor > 1
 
     def reach(self, sizes: tuple[Any, ...]) -> Any:
@@ -117,7 +123,10 @@ class IndexMap(HashedOnce):
 
     def keeps(self, size: int, extent: Any) -> Any:
         """Whether this map reads tiles of ``size`` of a dimension, too: each is blocks
-        of ``divisor`` points, or a part of one (``extent``: integers or arrays)."""
+        of ``divisor`` points, or a part of one (``extent``: integers or arrays), but
+        both halves of what is halved."""
+        if self.halves:
+            return size % self.divisor == 0
         fits = size % self.divisor == 0 or self.divisor % max(size, 1) == 0
         return fits | (extent <= self.divisor)
 
@@ -135,6 +144,10 @@ class IndexMap(HashedOnce):
         """The map where a dimension has one element."""
         terms = tuple(term for term in self.terms if term[0] != dim)
         return dataclasses.replace(self, terms=terms)
+
+
+_HALVES = 2
+"""Elements of a place that holds several."""
 
 
 @lru_cache(maxsize=4096)

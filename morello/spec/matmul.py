@@ -87,7 +87,8 @@ class Matmul(Kind):
         return 2 if self.saturating and self.dims[dim] == "k" else 1
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """Factors no wider than the output; floats into f32, integers into s16, s32."""
+        """Factors no wider than the output, f32, s16 or s32; integers of at most 16 bits
+        may be factors of f32."""
         if self.saturating and dtypes != _SATURATING:
             raise SpecError(
                 f"{self.label} has no saturating product {','.join(map(str, dtypes))}",
@@ -100,14 +101,17 @@ class Matmul(Kind):
                 "flushing=true goes with floats: bf16,bf16,f32",
             )
         legal = out in _OUTPUTS and all(
-            dtype.is_float is out.is_float and dtype.itemsize <= out.itemsize
+            dtype.widens_to(out)
+            if dtype.is_float is not out.is_float
+            else dtype.itemsize <= out.itemsize
             for dtype in factors
         )
         if not legal:
             raise SpecError(
                 f"{self.label} has no product {','.join(map(str, dtypes))}",
                 f"use factors of {FLOAT_NAMES} with an output of f32, or integers no "
-                "wider than an output of s32 or s16: bf16,bf16,f32; u8,s8,s32",
+                "wider than an output of s32 or s16, or of at most 16 bits and f32: "
+                "bf16,bf16,f32; u8,s8,s32; f32,s8,f32",
             )
 
     def flops(self, sizes: tuple[int, ...]) -> int:
@@ -174,7 +178,7 @@ class Matmul(Kind):
         """Small integers; of those below 32 bits any, since nothing is rounded."""
         return tuple(
             small_integers(rng, dtype, shape)
-            if dtype.is_float or dtype.itemsize == _WORD
+            if dtypes[2].is_float or dtype.itemsize == _WORD
             else bit_patterns(rng, dtype, shape)
             for o, dtype, shape in zip(self.operands, dtypes, shapes, strict=True)
             if o.is_read

@@ -43,7 +43,8 @@ class Move(ElementByElement):
         return _operands(self.rank)
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """Both are floats, or both are integers; bytes in 16 bits come from bytes."""
+        """Both are floats, or both are integers, or integers become a float that has all
+        of them; bytes in 16 bits come from bytes."""
         src, dst = dtypes
         if (src.byte or dst.byte) and dst not in (src, *_wide(src)):
             raise SpecError(
@@ -55,10 +56,11 @@ class Move(ElementByElement):
                 f"{self.label} has no cast from {src} to {dst}",
                 "an s7 is an s8 whose range was checked; it is copied as it is",
             )
-        if src.is_float is not dst.is_float:
+        if src.is_float is not dst.is_float and not src.widens_to(dst):
             raise SpecError(
                 f"{self.label} has no cast from {src} to {dst}",
-                "cast floats to floats, integers to integers",
+                "cast floats to floats, integers to integers, and those of at most 16 "
+                "bits to f32",
             )
 
     def flops(self, sizes: tuple[int, ...]) -> int:

@@ -113,6 +113,14 @@ class Spec(HashedOnce):
                     f"size {size} of dimension {name} of {self.kind.label} is not "
                     f"between 1 and {MAX_SIZE - 1}"
                 )
+        for operand in self.kind.operands:
+            for axis in operand.axes:
+                if axis.halves and self.sizes[axis.dims[0]] % axis.divisor:
+                    raise SpecError(
+                        f"'{operand.name}' has two of {names[axis.dims[0]]} in a byte, "
+                        f"which is {self.sizes[axis.dims[0]]}: an odd number",
+                        "add a row of zeros to what is summed along it",
+                    )
 
     def _check_ranges(self) -> None:
         if len(self.ranges) > MOST_RANGES:

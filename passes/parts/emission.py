@@ -22,6 +22,7 @@ from morello.passes.parts.vector_ops import (
     element_of,
     element_type,
     opaque,
+    splat,
 )
 from morello.spec import Dtype, Layout, PhysicalDim, Spec, TensorSpec
 
@@ -29,6 +30,9 @@ arith = dialect("arith")
 memref = dialect("memref")
 scf = dialect("scf")
 vector = dialect("vector")
+
+_WORD, _HALF = 32, 4
+"""Bits of a word, and of half a byte."""
 
 _TO_L1, _TO_L2 = 3, 2
 """The locality of a prefetch that x86 makes PREFETCHT0, and PREFETCHT1."""
@@ -284,6 +288,22 @@ class MlirEmitter(Registers):
         if isinstance(index, int):
             return index // by
         return arith.DivUIOp(index, self._index(by)).result if by > 1 else index
+
+    def half(self, bytes_in_words: Value, place: Value) -> Value:
+        """`Emitter.half`: up to the sign, and down again."""
+        kind, up = bytes_in_words.type, _WORD - _HALF
+        if isinstance(place, int):
+            counts = splat(kind, up - place % 2 * _HALF)
+        else:
+            odd = arith.AndIOp(place, self._index(1)).result
+            shift = arith.MulIOp(odd, self._index(_HALF)).result
+            shift = arith.SubIOp(self._index(up), shift).result
+            word = ir.IntegerType.get_signless(_WORD)
+            counts = arith.IndexCastOp(word, shift).result
+            if isinstance(kind, ir.VectorType):
+                counts = self.broadcast(counts, kind.shape[0])
+        high = arith.ShLIOp(bytes_in_words, counts).result
+        return arith.ShRUIOp(high, splat(kind, up)).result
 
     def at_most(self, index: Value, limit: int) -> Value:
         """`Emitter.at_most`."""

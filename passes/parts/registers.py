@@ -54,6 +54,9 @@ class Registers(Emitter):
             return rounded(wide, dest) if dest.computes_in else wide
         if dest.byte and dest.zero_point:  # in 8 bits: the sign changes, and is none
             value = plus(value, dest.zero_point)
+        if dest.is_float:
+            word = self.convert(value, source, Dtype.S32)
+            return arith.SIToFPOp(shaped(word, element_type(dest)), word).result
         kind = shaped(value, element_type(dest))
         if dest.itemsize < source.itemsize:
             value = arith.TruncIOp(kind, value).result

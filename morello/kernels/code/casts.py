@@ -30,6 +30,8 @@ def cast_ops(dtypes: tuple[Dtype, ...]) -> Ops:
         widened = _WIDEN if source.computes_in else {}
         rounded = _ROUND_TO_HALF if dest.is_upper_half else _ROUND
         return add(widened, rounded if dest.computes_in else {})
+    if dest.is_float:
+        return {"vector_op": 1, "shuffle": 1}
     moved = 1 if source.zero_point != dest.zero_point else 0
     shuffles = 1 if source.itemsize < dest.itemsize else 2
     return {"vector_op": moved, "shuffle": shuffles}

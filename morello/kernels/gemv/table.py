@@ -6,6 +6,7 @@ from morello.kernels.gemv.bytes import bytes_of
 from morello.kernels.gemv.dot import GemvDot
 from morello.kernels.gemv.elements import Halves, Whole
 from morello.kernels.gemv.panels import GemvPanels, GemvStreams
+from morello.kernels.gemv.scaled import ScaledRows
 from morello.kernels.template import Kernel
 from morello.machine.isa import Isa
 
@@ -85,6 +86,14 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             elements=(Whole(isa), Halves(isa)),
             streams=4,
             prefetch=OwnRows(lines=128, to_l1=True),
+        ),
+        ScaledRows(
+            "scaled_rows",
+            isa,
+            "out[m,n] = or += sum of a[m,k] · s · (q[k,n] - z), of integers q of 4 or 8 "
+            "bits.",
+            panel=4,
+            distance=4096,
         ),
     )
 

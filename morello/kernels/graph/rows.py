@@ -169,9 +169,9 @@ def _inner(key: SpecKey) -> int | None:
     for operand, tensor in zip(operands, tensors, strict=True):
         if inner in operand.dims:
             innermost = operand.axis(inner) == tensor.layout.innermost
-            if not operand.map(inner).is_divided and (
-                not innermost or operand.step(inner) > MOST_STEP
-            ):
+            axis = operand.map(inner)
+            apart = not innermost or operand.step(inner) > MOST_STEP
+            if axis.halves or (apart and not axis.is_divided):
                 return None
         elif tensor.level.is_registers:
             return None

@@ -22,7 +22,7 @@ from morello.kernels.graph.shape import (
     taps_of,
 )
 from morello.kernels.reduce import reduce_lanes
-from morello.spec import Spec
+from morello.spec import Dtype, Spec
 from morello.spec.dtypes import computed_in
 from morello.spec.graphs.expression import Expression, computed
 from morello.spec.graphs.graph import Graph
@@ -172,7 +172,17 @@ class GraphWriter:
     def _element(self, value: int, at: Mapping[int, Any]) -> Value:
         buffer = self.buffers[value]
         element = self.emitter.load_element(buffer, self._index(value, at))
-        return self.emitter.convert(element, buffer.tensor.dtype, self.number)
+        return self._number(value, at, element)
+
+    def _number(self, value: int, at: Mapping[int, Any], loaded: Value) -> Value:
+        """An element, or a vector, in the dtype that is computed in."""
+        dtype = self.buffers[value].tensor.dtype
+        halved = next((a.dims[0] for a in self.graph.axes(value) if a.halves), None)
+        if halved is None:
+            return self.emitter.convert(loaded, dtype, self.number)
+        word = self.emitter.convert(loaded, dtype, Dtype.S32)
+        half = self.emitter.half(word, at[halved])
+        return self.emitter.convert(half, Dtype.S32, self.number)
 
     def _index(self, value: int, at: Mapping[int, Any]) -> tuple[Any, ...]:
         return tuple(self._place(axis, at) for axis in self.graph.axes(value))
@@ -273,7 +283,8 @@ class GraphWriter:
         if buffer.tensor.level.is_registers:
             return self.emitter.load_register(buffer, self._register(index))
         if step_of(self.graph, value, self.inner) == 1:
-            return self._lanes_at(buffer, index, count)
+            vector = self.emitter.load(buffer, index, self.lanes, count)
+            return self._number(value, at, vector)
         along = buffer.tensor.layout.innermost
 
         def load(by: int, count: int) -> Value:

@@ -41,6 +41,7 @@ AVX2 = Target(
         "fill_registers",
         "map_rows",
         "graph_rows",
+        "scaled_rows",
         "graph_scalar",
         "reduce_rows",
         "reduce_columns",

@@ -53,6 +53,7 @@ AVX512 = Target(
         "fill_rows_512",
         "fill_registers_512",
         "graph_rows_512",
+        "scaled_rows_512",
         "graph_scalar",
         "map_rows_512",
         "reduce_rows_512",

@@ -16,7 +16,7 @@ def in_one_block(graph: Graph, dim: int) -> Graph:
     """The graph of as many elements of a dimension as no divided axis tells apart."""
 
     def left(axis: IndexMap) -> IndexMap:
-        return ONE if axis.is_divided and dim in axis.dims else axis
+        return ONE if _is_block(axis, dim) else axis
 
     inputs = tuple(tuple(map(left, axes)) for axes in graph.inputs)
     return dataclasses.replace(graph, inputs=inputs)
@@ -27,5 +27,10 @@ def block_of(graph: Graph, dim: int) -> int | None:
     """The most such elements; None for any number."""
     axes = (axis for axes in graph.inputs for axis in axes)
     return min(
-        (a.divisor for a in axes if a.is_divided and dim in a.dims), default=None
+        (a.divisor for a in axes if _is_block(a, dim)), default=None
     )
+
+
+def _is_block(axis: IndexMap, dim: int) -> bool:
+    """Whether an axis has one element for several of a dimension."""
+    return axis.is_divided and not axis.halves and dim in axis.dims

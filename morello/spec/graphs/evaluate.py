@@ -31,6 +31,9 @@ from morello.spec.kind import UNIT_ROUNDOFF
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+_HALF = 16
+"""The numbers that half a byte may be."""
+
 _UNDERFLOW = 2.0**-149
 """An absolute error of one operation below the normal numbers."""
 
@@ -52,6 +55,7 @@ def evaluate(
         arrays: the inputs, then what the outputs that accumulate hold.
         number: the dtype of all of them, f32 or s32.
     """
+    graph, arrays = _of_numbers(graph, arrays)
     values: dict[int, Array] = dict(enumerate(arrays[: len(graph.inputs)]))
     held = _held(graph, arrays)
     for value in graph.node_values:
@@ -65,6 +69,26 @@ def evaluate(
             result = _reduced(graph, node, sizes, values, held.get(value), number)
         values[value] = result.astype(number.numpy)
     return tuple(values[out.value] for out in graph.outputs)
+
+
+def _of_numbers(
+    graph: Graph, arrays: Sequence[Array]
+) -> tuple[Graph, Sequence[Array]]:
+    """The graph, and arrays that have a place for each number of what lies in the
+    halves of bytes."""
+    inputs, found = list(graph.inputs), list(arrays)
+    for value, axes in enumerate(graph.inputs):
+        for place, axis in enumerate(axes):
+            if axis.halves:
+                own = found[value]
+                pair = np.stack([own % _HALF, own // _HALF], axis=place + 1)
+                count = own.shape[place] * axis.divisor
+                shape = (*own.shape[:place], count, *own.shape[place + 1 :])
+                found[value] = pair.reshape(shape)
+                own_axes = list(inputs[value])
+                own_axes[place] = dataclasses.replace(axis, divisor=1, halves=False)
+                inputs[value] = tuple(own_axes)
+    return dataclasses.replace(graph, inputs=tuple(inputs)), found
 
 
 def _held(graph: Graph, arrays: Sequence[Array]) -> dict[int, Array]:
@@ -235,6 +259,7 @@ def bounded(
         sizes: of each dimension.
         arrays: as for `evaluate`, in f64.
     """
+    graph, arrays = _of_numbers(graph, arrays)
     exact = [Bounded(array, np.zeros(array.shape)) for array in arrays]
     values = dict(enumerate(exact[: len(graph.inputs)]))
     adding = [out.value for out in graph.outputs if out.accumulates]

@@ -286,6 +286,9 @@ class _Reader:
                 self._check_factor(by, f"the divisor {by} of {name}", "divisors")
                 self._term(name, 1, terms)
                 return IndexMap(tuple(terms.items()), divisor=by)
+            case ast.BinOp(ast.Name(name), ast.Div(), ast.Constant(2)):
+                self._term(name, 1, terms)
+                return IndexMap(tuple(terms.items()), divisor=2, halves=True)
         self._terms(tree, terms)
         return IndexMap(tuple(terms.items()))
 
@@ -306,7 +309,7 @@ class _Reader:
             case _:
                 raise self._error(
                     f"'{_unparsed(tree)}' is no axis",
-                    "write a dimension, a window such as 2*u+i, or k//32",
+                    "write a dimension, a window such as 2*u+i, k//32, or k/2",
                 )
 
     def _padding(self, tree: ast.expr) -> int:
@@ -534,4 +537,6 @@ def axis_text(axis: IndexMap) -> str:
     """Text form of an axis."""
     terms = (f"d{dim}" if step == 1 else f"{step}*d{dim}" for dim, step in axis.terms)
     text = "+".join(terms) + (f"//{axis.divisor}" if axis.is_divided else "")
+    if axis.halves:
+        return text.replace("//", "/")
     return f"pad({text},{axis.before},{axis.after})" if axis.is_padded else text

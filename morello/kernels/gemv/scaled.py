@@ -1,0 +1,443 @@
+"""Few rows times narrow integers that have scales: widened in registers.
+
+The integers are read once, panel after panel, and become floats as they are read. Each
+vector of them is scaled once for all rows. The two halves of a byte are neighbours
+along k, so a vector of bytes is two vectors of one panel.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase, add, times
+from morello.kernels.code.vectors import parts, vectors_of
+from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
+from morello.kernels.predicates import free_vectors
+from morello.kernels.template import Kernel
+from morello.spec import Compose, Dtype, Form, Layout, PhysicalDim, Spec, SpecKey
+from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.graphs.scaled import ScaledProduct, scaled_product
+from morello.spec.index_map import IndexMap
+from morello.spec.layout import LINE_BYTES, ceil_div
+
+_CHAINS = 8
+"""Sums that hide the latency of a multiply-add."""
+
+_TRIP = 4
+"""Places along k of a trip of the loop."""
+
+_ENDS = 40
+"""Cycles of a panel besides its products, in steps of a chain."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ScaledRows(Kernel):
+    """out[m,n] = or += sum of a[m,k] * s * (q[k,n] - z), of a in L1 or L2, the others
+    anywhere; q of 8 bits, or of 4 in the halves of bytes."""
+
+    panel: int
+    """Vectors of sums in a row of the panels that q may be packed in."""
+    distance: int
+    """Bytes of q from what is read to what is prefetched."""
+
+    @property
+    def lanes(self) -> int:
+        """Sums of a vector."""
+        return self.isa.lanes(Dtype.F32)
+
+    @property
+    def columns(self) -> int:
+        """Columns of a panel."""
+        return self.panel * self.lanes
+
+    @property
+    def most_sums(self) -> int:
+        """Vectors of sums that leave registers for all else."""
+        return self.isa.registers * 3 // 4
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Integers of 8 bits or less; all with n innermost, in panels or not."""
+        product = _product(key)
+        if product is None:
+            return False
+        of = _Operands.of(key, product)
+        if key.dtypes[of.integers] not in (Dtype.U8, Dtype.S8):
+            return False
+        along = (of.integers, *of.scales, *of.zeros, of.out)
+        return (
+            key.dtypes[of.out] is Dtype.F32
+            and not any(t.level.is_registers for t in key.tensors)
+            and not key.tensors[of.factors].level.is_main
+            and not key.tensors[of.factors].layout.is_packed
+            and not key.tensors[of.out].layout.is_packed
+            and all(self._fits(key, i, product.columns) for i in along)
+        )
+
+    def _fits(self, key: SpecKey, operand: int, columns: int) -> bool:
+        """Whether neighbours of an operand lie along n, if it has that, in no panels or
+        in those of the kernel."""
+        own, layout = key.kind.operands[operand], key.tensors[operand].layout
+        if columns not in own.dims:
+            return not layout.is_packed
+        if own.axis(columns) != layout.innermost:
+            return False
+        return not layout.is_packed or layout == _panels(own.axes, columns, self.columns)
+
+    def forms_beforehand(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
+        """Panels of the integers and of what has blocks of them."""
+        product = _product(key)
+        if product is None:
+            return ()
+        of, tensor = _Operands.of(key, product), key.tensors[operand]
+        axes = key.kind.operands[operand].axes
+        packed = operand in (of.integers, *of.scales, *of.zeros)
+        if not packed or len(axes) < 2 or tensor.layout.is_packed:  # noqa: PLR2004
+            return ()
+        if not any(axis.dim == product.columns for axis in axes):
+            return ()
+        return (Form(tensor.dtype, _panels(axes, product.columns, self.columns)),)
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Registers for the sums of two vectors of each row; whole bytes and blocks."""
+        product = _product(frame.key)
+        assert product is not None
+        rows = _rows(product, frame.sizes)
+        most = self.most_sums // 2
+        name = frame.key.kind.dims[product.inner]
+        found = [
+            Condition(rows <= most, f"takes at most {most} rows: tile them smaller"),
+            Condition(
+                free_vectors(frame) >= self.isa.registers, "needs all registers"
+            ),
+        ]
+        if product.halves:
+            even = frame.sizes[product.inner] % 2 == 0
+            found.append(Condition(even, f"takes both halves of bytes: {name} is odd"))
+        return tuple(found)
+
+    def op_counts(self, frame: Frame) -> OpCounts:
+        """What is done for each vector of integers, and for each row of them."""
+        product = _product(frame.key)
+        assert product is not None
+        of, sizes = _Operands.of(frame.key, product), frame.sizes
+        m, k, n = _rows(product, sizes), sizes[product.inner], sizes[product.columns]
+        vectors, side = vectors_of(n, self.lanes), self._side(m)
+        passes = ceil_div(vectors, side)
+        bytes_ = k // 2 if product.halves else k
+        blocks = ceil_div(k, product.block) if product.block else 1
+        each: Ops = times(_widening(frame.key, of, product), k * vectors)
+        fma = k * vectors * (m + (1 if of.scales else 0))
+        products: dict[Op, Ints] = {
+            "fma": fma,
+            "load": bytes_ * vectors + m * k * passes,
+            "shuffle": bytes_ * vectors,
+        }
+        scales = len(of.scales) + len(of.zeros)
+        products["load"] = products["load"] + scales * blocks * vectors
+        chains = np.maximum(ceil_div(_CHAINS, m * side) // 2, 1)
+        chain: Ops = {"fma": passes * (k // np.minimum(chains, 2) + _ENDS)}
+        lines = [
+            Lines(of.integers, self._lines(frame, of.integers), Access.OVERLAPPED,
+                  prefetched=True),
+            Lines(of.factors, self._lines(frame, of.factors) * passes,
+                  Access.OVERLAPPED),
+            Lines(of.out, self._lines(frame, of.out), Access.STORED),
+            *(Lines(i, self._lines(frame, i), Access.OVERLAPPED)
+              for i in (*of.scales, *of.zeros)),
+        ]  # fmt: skip
+        ends: Ops = {"store": m * vectors, "load": m * vectors, "vector_op": m * vectors}
+        phases = Phase(add(products, each), chain, tuple(lines)), Phase(ends)
+        return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
+
+    def _lines(self, frame: Frame, operand: int) -> Ints:
+        return frame.key.tensors[operand].lines(frame.operand_sizes(operand))
+
+    def _side(self, m: Ints) -> Ints:
+        """Vectors of sums of a row side by side."""
+        side = np.where(m * self.panel <= self.most_sums, self.panel, 2)
+        return int(side) if np.ndim(side) == 0 else side
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """A loop over panels; the last one by itself, which prefetches no more than
+        there is."""
+        product = _product(spec.key)
+        assert product is not None
+        m, n = _rows(product, spec.sizes), spec.sizes[product.columns]
+        width = int(self._side(m)) * self.lanes
+        code = _Code(emitter, spec, operands, product, _Operands.of(spec.key, product),
+                     self.distance)  # fmt: skip
+        whole = (n - 1) // self.columns
+
+        def panel(number: Value, carried: Sequence[Value]) -> list[Value]:
+            for start in range(0, self.columns, width):
+                code.columns(Pack(number, self.columns, start), width, last=False)
+            return []
+
+        if whole > 1:
+            emitter.loop(0, whole, 1, (), panel)
+        elif whole:
+            panel(0, ())
+        begin = whole * self.columns
+        for start, count in parts(n - begin, width):
+            place = Pack(whole, self.columns, start) if whole else start
+            code.columns(place, count, last=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Operands:
+    """The operands that are the parts of a product, by number."""
+
+    factors: int
+    integers: int
+    scales: tuple[int, ...]
+    zeros: tuple[int, ...]
+    out: int
+
+    @classmethod
+    def of(cls, key: SpecKey, product: ScaledProduct) -> "_Operands":
+        """Inputs of a graph are its first operands, its one output is the last."""
+        last = len(key.tensors) - 1
+        return cls(
+            product.factors, product.integers, product.scales, product.zeros, last
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Code:
+    """Writes the code of some columns."""
+
+    emitter: Emitter
+    spec: Spec
+    operands: Sequence[Buffer]
+    product: ScaledProduct
+    of: _Operands
+    distance: int
+
+    @property
+    def lanes(self) -> int:
+        """Sums of a vector."""
+        return self.emitter.isa.lanes(Dtype.F32)
+
+    @property
+    def step(self) -> int:
+        """Integers along k of a place."""
+        return 2 if self.product.halves else 1
+
+    @property
+    def length(self) -> int:
+        """Places along k."""
+        return self.spec.sizes[self.product.inner] // self.step
+
+    @property
+    def rows(self) -> int:
+        """Rows of factors."""
+        return int(_rows(self.product, self.spec.sizes))
+
+    def columns(self, start: Value, count: int, last: bool) -> None:
+        """All of k for some columns of every row."""
+        emitter = self.emitter
+        places = [
+            (emitter.offset(start, at), length)
+            for at, length in parts(count, self.lanes)
+        ]
+        width = self.rows * len(places)
+        sets = 2 if width <= _CHAINS and self.length * self.step > 1 else 1
+        zero = emitter.constant(Dtype.F32, 0, self.lanes)
+        sums: Sequence[Value] = [zero] * (width * sets)
+        block = self.product.block
+        each = self.length if block is None else min(block // self.step, self.length)
+
+        def one(number: Value, carried: Sequence[Value]) -> Sequence[Value]:
+            first = emitter.linear([(number, each)])
+            return self._block(number, first, each, places, carried, last)
+
+        blocks, rest = divmod(self.length, each)
+        if blocks > 1:
+            sums = emitter.loop(0, blocks, 1, sums, one)
+        else:
+            sums = one(0, sums)
+        if rest:
+            sums = self._block(blocks, blocks * each, rest, places, sums, last)
+        for i in range(self.rows):
+            for j, (column, length) in enumerate(places):
+                own = sums[(i * len(places) + j) :: width]
+                total = own[0] if len(own) == 1 else emitter.add(*own)
+                self._store(i, column, length, total)
+
+    def _store(self, row: int, column: Value, count: int, total: Value) -> None:
+        out = self.operands[self.of.out]
+        index = self._index(self.of.out, row, 0, column)
+        if self.spec.kind.accumulates:
+            held = self.emitter.load(out, index, self.lanes, count)
+            total = self.emitter.add(held, total)
+        self.emitter.store(total, out, index, count)
+
+    def _block(
+        self,
+        number: Value,
+        first: Value,
+        length: int,
+        places: list[tuple[Value, int]],
+        sums: Sequence[Value],
+        last: bool,
+    ) -> Sequence[Value]:
+        """The places of a block, whose scales are loaded once."""
+        scales = [self._beside(self.of.scales, number, p) for p in places]
+        zeros = [self._beside(self.of.zeros, number, p) for p in places]
+
+        def trip(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
+            place = self.emitter.linear([(first, 1), (at, 1)])
+            found = list(carried)
+            for by in range(min(_TRIP, length)):
+                here = self.emitter.offset(place, by)
+                self._prefetch(here, places, last)
+                self._place(here, by, places, scales, zeros, found)
+            return found
+
+        whole = length // _TRIP * _TRIP
+        if whole > _TRIP:
+            sums = self.emitter.loop(0, whole, _TRIP, sums, trip)
+        elif whole:
+            sums = trip(0, sums)
+        found = list(sums)
+        for at in range(whole, length):
+            here = self.emitter.linear([(first, 1), (at, 1)])
+            self._place(here, at, places, scales, zeros, found)
+        return found
+
+    def _place(
+        self,
+        at: Value,
+        number: int,
+        places: list[tuple[Value, int]],
+        scales: list[Value | None],
+        zeros: list[Value | None],
+        sums: list[Value],
+    ) -> None:
+        """Add the products of a place along k to the sums, in turns to each set."""
+        emitter, width = self.emitter, self.rows * len(places)
+        words = [self._words(at, place) for place in places]
+        for half in range(self.step):
+            inner = emitter.linear([(at, self.step), (half, 1)])
+            begin = (number * self.step + half) % (len(sums) // width) * width
+            weights = [
+                self._weight(word, half, scale, zero)
+                for word, scale, zero in zip(words, scales, zeros, strict=True)
+            ]
+            for i in range(self.rows):
+                factor = self._factor(i, inner)
+                for j, weight in enumerate(weights):
+                    own = begin + i * len(places) + j
+                    sums[own] = emitter.multiply_add(factor, weight, sums[own])
+
+    def _words(self, at: Value, place: tuple[Value, int]) -> Value:
+        """The bytes at a place, as words."""
+        buffer = self.operands[self.of.integers]
+        index = self._index(self.of.integers, 0, at, place[0])
+        loaded = self.emitter.load(buffer, index, self.lanes, place[1])
+        return self.emitter.convert(loaded, buffer.tensor.dtype, Dtype.S32)
+
+    def _weight(
+        self, word: Value, half: int, scale: Value | None, zero: Value | None
+    ) -> Value:
+        """The scaled numbers of a vector of words."""
+        emitter = self.emitter
+        if self.product.halves:
+            word = emitter.half(word, half)
+        if self.product.offset:
+            offset = emitter.constant(Dtype.F32, self.product.offset, self.lanes)
+            zero = offset
+        weight = emitter.convert(word, Dtype.S32, Dtype.F32)
+        if zero is not None:
+            weight = emitter.subtract(weight, zero)
+        return weight if scale is None else emitter.multiply(weight, scale)
+
+    def _factor(self, row: int, inner: Value) -> Value:
+        buffer = self.operands[self.of.factors]
+        index = self._index(self.of.factors, row, inner, 0)
+        element = self.emitter.load_element(buffer, index)
+        element = self.emitter.convert(element, buffer.tensor.dtype, Dtype.F32)
+        return self.emitter.broadcast(element, self.lanes)
+
+    def _beside(
+        self, operands: tuple[int, ...], number: Value, place: tuple[Value, int]
+    ) -> Value | None:
+        """The product of some operands for the columns of a place, in a block; None of
+        no operands."""
+        found: Value | None = None
+        for operand in operands:
+            buffer = self.operands[operand]
+            dtype, own = buffer.tensor.dtype, self.spec.kind.operands[operand]
+            index = self._index_of_block(own.axes, number, place[0])
+            if self.product.columns in own.dims:
+                loaded = self.emitter.load(buffer, index, self.lanes, place[1])
+                vector = self.emitter.convert(loaded, dtype, Dtype.F32)
+            else:
+                element = self.emitter.load_element(buffer, index)
+                element = self.emitter.convert(element, dtype, Dtype.F32)
+                vector = self.emitter.broadcast(element, self.lanes)
+            found = vector if found is None else self.emitter.multiply(found, vector)
+        return found
+
+    def _index_of_block(
+        self, axes: tuple[IndexMap, ...], number: Value, column: Value
+    ) -> Index:
+        found: list[Value] = []
+        for axis in axes:
+            if axis.dim == self.product.columns:
+                found.append(column)
+            elif axis.terms and self.product.block is not None:
+                by = axis.divisor // self.product.block
+                found.append(self.emitter.quotient(number, by))
+            else:
+                found.append(0)
+        return tuple(found)
+
+    def _index(self, operand: int, row: int, inner: Value, column: Value) -> Index:
+        """The place of an operand; ``inner`` counts places of the integers, elements of
+        others."""
+        by = {self.product.inner: inner, self.product.columns: column}
+        if self.product.rows is not None:
+            by[self.product.rows] = row
+        axes = self.spec.kind.operands[operand].axes
+        return tuple(by[axis.dims[0]] if axis.terms else 0 for axis in axes)
+
+    def _prefetch(
+        self, at: Value, places: list[tuple[Value, int]], last: bool
+    ) -> None:
+        """Ask for the lines of a place further on; no farther than the last one of the
+        columns, where no panel follows."""
+        buffer = self.operands[self.of.integers]
+        if not buffer.tensor.level.is_main:
+            return
+        packed = buffer.tensor.layout.is_packed
+        width = self.lanes * len(places)
+        ahead = self.emitter.offset(at, max(self.distance // width, 1))
+        if last or not packed:
+            ahead = self.emitter.at_most(ahead, self.length - 1)
+        for place, _ in places[:: max(LINE_BYTES // self.lanes, 1)]:
+            index = self._index(self.of.integers, 0, ahead, place)
+            self.emitter.prefetch(buffer, index, to_l1=True)
+
+
+def _product(key: SpecKey) -> ScaledProduct | None:
+    kind = key.kind
+    return scaled_product(kind.graph) if isinstance(kind, Compose) else None
+
+
+def _rows(product: ScaledProduct, sizes: tuple[Ints, ...]) -> Ints:
+    return 1 if product.rows is None else sizes[product.rows]
+
+
+def _panels(axes: tuple[IndexMap, ...], columns: int, width: int) -> Layout:
+    """Panels of columns of an operand, one after another."""
+    (own,) = (i for i, axis in enumerate(axes) if axis.dim == columns)
+    others = [PhysicalDim(i) for i in range(len(axes)) if i != own]
+    return Layout((PhysicalDim(own), *others, PhysicalDim(own, width)))
+
+
+def _widening(key: SpecKey, of: _Operands, product: ScaledProduct) -> Ops:
+    """The operations of a vector of integers beside its load, but for the scale."""
+    zero = 1 if of.zeros or product.offset else 0
+    return {"vector_op": 1 + zero + (1 if product.halves else 0)}

@@ -1,0 +1,154 @@
+"""Products of numbers with narrow integers that have scales, as one pattern.
+
+``y[m,n] = sum(a[m,k] * (s[k//32,n] * (q[k,n] - z[k//32,n])))`` in any order of factors,
+whether or not the scaled integers have a name of their own.
+"""
+
+import dataclasses
+from functools import lru_cache
+
+from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.graph import Graph
+from morello.spec.index_map import IndexMap
+
+
+@dataclasses.dataclass(frozen=True)
+class ScaledProduct:
+    """The values of a graph that are parts of such a product, by what they are in it.
+
+    Raises:
+        ValueError: never; a graph that is none has no such object (`scaled_product`).
+    """
+
+    factors: int
+    """The value whose rows are multiplied."""
+    integers: int
+    """The value that is scaled."""
+    scales: tuple[int, ...]
+    """What that is multiplied by, without rows."""
+    zeros: tuple[int, ...]
+    """What is taken off before, without rows: one value or none."""
+    offset: float
+    """A number that is taken off before, instead."""
+    rows: int | None
+    """The dimension of rows; None for a single one."""
+    inner: int
+    """The dimension that is summed."""
+    columns: int
+    """The dimension of columns."""
+    block: int | None
+    """How many of the inner dimension share scales; None for all."""
+    halves: bool
+    """Whether two integers along the inner dimension share a byte."""
+
+
+@lru_cache(maxsize=65536)
+def scaled_product(graph: Graph) -> ScaledProduct | None:
+    """The parts of the product that a graph is; None where it is none."""
+    value = graph.count - 1
+    if list(graph.modes) != [value] or len(graph.node(value).reduced) != 1:
+        return None
+    node = graph.node(value)
+    if node.reduction != "sum" or not 1 <= len(node.axes) <= _OUT_AXES:
+        return None
+    if any(not graph.is_map(v) for v in graph.node_values if v != value):
+        return None
+    (inner,) = node.reduced
+    parts = [_as_integers(graph, part) for part in _terms(graph, node.expression)]
+    whole = [
+        i
+        for i, part in enumerate(parts)
+        if part is not None and len(graph.axes(part[0])) == _OUT_AXES
+    ]
+    for i in whole:
+        found = _matched(graph, node.axes, inner, i, parts)
+        if found is not None:
+            return found
+    return None
+
+
+_OUT_AXES = 2
+"""The most axes of an output, and those of the integers."""
+
+_Part = tuple[int, tuple[int, ...], float]
+"""A factor: a value, what is taken off, a number that is taken off."""
+
+
+def _terms(graph: Graph, expression: Expression) -> list[Expression]:
+    """The factors of a product, those of its maps among them."""
+    match expression:
+        case Reference(value) if graph.is_node(value):
+            return _terms(graph, graph.node(value).expression)
+        case Call("mul", (a, b)):
+            return [*_terms(graph, a), *_terms(graph, b)]
+    return [expression]
+
+
+def _as_integers(graph: Graph, expression: Expression) -> _Part | None:
+    match expression:
+        case Reference(value):
+            return value, (), 0.0
+        case Call("sub", (Reference(value), Reference(zero))):
+            fits = not graph.is_node(value) and not graph.is_node(zero)
+            return (value, (zero,), 0.0) if fits else None
+        case Call("sub", (Reference(value), Constant(number))):
+            return None if graph.is_node(value) else (value, (), number)
+        case Call("add", (Reference(value), Constant(number))):
+            return None if graph.is_node(value) else (value, (), -number)
+    return None
+
+
+def _matched(
+    graph: Graph, out: tuple[int, ...], inner: int, place: int, parts: list[_Part | None]
+) -> ScaledProduct | None:
+    """The product of which the part at a place has the integers."""
+    own = parts[place]
+    others = [part for i, part in enumerate(parts) if i != place]
+    if own is None or any(p is None or p[1] or p[2] for p in others):
+        return None
+    integers, zeros, offset = own
+    columns = next((d for d in out if d in graph.dims_of(integers)), None)
+    if columns is None or graph.dims_of(integers) != {inner, columns}:
+        return None
+    rows = next((d for d in out if d != columns), None)
+    values = [part[0] for part in others if part is not None]
+    wanted = {inner} if rows is None else {rows, inner}
+    factors = [v for v in values if graph.dims_of(v) == wanted and _plain(graph, v)]
+    if len(factors) != 1:
+        return None
+    scales = tuple(v for v in values if v != factors[0])
+    beside = (*scales, *zeros)
+    maps = [axis for v in beside for axis in graph.axes(v)]
+    along = [axis for axis in maps if inner in axis.dims]
+    fits = all(_is_scale(axis, inner, columns) for axis in maps)
+    halved = [axis for axis in graph.axes(integers) if not axis.is_plain]
+    if not fits or any(a.dims != (inner,) or not a.halves for a in halved):
+        return None
+    block = min((axis.divisor for axis in along), default=None)
+    if any(axis.divisor % (block or 1) for axis in along):
+        return None
+    if block is not None and halved and block % halved[0].divisor:
+        return None
+    return ScaledProduct(
+        factors[0],
+        integers,
+        scales,
+        zeros,
+        offset,
+        rows,
+        inner,
+        columns,
+        block,
+        bool(halved),
+    )
+
+
+def _plain(graph: Graph, value: int) -> bool:
+    return all(axis.is_plain for axis in graph.axes(value))
+
+
+def _is_scale(axis: IndexMap, inner: int, columns: int) -> bool:
+    """Whether an axis of scales is columns, blocks of the inner dimension, or one."""
+    if axis.dims == (inner,):
+        return axis.is_divided and not axis.halves
+    return axis.dim == columns or not axis.terms
