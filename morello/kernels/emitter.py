@@ -213,6 +213,11 @@ class Emitter(ABC):
         the high one where it is odd."""
 
     @abstractmethod
+    def lookup(self, numbers: Sequence[float], words: Value) -> Value:
+        """The floats that the lowest bits of words name, of as many as there are lanes
+        (`Op.LOOKUP`)."""
+
+    @abstractmethod
     def scale(self, values: Value, counts: Value) -> Value:
         """A vector times 2 to the power of whole floats (`Op.SCALE`): lanes whose count
         is below -151 become zero."""

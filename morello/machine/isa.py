@@ -33,6 +33,8 @@ class Op(enum.Enum):
     RANGE = "range"
     """The greater or the lesser of floats: +0 is greater than -0, a number beside a NaN
     is taken."""
+    LOOKUP = "lookup"
+    """Of as many floats as a register has those that the lowest bits of words name."""
     MASK_LOAD = "mask_load"
     """The first elements of a vector are loaded, no byte after them is touched."""
     MASK_STORE = "mask_store"
@@ -148,6 +150,7 @@ AVX512 = Isa(
         Op.DOT2_SATURATING: "llvm.x86.avx512.pmaddubs.w.512",
         Op.SCALE: "llvm.x86.avx512.mask.scalef.ps.512",
         Op.RANGE: "llvm.x86.avx512.mask.range.ps.512",
+        Op.LOOKUP: "llvm.x86.avx512.permvar.sf.512",
         Op.MASK_LOAD: "llvm.masked.load",
         Op.MASK_STORE: "llvm.masked.store",
     },

@@ -375,11 +375,13 @@ def _check_forms(kind: Kind, tensors: tuple[TensorSpec, ...]) -> None:
 
 def _check_window(kind: Kind, operand: Operand, tensor: TensorSpec) -> None:
     """Refuse forms that an operand which is read through windows cannot have."""
-    if tensor.layout.is_packed or tensor.level.is_registers:
+    packed = [d.dim for d in tensor.layout.dims if d.pack]
+    cut = any(not operand.axes[axis].is_plain for axis in packed)
+    if cut or tensor.level.is_registers:
         raise SpecError(
             f"operand '{operand.name}' of {kind.label} is read through a window: "
             f"windows overlap, so it cannot be {tensor}",
-            "use an unpacked layout, in memory or a cache",
+            "use a layout without packs of what is no dimension, in memory or a cache",
         )
 
 

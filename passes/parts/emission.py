@@ -14,10 +14,11 @@ from morello.kernels.code.range_check import write_range_check
 from morello.kernels.code.vectors import pieces
 from morello.kernels.emitter import Body, Buffer, Index, Pack, Value
 from morello.kernels.template import Kernel
-from morello.machine.isa import Isa
+from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
 from morello.passes.parts.registers import Registers
 from morello.passes.parts.vector_ops import (
+    call,
     constant_of,
     element_of,
     element_type,
@@ -304,6 +305,16 @@ class MlirEmitter(Registers):
                 counts = self.broadcast(counts, kind.shape[0])
         high = arith.ShLIOp(bytes_in_words, counts).result
         return arith.ShRUIOp(high, splat(kind, up)).result
+
+    def lookup(self, numbers: Sequence[float], words: Value) -> Value:
+        """`Emitter.lookup`: one instruction."""
+        kind = ir.VectorType.get([len(numbers)], element_type(Dtype.F32))
+        floats = [ir.FloatAttr.get_f32(number) for number in numbers]
+        with self._constants:
+            table = arith.ConstantOp(
+                kind, ir.DenseElementsAttr.get(floats, kind)
+            ).result
+        return call(self.isa.instructions[Op.LOOKUP], kind, table, words)
 
     def at_most(self, index: Value, limit: int) -> Value:
         """`Emitter.at_most`."""

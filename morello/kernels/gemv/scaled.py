@@ -10,11 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase, add, times
+from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
+from morello.cost.counts import Op as Counted
 from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
 from morello.kernels.predicates import free_vectors
 from morello.kernels.template import Kernel
+from morello.machine.isa import Op
 from morello.spec import Compose, Dtype, Form, Layout, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct, scaled_product
@@ -29,6 +31,25 @@ _TRIP = 4
 
 _ENDS = 40
 """Cycles of a panel besides its products, in steps of a chain."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Operands:
+    """The operands that are the parts of a product, by number."""
+
+    factors: int
+    integers: int
+    scales: tuple[int, ...]
+    zeros: tuple[int, ...]
+    out: int
+
+    @classmethod
+    def of(cls, key: SpecKey, product: ScaledProduct) -> "_Operands":
+        """Inputs of a graph are its first operands, its one output is the last."""
+        last = len(key.tensors) - 1
+        return cls(
+            product.factors, product.integers, product.scales, product.zeros, last
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,7 +103,9 @@ class ScaledRows(Kernel):
             return not layout.is_packed
         if own.axis(columns) != layout.innermost:
             return False
-        return not layout.is_packed or layout == _panels(own.axes, columns, self.columns)
+        return not layout.is_packed or layout == _panels(
+            own.axes, columns, self.columns
+        )
 
     def forms_beforehand(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Panels of the integers and of what has blocks of them."""
@@ -92,7 +115,7 @@ class ScaledRows(Kernel):
         of, tensor = _Operands.of(key, product), key.tensors[operand]
         axes = key.kind.operands[operand].axes
         packed = operand in (of.integers, *of.scales, *of.zeros)
-        if not packed or len(axes) < 2 or tensor.layout.is_packed:  # noqa: PLR2004
+        if not packed or len(axes) < 2 or tensor.layout.is_packed:
             return ()
         if not any(axis.dim == product.columns for axis in axes):
             return ()
@@ -107,9 +130,7 @@ class ScaledRows(Kernel):
         name = frame.key.kind.dims[product.inner]
         found = [
             Condition(rows <= most, f"takes at most {most} rows: tile them smaller"),
-            Condition(
-                free_vectors(frame) >= self.isa.registers, "needs all registers"
-            ),
+            Condition(free_vectors(frame) >= self.isa.registers, "needs all registers"),
         ]
         if product.halves:
             even = frame.sizes[product.inner] % 2 == 0
@@ -126,9 +147,10 @@ class ScaledRows(Kernel):
         passes = ceil_div(vectors, side)
         bytes_ = k // 2 if product.halves else k
         blocks = ceil_div(k, product.block) if product.block else 1
-        each: Ops = times(_widening(frame.key, of, product), k * vectors)
-        fma = k * vectors * (m + (1 if of.scales else 0))
-        products: dict[Op, Ints] = {
+        each: Ops = times(self._widening(of, product), k * vectors)
+        scaled = np.where(_is_apart(m * side, self.most_sums), 0, bool(of.scales))
+        fma = k * vectors * (m + scaled)
+        products: dict[Counted, Ints] = {
             "fma": fma,
             "load": bytes_ * vectors + m * k * passes,
             "shuffle": bytes_ * vectors,
@@ -138,20 +160,39 @@ class ScaledRows(Kernel):
         chains = np.maximum(ceil_div(_CHAINS, m * side) // 2, 1)
         chain: Ops = {"fma": passes * (k // np.minimum(chains, 2) + _ENDS)}
         lines = [
-            Lines(of.integers, self._lines(frame, of.integers), Access.OVERLAPPED,
-                  prefetched=True),
+            self._read(frame, of.integers, bytes_ * passes),
             Lines(of.factors, self._lines(frame, of.factors) * passes,
                   Access.OVERLAPPED),
             Lines(of.out, self._lines(frame, of.out), Access.STORED),
-            *(Lines(i, self._lines(frame, i), Access.OVERLAPPED)
-              for i in (*of.scales, *of.zeros)),
+            *(self._read(frame, i, blocks * passes) for i in (*of.scales, *of.zeros)),
         ]  # fmt: skip
-        ends: Ops = {"store": m * vectors, "load": m * vectors, "vector_op": m * vectors}
+        ends: Ops = {
+            "store": m * vectors,
+            "load": m * vectors,
+            "vector_op": m * vectors,
+        }
         phases = Phase(add(products, each), chain, tuple(lines)), Phase(ends)
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
 
+    def _read(self, frame: Frame, operand: int, rows: Ints) -> Lines:
+        """The lines of what is streamed: a run in panels, else rows that nothing
+        prefetches."""
+        lines = self._lines(frame, operand)
+        if frame.key.tensors[operand].layout.is_packed:
+            return Lines(operand, lines, Access.OVERLAPPED, prefetched=True)
+        lines = np.maximum(lines, rows)
+        return Lines(operand, lines, Access.DEMAND, starts=rows, hidden=False)
+
     def _lines(self, frame: Frame, operand: int) -> Ints:
         return frame.key.tensors[operand].lines(frame.operand_sizes(operand))
+
+    def _widening(self, of: _Operands, product: ScaledProduct) -> Ops:
+        """The operations of a vector of integers beside its load and its scale."""
+        zero = 1 if of.zeros else 0
+        if product.halves and self.isa.has(Op.LOOKUP):
+            return {"vector_op": 1 + zero, "shuffle": 1}
+        zero = zero or bool(product.offset)
+        return {"vector_op": 1 + zero + (1 if product.halves else 0)}
 
     def _side(self, m: Ints) -> Ints:
         """Vectors of sums of a row side by side."""
@@ -166,7 +207,7 @@ class ScaledRows(Kernel):
         m, n = _rows(product, spec.sizes), spec.sizes[product.columns]
         width = int(self._side(m)) * self.lanes
         code = _Code(emitter, spec, operands, product, _Operands.of(spec.key, product),
-                     self.distance)  # fmt: skip
+                     self.distance, self.most_sums)  # fmt: skip
         whole = (n - 1) // self.columns
 
         def panel(number: Value, carried: Sequence[Value]) -> list[Value]:
@@ -185,25 +226,6 @@ class ScaledRows(Kernel):
 
 
 @dataclasses.dataclass(frozen=True)
-class _Operands:
-    """The operands that are the parts of a product, by number."""
-
-    factors: int
-    integers: int
-    scales: tuple[int, ...]
-    zeros: tuple[int, ...]
-    out: int
-
-    @classmethod
-    def of(cls, key: SpecKey, product: ScaledProduct) -> "_Operands":
-        """Inputs of a graph are its first operands, its one output is the last."""
-        last = len(key.tensors) - 1
-        return cls(
-            product.factors, product.integers, product.scales, product.zeros, last
-        )
-
-
-@dataclasses.dataclass(frozen=True)
 class _Code:
     """Writes the code of some columns."""
 
@@ -213,6 +235,7 @@ class _Code:
     product: ScaledProduct
     of: _Operands
     distance: int
+    most_sums: int
 
     @property
     def lanes(self) -> int:
@@ -242,9 +265,9 @@ class _Code:
             for at, length in parts(count, self.lanes)
         ]
         width = self.rows * len(places)
-        sets = 2 if width <= _CHAINS and self.length * self.step > 1 else 1
-        zero = emitter.constant(Dtype.F32, 0, self.lanes)
-        sums: Sequence[Value] = [zero] * (width * sets)
+        sums: Sequence[Value] = self._zeros(width)
+        if not self._is_apart(width):
+            sums = [*sums] * self._sets(width)
         block = self.product.block
         each = self.length if block is None else min(block // self.step, self.length)
 
@@ -261,9 +284,24 @@ class _Code:
             sums = self._block(blocks, blocks * each, rest, places, sums, last)
         for i in range(self.rows):
             for j, (column, length) in enumerate(places):
-                own = sums[(i * len(places) + j) :: width]
-                total = own[0] if len(own) == 1 else emitter.add(*own)
+                total = self._total(sums, i * len(places) + j, width)
                 self._store(i, column, length, total)
+
+    def _is_apart(self, width: int) -> bool:
+        """Whether each block is summed by itself, and then scaled."""
+        return bool(self.of.scales) and bool(_is_apart(width, self.most_sums))
+
+    def _sets(self, width: int) -> int:
+        """Sums of each column that take turns."""
+        return 2 if width <= _CHAINS and self.length * self.step > 1 else 1
+
+    def _zeros(self, count: int) -> list[Value]:
+        return [self.emitter.constant(Dtype.F32, 0, self.lanes)] * count
+
+    def _total(self, sums: Sequence[Value], place: int, width: int) -> Value:
+        """The sum of all sets."""
+        own = sums[place::width]
+        return own[0] if len(own) == 1 else self.emitter.add(*own)
 
     def _store(self, row: int, column: Value, count: int, total: Value) -> None:
         out = self.operands[self.of.out]
@@ -285,6 +323,30 @@ class _Code:
         """The places of a block, whose scales are loaded once."""
         scales = [self._beside(self.of.scales, number, p) for p in places]
         zeros = [self._beside(self.of.zeros, number, p) for p in places]
+        width = self.rows * len(places)
+        if not self._is_apart(width):
+            return self._products(first, length, places, scales, zeros, sums, last)
+        none: list[Value | None] = [None] * len(places)
+        inside: Sequence[Value] = self._zeros(width * self._sets(width))
+        inside = self._products(first, length, places, none, zeros, inside, last)
+        return [
+            self.emitter.multiply_add(
+                self._total(inside, i, width), scales[i % len(places)], total
+            )
+            for i, total in enumerate(sums)
+        ]
+
+    def _products(
+        self,
+        first: Value,
+        length: int,
+        places: list[tuple[Value, int]],
+        scales: list[Value | None],
+        zeros: list[Value | None],
+        sums: Sequence[Value],
+        last: bool,
+    ) -> Sequence[Value]:
+        """Add the products of some places along k to sums."""
 
         def trip(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
             place = self.emitter.linear([(first, 1), (at, 1)])
@@ -342,13 +404,16 @@ class _Code:
         self, word: Value, half: int, scale: Value | None, zero: Value | None
     ) -> Value:
         """The scaled numbers of a vector of words."""
-        emitter = self.emitter
-        if self.product.halves:
-            word = emitter.half(word, half)
-        if self.product.offset:
-            offset = emitter.constant(Dtype.F32, self.product.offset, self.lanes)
-            zero = offset
-        weight = emitter.convert(word, Dtype.S32, Dtype.F32)
+        emitter, offset = self.emitter, self.product.offset
+        if self.product.halves and emitter.isa.has(Op.LOOKUP):
+            word = emitter.shift_right(word, 4) if half else word
+            weight = emitter.lookup([x - offset for x in range(16)], word)
+        else:
+            if self.product.halves:
+                word = emitter.half(word, half)
+            weight = emitter.convert(word, Dtype.S32, Dtype.F32)
+            if offset:
+                zero = emitter.constant(Dtype.F32, offset, self.lanes)
         if zero is not None:
             weight = emitter.subtract(weight, zero)
         return weight if scale is None else emitter.multiply(weight, scale)
@@ -403,9 +468,7 @@ class _Code:
         axes = self.spec.kind.operands[operand].axes
         return tuple(by[axis.dims[0]] if axis.terms else 0 for axis in axes)
 
-    def _prefetch(
-        self, at: Value, places: list[tuple[Value, int]], last: bool
-    ) -> None:
+    def _prefetch(self, at: Value, places: list[tuple[Value, int]], last: bool) -> None:
         """Ask for the lines of a place further on; no farther than the last one of the
         columns, where no panel follows."""
         buffer = self.operands[self.of.integers]
@@ -426,6 +489,12 @@ def _product(key: SpecKey) -> ScaledProduct | None:
     return scaled_product(kind.graph) if isinstance(kind, Compose) else None
 
 
+def _is_apart(width: Ints, most_sums: int) -> Ints:
+    """Whether there are registers for so many vectors of sums of all, and two of each
+    of a block."""
+    return width * 3 <= most_sums
+
+
 def _rows(product: ScaledProduct, sizes: tuple[Ints, ...]) -> Ints:
     return 1 if product.rows is None else sizes[product.rows]
 
@@ -435,9 +504,3 @@ def _panels(axes: tuple[IndexMap, ...], columns: int, width: int) -> Layout:
     (own,) = (i for i, axis in enumerate(axes) if axis.dim == columns)
     others = [PhysicalDim(i) for i in range(len(axes)) if i != own]
     return Layout((PhysicalDim(own), *others, PhysicalDim(own, width)))
-
-
-def _widening(key: SpecKey, of: _Operands, product: ScaledProduct) -> Ops:
-    """The operations of a vector of integers beside its load, but for the scale."""
-    zero = 1 if of.zeros or product.offset else 0
-    return {"vector_op": 1 + zero + (1 if product.halves else 0)}

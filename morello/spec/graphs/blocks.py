@@ -26,9 +26,7 @@ def in_one_block(graph: Graph, dim: int) -> Graph:
 def block_of(graph: Graph, dim: int) -> int | None:
     """The most such elements; None for any number."""
     axes = (axis for axes in graph.inputs for axis in axes)
-    return min(
-        (a.divisor for a in axes if _is_block(a, dim)), default=None
-    )
+    return min((a.divisor for a in axes if _is_block(a, dim)), default=None)
 
 
 def _is_block(axis: IndexMap, dim: int) -> bool:

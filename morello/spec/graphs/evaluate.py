@@ -71,9 +71,7 @@ def evaluate(
     return tuple(values[out.value] for out in graph.outputs)
 
 
-def _of_numbers(
-    graph: Graph, arrays: Sequence[Array]
-) -> tuple[Graph, Sequence[Array]]:
+def _of_numbers(graph: Graph, arrays: Sequence[Array]) -> tuple[Graph, Sequence[Array]]:
     """The graph, and arrays that have a place for each number of what lies in the
     halves of bytes."""
     inputs, found = list(graph.inputs), list(arrays)

@@ -99,7 +99,11 @@ def _as_integers(graph: Graph, expression: Expression) -> _Part | None:
 
 
 def _matched(
-    graph: Graph, out: tuple[int, ...], inner: int, place: int, parts: list[_Part | None]
+    graph: Graph,
+    out: tuple[int, ...],
+    inner: int,
+    place: int,
+    parts: list[_Part | None],
 ) -> ScaledProduct | None:
     """The product of which the part at a place has the integers."""
     own = parts[place]
