@@ -150,7 +150,7 @@ class Compose(Kind):
     @classmethod
     def instances(cls) -> tuple[Self, ...]:
         """A function of one and of two values, and reductions of rows; all of it in a
-        row; a product with more after it; several outputs; a map; columns."""
+        row; a product with more after it; several outputs; a map; columns; scales."""
         texts = (
             "y[r]=exp(x[r])",
             "y[r,n]=x[r,n]+z[r,n]",
@@ -162,6 +162,7 @@ class Compose(Kind):
             "out p[r,n]=exp(x[r,n]-m[r]);out l[r]+=sum(p)",
             "y[r,n]=x[r,n]*w[r]+b[n]",
             "out l[n]+=sum(x[m,n]*w[m])",
+            "y[m,n]=sum(a[m,k]*(s[k//4,n]*q[k,n]))",
         )
         return tuple(cls(canonical(parse_graph(text)).graph) for text in texts)
 

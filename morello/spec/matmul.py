@@ -87,8 +87,8 @@ class Matmul(Kind):
         return 2 if self.saturating and self.dims[dim] == "k" else 1
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """Factors no wider than the output, f32, s16 or s32; integers of at most 16 bits
-        may be factors of f32."""
+        """Factors no wider than the output, f32, s16 or s32; integers of at most 16
+        bits may be factors of f32."""
         if self.saturating and dtypes != _SATURATING:
             raise SpecError(
                 f"{self.label} has no saturating product {','.join(map(str, dtypes))}",

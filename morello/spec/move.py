@@ -43,8 +43,8 @@ class Move(ElementByElement):
         return _operands(self.rank)
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
-        """Both are floats, or both are integers, or integers become a float that has all
-        of them; bytes in 16 bits come from bytes."""
+        """Both are floats, or both are integers, or integers become a float that has
+        all of them; bytes in 16 bits come from bytes."""
         src, dst = dtypes
         if (src.byte or dst.byte) and dst not in (src, *_wide(src)):
             raise SpecError(

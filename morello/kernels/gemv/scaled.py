@@ -63,6 +63,11 @@ class ScaledRows(Kernel):
     """Bytes of q from what is read to what is prefetched."""
 
     @property
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """Integers beside floats."""
+        return ((Dtype.F32, Dtype.F32, Dtype.S8, Dtype.F32),)
+
+    @property
     def lanes(self) -> int:
         """Sums of a vector."""
         return self.isa.lanes(Dtype.F32)
@@ -276,10 +281,7 @@ class _Code:
             return self._block(number, first, each, places, carried, last)
 
         blocks, rest = divmod(self.length, each)
-        if blocks > 1:
-            sums = emitter.loop(0, blocks, 1, sums, one)
-        else:
-            sums = one(0, sums)
+        sums = emitter.loop(0, blocks, 1, sums, one) if blocks > 1 else one(0, sums)
         if rest:
             sums = self._block(blocks, blocks * each, rest, places, sums, last)
         for i in range(self.rows):

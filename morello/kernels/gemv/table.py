@@ -90,7 +90,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
         ScaledRows(
             "scaled_rows",
             isa,
-            "out[m,n] = or += sum of a[m,k] · s · (q[k,n] - z), of integers q of 4 or 8 "
+            "out[m,n] = or += sum of a[m,k] · s · (q[k,n] - z), of integers of 8 or 4 "
             "bits.",
             panel=4,
             distance=4096,

@@ -14,11 +14,7 @@ from morello.spec.index_map import IndexMap
 
 @dataclasses.dataclass(frozen=True)
 class ScaledProduct:
-    """The values of a graph that are parts of such a product, by what they are in it.
-
-    Raises:
-        ValueError: never; a graph that is none has no such object (`scaled_product`).
-    """
+    """The values of a graph that are parts of such a product."""
 
     factors: int
     """The value whose rows are multiplied."""

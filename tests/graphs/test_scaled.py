@@ -1,0 +1,161 @@
+"""Products with narrow integers that have scales, against NumPy, bit for bit."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello.errors import SpecError
+from morello.spec.graphs.graph import canonical
+from morello.spec.graphs.scaled import scaled_product
+from morello.spec.graphs.text import parse_graph
+from morello.spec.index_map import IndexMap
+from tests.guarded import check_canaries, guarded_array
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+PANEL = {"avx2": 32, "avx512": 64}
+
+FORMS = {
+    "nibbles": ("f32,bf16,u8,f32", "q[k/2,n]-8", "", True),
+    "nibbles with zeros": ("f32,f32,u8,f32,f32", "q[k/2,n]-z[k//32,n]", "x3", True),
+    "bytes": ("bf16,f32,s8,f32", "q[k,n]", "", False),
+    "bytes with zeros": ("f32,f32,u8,u8,f32", "q[k,n]-z[k//32,n]", "x3", False),
+}
+"""Dtypes, the integers, the name of the zeros, whether two are in a byte."""
+
+
+def _kernel(form: str, m: int, n: int, k: int, target: str) -> morello.Kernel:
+    """A kernel whose integers, scales and zeros are in panels."""
+    dtypes, integers, zeros, _ = FORMS[form]
+    packed = "".join(
+        f":{name}=[1,0,1p{PANEL[target]}]" for name in ("x1", "x2", zeros) if name
+    )
+    text = f"y[m,n]=sum(a[m,k]*(s[k//32,n]*({integers})))"
+    return morello.compile(
+        f"compose:{m}x{n}x{k}:{dtypes}{packed}:graph={text}", threads=1, target=target
+    )
+
+
+def _packed(numbers: Array) -> Array:
+    """Two numbers along k in a byte, the first in the low half."""
+    found: Array = (numbers[::2] | numbers[1::2] << 4).astype(np.uint8)
+    return found
+
+
+def _repeated(array: Array, k: int) -> Array:
+    return np.repeat(array.astype(np.float64), 32, axis=0)[:k]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("target", "sizes"),
+    [
+        ("avx2", (1, 70, 96)),
+        ("avx2", (5, 33, 64)),
+        ("avx512", (1, 200, 64)),
+        ("avx512", (2, 65, 40)),
+        ("avx512", (17, 100, 32)),
+    ],
+)
+def test_products_are_exact(
+    form: str, target: str, sizes: tuple[int, int, int]
+) -> None:
+    m, n, k = sizes
+    kernel = _kernel(form, m, n, k, target)
+    assert "scaled_rows" in kernel.schedule
+    rng, spec = np.random.default_rng(0), kernel.spec
+    a = rng.integers(-7, 8, (m, k))
+    blocks = (-(-k // 32), n)
+    scales = 2.0 ** rng.integers(-3, 4, blocks)
+    is_halved = FORMS[form][3]
+    low, high = (0, 16) if is_halved else (-128, 128)
+    signed = spec.dtypes[2].is_signed
+    q = rng.integers(low, high, (k, n)) + (0 if is_halved or signed else 128)
+    arrays = [a, scales, _packed(q) if is_halved else q]
+    zeros: Any = 8 if form == "nibbles" else 0
+    if "zeros" in form:
+        zeros = rng.integers(0, 16, blocks)
+        arrays.append(zeros)
+        zeros = _repeated(zeros, k)
+    wanted = a @ (_repeated(scales, k) * (q - zeros))
+    for side in ("end", "start"):
+        guarded = [
+            guarded_array(
+                spec.to_physical(i, array.astype(spec.dtypes[i].numpy)), side, False
+            )
+            for i, array in enumerate(arrays)
+        ]
+        out = guarded_array(np.zeros((m, n), np.float32), side)
+        kernel(*guarded, out)
+        check_canaries(out)
+        np.testing.assert_array_equal(out, wanted.astype(np.float32))
+
+
+@pytest.mark.parametrize("target", PANEL)
+def test_every_nibble_at_every_place_of_a_block(target: str) -> None:
+    n, k = 16, 64
+    kernel = morello.compile(
+        f"compose:{k}x{n}x{k}:f32,f32,u8,f32"
+        ":graph=y[m,n]=sum(a[m,k]*(s[k//32,n]*(q[k/2,n]-8)))",
+        threads=1,
+        target=target,
+    )
+    assert "scaled_rows" in kernel.schedule
+    q = np.add.outer(np.arange(k), np.arange(n)) % 16
+    scales = np.stack([np.full(n, 0.5), np.full(n, 2.0)]).astype(np.float32)
+    found = kernel(np.eye(k, dtype=np.float32), scales, _packed(q))
+    np.testing.assert_array_equal(found, _repeated(scales, k) * (q - 8))
+
+
+def test_a_scale_that_is_no_number_spoils_its_column_alone() -> None:
+    kernel = _kernel("nibbles", 2, 40, 64, "avx2")
+    spec = kernel.spec
+    scales = np.ones((2, 40), spec.dtypes[1].numpy)
+    scales[1, 7] = np.nan
+    arrays = [np.ones((2, 64), np.float32), scales, np.full((32, 40), 0x11, np.uint8)]
+    found = kernel(*(spec.to_physical(i, array) for i, array in enumerate(arrays)))
+    wanted = np.full((2, 40), -7.0 * 64)
+    wanted[:, 7] = np.nan
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "dtypes", "text"),
+    [
+        ("20x24", "f32,u8,f32", "y[n]=sum(a[k]*q[k/2,n])"),
+        ("24x20x3", "f32,u8,f32,f32", "w[k,n]=q[k/2,n]*s[n];y[m,n]=sum(a[m,k]*w)"),
+        ("24x20", "u8,f32", "y[k,n]=exp(q[k/2,n]*0.01)"),
+        ("20x24", "u8,f32", "y[n]=max(q[k/2,n])"),
+    ],
+)
+def test_graphs_read_halves_of_bytes(sizes: str, dtypes: str, text: str) -> None:
+    kernel = morello.compile(f"compose:{sizes}:{dtypes}:graph={text}", threads=1)
+    arrays = kernel.spec.random(np.random.default_rng(0))
+    wide = tuple(array.astype(np.float64) for array in arrays)
+    ((number, error),) = kernel.spec.kind.reference(kernel.spec.sizes, wide)
+    assert np.all(np.abs(kernel(*arrays) - number) <= error)
+
+
+def test_what_has_scales_is_known_in_any_order() -> None:
+    texts = (
+        "y[m,n]=sum(a[m,k]*s[k//32,n]*q[k,n])",
+        "w[k,n]=(q[k,n]-z[k//32,n])*s[k//32,n];y[m,n]=sum(w*a[m,k])",
+        "y[n,m]=sum((q[n,k/2]-8)*s[n,k//64]*t[n]*a[k,m])",
+    )
+    for text in texts:
+        found = scaled_product(canonical(parse_graph(text)).graph)
+        assert found is not None
+        assert found.rows is not None
+    none = "y[m,n]=sum(a[m,k]*s[m,n]*q[k,n])"
+    assert scaled_product(canonical(parse_graph(none)).graph) is None
+
+
+def test_halves_of_bytes_are_told() -> None:
+    with pytest.raises(SpecError, match="an odd number"):
+        morello.compile("compose:4x7:u8,f32:graph=y[n]=sum(q[k/2,n])", threads=1)
+    with pytest.raises(SpecError, match="use u8"):
+        morello.compile("compose:4x8:s8,f32:graph=y[n]=sum(q[k/2,n])", threads=1)
+    with pytest.raises(SpecError, match="halves"):
+        IndexMap(((0, 1),), divisor=4, halves=True)
