@@ -178,7 +178,7 @@ def _refused(text: str) -> str:
         (
             "y[m,n]=x[(m+n)//2]",
             "'y[m,n]=x[(m+n)//2]' of a graph: '(m + n) // 2' is no axis; write a "
-            "dimension, a window such as 2*u+i, or k//32",
+            "dimension, a window such as 2*u+i, k//32, or k/2",
         ),
         (
             "y[m//2]=x[m]",
