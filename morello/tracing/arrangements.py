@@ -9,7 +9,8 @@ from morello.spec.index_map import ONE, IndexMap
 from morello.tracing.concatenation import concatenate
 from morello.tracing.elementwise import function, recording_of
 from morello.tracing.refusals import refusal
-from morello.tracing.tracer import FUNCTIONS, Tracer, axes_of, traced
+from morello.tracing.slicing import axes_of
+from morello.tracing.tracer import FUNCTIONS, Tracer, traced
 
 
 def _array(like: Any, given: Any) -> Tracer:
@@ -52,7 +53,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
         )
     if axis is None:
         a, axis = a.reshape(-1), 0
-    (place,) = axes_of(a, axis)
+    (place,) = axes_of(a.ndim, axis)
     shape = [*a.shape]
     apart = a.reshape([*shape[: place + 1], 1, *shape[place + 1 :]])
     wide = broadcast_to(apart, [*shape[: place + 1], repeats, *shape[place + 1 :]])

@@ -26,11 +26,11 @@ from morello.tracing.concatenation import (
 )
 from morello.tracing.elementwise import function
 from morello.tracing.refusals import refusal
+from morello.tracing.slicing import axes_of
 from morello.tracing.tracer import (
     FUNCTIONS,
     UFUNCS,
     Tracer,
-    axes_of,
     whole,
 )
 
@@ -53,7 +53,9 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Any:
 
 def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Tracer:
     """Variance along axes: the mean square deviation from the mean (`numpy.var`)."""
-    count = int(np.prod([a.shape[place] for place in axes_of(a, axis)], dtype=object))
+    count = int(
+        np.prod([a.shape[place] for place in axes_of(a.ndim, axis)], dtype=object)
+    )
     if count <= ddof:
         raise refusal(f"the variance of {count} elements with ddof={ddof}")
     centred = a - a.mean(axis, keepdims=True)
@@ -68,7 +70,7 @@ def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) ->
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tracer:
     """Norm of vectors, or the root of the sum of all squares (`numpy.linalg.norm`)."""
-    places = axes_of(x, axis)
+    places = axes_of(x.ndim, axis)
     if ord in (None, "fro") or (ord == 2 and len(places) == 1):
         return function("sqrt", function("square", x).sum(places, keepdims=keepdims))
     if len(places) == 1 and ord in (1, np.inf, -np.inf):
@@ -94,7 +96,7 @@ def average(
     if np.ndim(weights) == a.ndim:
         total = weights.sum(axis=axis, keepdims=keepdims)
     else:
-        (place,) = axes_of(a, axis)
+        (place,) = axes_of(a.ndim, axis)
         total = weights.sum()
         weights = weights[(..., *[None] * (a.ndim - 1 - place))]
     return (a * weights).sum(axis, keepdims) / total
@@ -114,7 +116,7 @@ def squeeze(a: Any, axis: Any = None) -> Tracer:
     if axis is None:
         places = tuple(i for i, extent in enumerate(a.shape) if extent == 1)
     else:
-        places = axes_of(a, axis)
+        places = axes_of(a.ndim, axis)
     if any(a.shape[place] != 1 for place in places):
         raise refusal(f"squeezing axes {places} of {a.shape}, which are not of size 1")
     view: Tracer = a[tuple(0 if i in places else slice(None) for i in range(a.ndim))]
@@ -137,7 +139,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Trace
     """Splits an array in parts whose sizes differ by at most one, the longer ones first
     (`numpy.array_split`)."""
     if isinstance(indices_or_sections, int) and indices_or_sections > 0:
-        (place,) = axes_of(ary, axis)
+        (place,) = axes_of(ary.ndim, axis)
         parts = indices_or_sections
         share, longer = divmod(ary.shape[place], parts)
         indices_or_sections = [share * i + min(i, longer) for i in range(1, parts)]
@@ -146,7 +148,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Trace
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
     """Splits an array in equal parts, or at indices (`numpy.split`)."""
-    (place,) = axes_of(ary, axis)
+    (place,) = axes_of(ary.ndim, axis)
     size = ary.shape[place]
     if isinstance(indices_or_sections, int):
         parts = indices_or_sections
@@ -162,7 +164,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
 
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     """Differences of adjacent elements, n times over (`numpy.diff`)."""
-    (place,) = axes_of(a, axis)
+    (place,) = axes_of(a.ndim, axis)
     before = (slice(None),) * place
     for _ in range(n):
         a = a[(*before, slice(1, None))] - a[(*before, slice(None, -1))]
@@ -171,7 +173,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 
 def flip(m: Any, axis: Any = None) -> Tracer:
     """Reverses the order of elements along axes (`numpy.flip`)."""
-    places = axes_of(m, axis)
+    places = axes_of(m.ndim, axis)
     back = slice(None, None, -1)
     view: Tracer = m[tuple(back if i in places else slice(None) for i in range(m.ndim))]
     return view

@@ -6,7 +6,8 @@ import numpy as np
 
 from morello.tracing.elementwise import recording_of
 from morello.tracing.refusals import refusal
-from morello.tracing.tracer import Tracer, axes_of, traced, whole
+from morello.tracing.slicing import axes_of
+from morello.tracing.tracer import Tracer, traced, whole
 
 _MOST_RUNS = 8
 """Of elements that go up evenly, in what `take` picks."""
@@ -24,7 +25,7 @@ def concatenate(arrays: Any, axis: int | None = 0) -> Tracer:
     if len(parts) == 1:
         return parts[0].copy()
     ranks = {part.ndim for part in parts}
-    place = axes_of(parts[0], axis)[0] if len(ranks) == 1 else 0
+    place = axes_of(parts[0].ndim, axis)[0] if len(ranks) == 1 else 0
     others = {part.shape[:place] + part.shape[place + 1 :] for part in parts}
     if len(ranks) > 1 or len(others) > 1:
         shapes = " and ".join(str(part.shape) for part in parts)
@@ -75,7 +76,7 @@ def roll(a: Any, shift: int, axis: int | None = None) -> Tracer:
     if axis is None:
         flat: Tracer = roll(a.reshape(-1), shift, 0).reshape(a.shape)
         return flat
-    (place,) = axes_of(a, axis)
+    (place,) = axes_of(a.ndim, axis)
     size = a.shape[place]
     back = shift % size
     if not back:
@@ -96,7 +97,7 @@ def take(a: Any, indices: Any, axis: int | None = None) -> Tracer:
         )
     if axis is None:
         a, axis = a.reshape(-1), 0
-    (place,) = axes_of(a, axis)
+    (place,) = axes_of(a.ndim, axis)
     size = a.shape[place]
     places = np.asarray(indices)
     if places.dtype.kind not in "iu" or not places.size:

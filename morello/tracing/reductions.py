@@ -7,7 +7,8 @@ import numpy as np
 
 from morello.tracing.elementwise import function, is_nan, not_equal
 from morello.tracing.refusals import refusal
-from morello.tracing.tracer import FUNCTIONS, Tracer, axes_of
+from morello.tracing.slicing import axes_of
+from morello.tracing.tracer import FUNCTIONS, Tracer
 
 _MOST_PLACES = 2**24
 """Whole numbers below it are exact in f32."""
@@ -44,7 +45,7 @@ def _first(name: str) -> Callable[..., Tracer]:
             if keepdims and a.ndim > 1:
                 raise refusal(f"arg{name} of all elements with keepdims")
             a, axis = a.reshape(-1), 0
-        (place,) = axes_of(a, axis)
+        (place,) = axes_of(a.ndim, axis)
         size = a.shape[place]
         if size > _MOST_PLACES:
             raise refusal(f"arg{name} of {size} elements is not traced")
@@ -61,7 +62,7 @@ def _first(name: str) -> Callable[..., Tracer]:
 def _along(a: Tracer, axis: Any) -> tuple[Tracer, int]:
     if axis is None:
         return a.reshape(-1), 0
-    return a, axes_of(a, axis)[0]
+    return a, axes_of(a.ndim, axis)[0]
 
 
 def _running(name: str, neutral: float) -> Callable[..., Tracer]:
@@ -87,7 +88,7 @@ def _running(name: str, neutral: float) -> Callable[..., Tracer]:
 
 def prod(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
     """Product along axes (`numpy.prod`): multiplies halves until one is left."""
-    places = axes_of(a, axis)
+    places = axes_of(a.ndim, axis)
     factors = a
     for place in places:
         before = (slice(None),) * place

@@ -99,3 +99,13 @@ def cuts_of(parts: tuple[Any, ...], extents: Shape) -> tuple[list[Cut], Shape]:
                 cut.axis = len(shape)
                 shape.append(len(cut.places))
     return cuts, tuple(shape)
+
+
+def axes_of(rank: int, axis: Any) -> tuple[int, ...]:
+    """Places of axes, in order, from what NumPy takes: one, several, or None for all."""
+    given = range(rank) if axis is None else axis
+    places = (given,) if is_integer(given) else tuple(given)
+    for place in places:
+        if not is_integer(place) or not -rank <= place < rank:
+            raise refusal(f"axis {place} of an array of {rank} axes")
+    return tuple(sorted({int(place) % rank for place in places}))

@@ -17,19 +17,18 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from morello.frontends.nodes.tensors import Access, own_axes, substituted
 from morello.spec.graphs.expression import (
-    NAN,
     Call,
-    Constant,
     Expression,
     Reference,
     renumbered,
 )
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, dims_of, renamed
+from morello.tracing.constants import constant_of
 from morello.tracing.kinds import DTYPES, kind_of
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import called, not_traced, noted, refusal
-from morello.tracing.slicing import Cut, cuts_of, is_integer
+from morello.tracing.slicing import Cut, axes_of, cuts_of, is_integer
 
 Shape = tuple[int, ...]
 Axes = tuple[IndexMap, ...]
@@ -233,7 +232,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     def swapaxes(self, axis1: int, axis2: int) -> "Tracer":
         """Two axes the other way round."""
-        (a,), (b,) = axes_of(self, axis1), axes_of(self, axis2)
+        (a,), (b,) = axes_of(self.ndim, axis1), axes_of(self.ndim, axis2)
         order = [*range(self.ndim)]
         order[a], order[b] = b, a
         return self.transpose(order)
@@ -311,7 +310,7 @@ class Tracer(NDArrayOperatorsMixin):
         """Mean along axes (`numpy.mean`)."""
         total = reduced(self, "sum", axis, keepdims, other, "mean")
         share = 1.0
-        for place in axes_of(self, axis):
+        for place in axes_of(self.ndim, axis):
             share /= self.shape[place]
         return pointwise(self._recording, "mul", total, share)
 
@@ -402,26 +401,12 @@ def pointwise(recording: Recording, name: str, *given: Any) -> Tracer:
     expression = Call(
         name,
         tuple(
-            _constant(one) if a is None else Reference(next(places))
+            constant_of(one) if a is None else Reference(next(places))
             for one, a in zip(given, arguments, strict=True)
         ),
     )
     shape = tuple(extents[place] for place in range(rank))
     return node(recording, shape, MAP, expression, reads)
-
-
-def _constant(number: Any) -> Expression:
-    value = float(number)
-    if math.isnan(value):
-        return NAN
-    with np.errstate(over="ignore"):
-        rounded = np.float32(value)
-    if np.isinf(rounded) and np.isfinite(value):
-        raise refusal(
-            f"the number {value:.3g} is too large for float32",
-            "use np.finfo(np.float32).max, or np.inf",
-        )
-    return Constant(value)
 
 
 def aligned(
@@ -478,16 +463,6 @@ def node(
     return tracer
 
 
-def axes_of(array: Tracer, axis: Any) -> tuple[int, ...]:
-    """Places of axes, from what NumPy takes."""
-    given = range(array.ndim) if axis is None else axis
-    places = (given,) if is_integer(given) else tuple(given)
-    for place in places:
-        if not is_integer(place) or not -array.ndim <= place < array.ndim:
-            raise refusal(f"axis {place} of an array of {array.ndim} axes")
-    return tuple(sorted({int(place) % array.ndim for place in places}))
-
-
 def reduced(
     array: Tracer,
     reduction: str,
@@ -502,7 +477,7 @@ def reduced(
             f"{name or reduction} with {', '.join(other)} is not traced",
             "leave the option out",
         )
-    places = axes_of(array, axis)
+    places = axes_of(array.ndim, axis)
     kind = "i" if reduction == "sum" and array.kind != "f" else array.kind
     kept = [1 if place in places else n for place, n in enumerate(array.shape)]
     gone = [place for place in places if array.shape[place] > 1]
