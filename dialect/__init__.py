@@ -10,7 +10,7 @@ import sys
 import threading
 from typing import Any
 
-from morello.forks import defer_forks
+from morello.processes.forks import defer_forks
 
 _LOCK = threading.Lock()
 """Loading stores things in classes that all contexts share: one thread at a time."""

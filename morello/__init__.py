@@ -7,8 +7,8 @@ Names load what they need when they are first used, so that importing is quick.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from morello import forks as _forks  # noqa: F401 (forks wait for imports from here on)
 from morello._version import __version__
+from morello.processes import forks as _forks  # noqa: F401 (forks wait for imports from here on)
 
 if TYPE_CHECKING:
     from morello.cluster.solve_all import solve_all
@@ -60,7 +60,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("morello.nn")
     if name not in _HOMES:
         raise AttributeError(f"module 'morello' has no attribute '{name}'")
-    from morello.small_stacks import on_large_stack
+    from morello.processes.small_stacks import on_large_stack
 
     # Libraries are loaded, whose beginnings need more stack than some threads have.
     return getattr(on_large_stack(importlib.import_module)(_HOMES[name]), name)

@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from morello.errors import MorelloError
-from morello.interrupts import defer_sigint
+from morello.processes.interrupts import defer_sigint
 
 _CANDIDATES = ("mlir", "torch_mlir")
 

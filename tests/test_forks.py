@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import morello
-from morello.forks import defer_forks
-from morello.interrupts import defer_sigint
 from morello.lazy import cached_property
+from morello.processes.forks import defer_forks
+from morello.processes.interrupts import defer_sigint
 from tests.guarded import check_in_child
 
 HANG = 60

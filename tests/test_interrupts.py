@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from morello.interrupts import check_sigint, defer_sigint
+from morello.processes.interrupts import check_sigint, defer_sigint
 
 pytestmark = pytest.mark.quick
 
@@ -92,7 +92,7 @@ def test_another_thread_neither_defers_nor_delivers_it() -> None:
 def test_handlers_outside_python_stay(handler: str, status: int) -> None:
     script = (
         "import signal\n"
-        "from morello.interrupts import defer_sigint\n"
+        "from morello.processes.interrupts import defer_sigint\n"
         f"signal.signal(signal.SIGINT, signal.{handler})\n"
         "with defer_sigint(): signal.raise_signal(signal.SIGINT)\n"
     )

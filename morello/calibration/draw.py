@@ -17,7 +17,7 @@ from morello.calibration.timing import Stopwatch
 from morello.calibration.turns import cycles_of_all, shared
 from morello.errors import MorelloError
 from morello.machine import Target
-from morello.parent_death import end_with_parent
+from morello.processes.parent_death import end_with_parent
 from morello.search import Impl
 from morello.spec import Spec, print_spec
 

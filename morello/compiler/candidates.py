@@ -11,14 +11,14 @@ from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
 from morello.machine import Target
+from morello.processes.small_stacks import on_large_stack
+from morello.processes.subinterpreters import in_any_interpreter
 from morello.search import Impl, Solver, best_settled
 from morello.search.queries.best_program import parallel_goal
 from morello.search.queries.k_best import k_best
 from morello.search.queries.program_class import class_text
 from morello.search.storage.overlay import Overlay, PathLike, open_database
-from morello.small_stacks import on_large_stack
 from morello.spec import OpenSpec, Spec, print_spec
-from morello.subinterpreters import in_any_interpreter
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,11 +10,11 @@ from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import CompileError
 from morello.machine import Target
+from morello.processes.small_stacks import on_large_stack
+from morello.processes.subinterpreters import in_any_interpreter
 from morello.search import Patience
 from morello.search.storage.overlay import Overlay, PathLike
-from morello.small_stacks import on_large_stack
 from morello.spec import Encoding, OpenSpec, Spec
-from morello.subinterpreters import in_any_interpreter
 
 
 @on_large_stack

@@ -8,6 +8,8 @@ from morello.compiler.hand_schedule import read_program
 from morello.compiler.target_choice import chosen_target
 from morello.errors import MorelloError
 from morello.machine import Target
+from morello.processes.small_stacks import on_large_stack
+from morello.processes.subinterpreters import in_any_interpreter
 from morello.search import Solver
 from morello.search.queries.pins import Pin, Pins, full_text, read_pins
 from morello.search.storage.database import Database
@@ -18,9 +20,7 @@ from morello.search.storage.overlay import (
     open_database,
 )
 from morello.search.storage.schema import PinRow
-from morello.small_stacks import on_large_stack
 from morello.spec import Spec, parse_spec
-from morello.subinterpreters import in_any_interpreter
 
 
 @on_large_stack

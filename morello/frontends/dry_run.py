@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from morello.errors import CompileError
-from morello.interrupts import check_sigint, defer_sigint
+from morello.processes.interrupts import check_sigint, defer_sigint
 
 PATIENCE = 120.0
 """Seconds that a child may wait. Then its parent reads, without having tried."""

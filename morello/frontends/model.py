@@ -42,12 +42,12 @@ from morello.frontends.plain.evaluating import evaluate_plainly
 from morello.frontends.refusals import Refusal
 from morello.machine import Target
 from morello.mlir import ir
+from morello.processes.small_stacks import on_large_stack
+from morello.processes.subinterpreters import in_any_interpreter
 from morello.runtime.calls.parameter import Parameter
 from morello.search import Patience
 from morello.search.storage.overlay import Overlay, PathLike
-from morello.small_stacks import on_large_stack
 from morello.spec import print_spec
-from morello.subinterpreters import in_any_interpreter
 
 
 class Model(Program):

@@ -26,7 +26,7 @@ from morello.frontends.onnx_ops.narrow import widened
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
 from morello.mlir import BACKEND, PassManager, ir, walk
-from morello.small_stacks import on_large_stack
+from morello.processes.small_stacks import on_large_stack
 
 _TO_LINALG = (
     "builtin.module(torch-onnx-to-torch-backend-pipeline,"

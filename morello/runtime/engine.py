@@ -19,10 +19,10 @@ import llvmlite.binding as lb
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from morello.errors import CompileError, TargetError
-from morello.interrupts import interruptible
 from morello.lazy import cached_property
 from morello.machine.architectures import HOST
 from morello.machine.host import missing_features, required_features
+from morello.processes.interrupts import interruptible
 from morello.runtime.llvm_text import refuse_hazards
 from morello.runtime.object_file import undefined_symbols
 

@@ -102,7 +102,7 @@ def cuts_of(parts: tuple[Any, ...], extents: Shape) -> tuple[list[Cut], Shape]:
 
 
 def axes_of(rank: int, axis: Any) -> tuple[int, ...]:
-    """Places of axes, in order, from what NumPy takes: one, several, or None for all."""
+    """Places of axes in order: of one axis, of several, or with None of all."""
     given = range(rank) if axis is None else axis
     places = (given,) if is_integer(given) else tuple(given)
     for place in places:

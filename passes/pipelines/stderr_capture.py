@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from morello.forks import defer_forks
+from morello.processes.forks import defer_forks
 
 _LOCK = threading.Lock()
 

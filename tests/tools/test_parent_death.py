@@ -31,7 +31,7 @@ time.sleep(600)
 POOL = """
 import os, multiprocessing, time
 from concurrent.futures import ProcessPoolExecutor
-from morello.parent_death import end_with_parent
+from morello.processes.parent_death import end_with_parent
 if __name__ == "__main__":
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(

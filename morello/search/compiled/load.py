@@ -13,8 +13,8 @@ from typing import Any
 import llvmlite.binding as lb
 import numpy as np
 
-from morello.forks import defer_forks
-from morello.interrupts import interruptible
+from morello.processes.forks import defer_forks
+from morello.processes.interrupts import interruptible
 from morello.search.compiled.kept_objects import KeptObject
 from morello.search.compiled.parameters import FUNCTIONS, USUAL, Parameter
 from morello.search.compiled.words import address

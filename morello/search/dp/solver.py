@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from morello.actions import Action, Child, candidates
 from morello.errors import MorelloError, SearchError
-from morello.interrupts import check_sigint, defer_sigint
 from morello.machine import Target
+from morello.processes.interrupts import check_sigint, defer_sigint
 from morello.search.dp import axes as ax
 from morello.search.dp.axes import Axis, Box, Free
 from morello.search.dp.evaluate import Evaluations

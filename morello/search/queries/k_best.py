@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from morello.actions import Action
-from morello.interrupts import check_sigint
+from morello.processes.interrupts import check_sigint
 from morello.search.compiled import compiled
 from morello.search.dp.table import NO_ACTION, Costs, Floats, TableId
 from morello.search.dp.tiling import Bools, Loops, Peeled, axis_words, peel_words

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from morello.forks import before_forks, defer_forks
-from morello.interrupts import defer_sigint
+from morello.processes.forks import before_forks, defer_forks
+from morello.processes.interrupts import defer_sigint
 from morello.python_api import python_function
 from morello.search.storage.connection import (
     DAMAGE,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np
 
-from morello.forks import defer_forks
+from morello.processes.forks import defer_forks
 from morello.search.dp.axes import Axis, Box
 from morello.search.dp.table import Costs, Table, TableId
 

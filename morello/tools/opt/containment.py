@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from morello.parent_death import end_with_parent
+from morello.processes.parent_death import end_with_parent
 
 Send = Callable[[object], None]
 """Hands an event to the parent."""

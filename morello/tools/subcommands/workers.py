@@ -22,7 +22,7 @@ from morello.cluster.job import Job as ClusterJob
 from morello.cluster.job import search, tuned
 from morello.errors import MorelloError
 from morello.machine import find_target
-from morello.parent_death import end_with_parent
+from morello.processes.parent_death import end_with_parent
 from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import open_database
 

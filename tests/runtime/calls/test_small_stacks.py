@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from morello.small_stacks import on_large_stack, stack_bytes
+from morello.processes.small_stacks import on_large_stack, stack_bytes
 
 _SMALL = 256 << 10
 

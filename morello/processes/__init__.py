@@ -1,0 +1,1 @@
+"""Threads, forks, signals and interpreters of the process that Morello runs in."""
