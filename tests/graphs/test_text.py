@@ -169,7 +169,7 @@ def _refused(text: str) -> str:
         (
             "y[m]=x[m-1]",
             "'y[m]=x[m-1]' of a graph: 'm - 1' is no axis; write a dimension, a window "
-            "such as 2*u+i, or k//32",
+            "such as 2*u+i, k//32, or k/2",
         ),
         (
             "y[m]=x[m//0]",
