@@ -15,6 +15,8 @@ from torch.nn import functional  # noqa: E402
 
 from morello.torch import partition  # noqa: E402
 from morello.torch.lowering import lowered  # noqa: E402
+from morello.torch.places import Lookup, check_of  # noqa: E402
+from tests.torch.test_places import _TABLE, LOOKUPS  # noqa: E402
 
 pytestmark = [
     pytest.mark.quick,
@@ -248,6 +250,12 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
         (IMAGE,),
         ["aten.max_pool2d_with_indices.default (more than its first result is read)"],
     ),
+    "places of floats": (
+        lambda x, i: x[(x[0, 0] * 2).long() + i],
+        (F32, PLACES),
+        ["aten.index.Tensor (at places that are computed of floats)"],
+    ),
+    "places of places": (lambda x, i: x[i[i[0]] - 1], (F32, PLACES), []),
     "first result": (lambda x: functional.max_pool2d(x, 2), (IMAGE,), []),
 }
 
@@ -268,3 +276,26 @@ def test_variances_of_narrow_floats_have_both_results() -> None:
     found = lowered(traced(torch.var_mean, HALVES), (HALVES,))
     for one, other in zip(found(HALVES), torch.var_mean(HALVES), strict=True):
         same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("function", "within", "outside"),
+    [pytest.param(*row[1:], id=row[0]) for row in LOOKUPS],
+)
+def test_places_are_within_from_the_first_to_the_last(
+    function: Any, within: list[Any], outside: list[Any]
+) -> None:
+    places = [*map(torch.tensor, within + outside)]
+    checks = {p.shape: check_of(traced(function, _TABLE, p)) for p in places}
+    found = [checks[p.shape](_TABLE, p) for p in places]  # type: ignore[misc]
+    assert found == [False] * len(within) + [True] * len(outside)
+    none = places[0].new_empty((0, *places[0].shape[1:]))
+    lookup = Lookup(places[0], 0, 4, ignored=-1)
+    assert not lookup.is_outside(none)
+    assert not lookup.is_outside(torch.tensor([-1, 0, 3]))
+    assert lookup.is_outside(torch.tensor([-1, 4]))
+    assert lookup.is_outside(torch.tensor([-2, 0]))
+
+
+def test_what_looks_nothing_up_is_not_checked() -> None:
+    assert check_of(traced(torch.relu, F32)) is None
