@@ -115,6 +115,20 @@ def test_arrays_are_described_and_not_handed_over() -> None:
     assert [each.calls for each in given] == [3, 2]
 
 
+def test_what_the_table_of_types_points_to_is_held() -> None:
+    table = process()
+    held = {
+        id(value): kind for kind, row in foreign_types._kept.items() for value in row
+    }
+    types = [table.type[place] for place in range(table.types)]
+    assert id(Described) in {known.type for known in types}
+    for known in types:
+        kind = held[known.type]
+        for field in ("names", "gradient", "is_negated", "is_recording"):
+            address = getattr(known, field)
+            assert not address or address in map(id, foreign_types._kept[kind]), kind
+
+
 def test_bf16_and_any_row() -> None:
     a, b, _ = operands(ml_dtypes.bfloat16)
     wanted = a.astype(np.float32) @ b.astype(np.float32)
