@@ -35,6 +35,10 @@ class Select(Action):
         cost = cost_model(target).kernel(frame, kernel.op_counts(frame))
         return Expansion(kernel.conditions(frame), cost)
 
+    def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
+        """None: nothing is left."""
+        return ()
+
     def feature(self, key: SpecKey) -> str:
         """The kernel."""
         return self.kernel

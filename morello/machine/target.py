@@ -1,6 +1,7 @@
 """Descriptions of target machines for the search and the code generator."""
 
 import dataclasses
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,7 @@ class Target(HashedOnce):
         """The target with other surroundings; itself if it has these."""
         if context == self.operand_context:
             return self
-        return dataclasses.replace(self, operand_context=context)
+        return _in_context(self, context)
 
     @cached_property
     def prices(self) -> Coefficients:
@@ -209,3 +210,9 @@ class Target(HashedOnce):
         if memory.is_registers:
             return limits.replace(memory, left)
         return limits.replace(memory, snap_down(left, self.classes(memory)))
+
+
+@lru_cache(maxsize=1024)
+def _in_context(target: Target, context: OperandContext) -> Target:
+    """The one target with these surroundings: comparing it is quick."""
+    return dataclasses.replace(target, operand_context=context)

@@ -171,7 +171,7 @@ class Compose(Kind):
         """``d0``, ``d1``, …"""
         return tuple(f"d{i}" for i in range(self.graph.rank))
 
-    @property
+    @cached_property
     def operands(self) -> tuple[Operand, ...]:
         """The inputs ``x0``, … and the outputs, which are called as their nodes are."""
         return _operands(self.graph)

@@ -20,12 +20,15 @@ class HashedOnce:
     """
 
     _fields: ClassVar[Any] = None
+    _hash: int
 
     def __hash__(self) -> int:
-        kept: int | None = self.__dict__.get(_HASH)
-        if kept is None:
-            kept = self.__dict__[_HASH] = hash(self._values())
-        return kept
+        try:
+            return self._hash
+        except AttributeError:
+            kept = hash(self._values())
+            object.__setattr__(self, _HASH, kept)
+            return kept
 
     def _values(self) -> Any:
         own = type(self)

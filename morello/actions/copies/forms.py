@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from morello.actions.base import near_form
-from morello.kernels import KERNELS
+from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
-from morello.spec import Dtype, Form, Layout, Memory, SpecKey, TensorSpec
+from morello.spec import Dtype, Form, Kind, Layout, Memory, SpecKey, TensorSpec
 
 
 def makes_progress(source: TensorSpec, level: Memory, form: Form) -> bool:
@@ -57,7 +57,7 @@ def _asked_forms(
     source = key.tensors[operand]
     own = Form(source.dtype, source.layout)
     asked = {form: None for n in kernels for form in KERNELS[n].forms(key, operand)}
-    asked |= dict.fromkeys(_asked_by_products(key, operand, kernels))
+    asked |= dict.fromkeys(_asked_by_products(key.kind, operand, source, kernels))
     if source.layout.is_packed and own in asked:
         return ()
     return tuple(
@@ -72,18 +72,24 @@ def _asked_forms(
     )
 
 
+@lru_cache(maxsize=65536)
 def _asked_by_products(
-    key: SpecKey, operand: int, kernels: tuple[str, ...]
-) -> Iterator[Form]:
+    kind: Kind, operand: int, source: TensorSpec, kernels: tuple[str, ...]
+) -> tuple[Form, ...]:
     """Forms in which kernels ask for an operand of products inside the Spec, whatever
     the forms of the other operands.
 
     Of several products, one after another, each operand has one packed form, the first:
     every form makes as many tables as there are forms of all others.
     """
-    several = key.kind.has_several_products
-    for inner, index in key.kind.products(operand):
-        source, rank = key.tensors[operand], key.tensors[operand].rank
+    return tuple(_forms_of_products(kind, operand, source, kernels))
+
+
+def _forms_of_products(
+    kind: Kind, operand: int, source: TensorSpec, kernels: tuple[str, ...]
+) -> Iterator[Form]:
+    several, rank = kind.has_several_products, source.rank
+    for inner, index in kind.products(operand):
         tensor = inner.inward(index, source)
         if tensor is None:  # neighbours lie along what the product lacks
             row_major = Layout.row_major(inner.kind.operands[index].rank)
@@ -130,10 +136,9 @@ def register_forms(
     None but those that are filled from where it is.
     """
     source = key.tensors[operand]
-    kernels = [KERNELS[name] for name in target.kernels]
     wanted = dict.fromkeys(
         (kernel.register_file, kernel.register_dtype(key, operand))
-        for kernel in kernels
+        for kernel in _of_registers(target.kernels)
         if kernel.register_file.source is source.level
         and operand in kernel.register_operands(key)
     )
@@ -141,3 +146,13 @@ def register_forms(
         may_widen = key.kind.may_widen(key.dtypes, operand, dtype)
         if dtype is source.dtype or may_widen:
             yield memory, dtype
+
+
+@lru_cache(maxsize=64)
+def _of_registers(kernels: tuple[str, ...]) -> tuple[Kernel, ...]:
+    """The kernels that may want operands in registers: every key asks them."""
+    return tuple(
+        kernel
+        for kernel in (KERNELS[name] for name in kernels)
+        if type(kernel).register_operands is not Kernel.register_operands
+    )

@@ -37,6 +37,7 @@ from morello.spec import (
     L1,
     Dtype,
     Form,
+    Kind,
     Layout,
     Memory,
     SpecKey,
@@ -333,7 +334,12 @@ def _may_repack(key: SpecKey, level: Memory, target: Target) -> bool:
 
 def _index(key: SpecKey, name: str) -> int:
     """The index of the operand of this name."""
-    return next(i for i, o in enumerate(key.kind.operands) if o.name == name)
+    return _index_of(key.kind, name)
+
+
+@lru_cache(maxsize=65536)
+def _index_of(kind: Kind, name: str) -> int:
+    return next(i for i, o in enumerate(kind.operands) if o.name == name)
 
 
 def may_enter_registers(key: SpecKey) -> bool:

@@ -184,6 +184,7 @@ def _candidates(
     return tuple(actions)
 
 
+@lru_cache(maxsize=65536)
 def _leading(graph: Graph, halves: Halves) -> int | None:
     """The temporary of the most dimensions, the first of several; None where all of
     them are but rows beside an operand."""
@@ -229,6 +230,7 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
     return Cutting(halves.temporaries, forms, rows, producers, consumers)
 
 
+@lru_cache(maxsize=65536)
 def named(graph: Graph, nodes: str, again: str) -> Halves | str:
     """The halves that an action names; or why there are none.
 

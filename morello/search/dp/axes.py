@@ -303,23 +303,38 @@ def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
         sizes: the axes of the goal.
         room: what one operand of it may take.
     """
-    count = len(sizes)
-    mesh = _mesh(box.sizes)
-    fits_all: Any = np.ones((1,) * count, np.bool_)
+    full = tuple(axis[-1] for axis in sizes)
+    fits_all: Any = np.ones((1,) * len(sizes), np.bool_)
     for index, tensor in enumerate(key.tensors):
-        if tensor.level.is_main:
-            continue
-        own = key.operand_sizes(index, mesh)
-        fits = tensor.amount(own) <= room[tensor.level]
-        if _may_be_gapless(tensor):  # a tile of a gapless array: see `_lying`
-            gapless = dataclasses.replace(tensor, contiguous=True)
-            full = tuple(axis[-1] for axis in sizes)
-            whole = list(key.operand_sizes(index, full))
-            outermost = tensor.layout.dims[0].dim
-            whole[outermost] = own[outermost]
-            fits = fits | (gapless.lines(tuple(whole)) <= room[tensor.level])
-        fits_all = fits_all & fits
+        if not tensor.level.is_main:
+            dims = key.kind.operands[index].dims
+            own = tuple(a if d in dims else (1,) for d, a in enumerate(box.sizes))
+            free = room[tensor.level]
+            fits_all = fits_all & _fits(key.kind, index, tensor, own, full, free)
     return fits_all
+
+
+@lru_cache(maxsize=4096)
+def _fits(
+    kind: Kind,
+    index: int,
+    tensor: TensorSpec,
+    axes: tuple[Axis, ...],
+    full: tuple[int, ...],
+    room: int,
+) -> Any:
+    """Mask of the sizes at which an operand has room; of a dimension that it lacks,
+    ``axes`` has one size."""
+    operand = kind.operands[index]
+    own = operand.sizes(_mesh(axes))
+    fits = tensor.amount(own) <= room
+    if _may_be_gapless(tensor):  # a tile of a gapless array: see `_lying`
+        gapless = dataclasses.replace(tensor, contiguous=True)
+        whole = list(operand.sizes(full))
+        outermost = tensor.layout.dims[0].dim
+        whole[outermost] = own[outermost]
+        fits = fits | (gapless.lines(tuple(whole)) <= room)
+    return fits
 
 
 @lru_cache(maxsize=65536)

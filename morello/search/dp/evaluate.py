@@ -97,6 +97,13 @@ class Evaluated:
         default_factory=dict
     )
 
+    def values_of(self, value: Any) -> "_Values":
+        """Sizes of a hole, or limits of it, that may be those of the frame."""
+        known = self.axes.get(id(value))
+        if known is not None:
+            return _Along(*known, len(self.box.axes))
+        return _Others(value) if np.ndim(value) else int(value)
+
     def gathered(self, boxes: tuple[Box | None, ...]) -> Gathered | None:
         """The descriptor, where the tables of the holes have these boxes; None if no
         point has a program.
@@ -168,8 +175,8 @@ def _gather(found: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | None:
     points = place.points
     viable: Any = np.ones(points, np.bool_)
     for hole in holes:
-        viable &= np.broadcast_to(hole.at >= 0, (*points, 1, 1))[..., 0, 0]
-        viable &= np.broadcast_to(hole.fixed >= 0, (*points, 1, 1))[..., 0, 0]
+        for there in (hole.at >= 0, hole.fixed >= 0):
+            viable &= there[..., 0, 0] if np.ndim(there) else there
     own = _by_classes(found.own, place)
     viable &= np.isfinite(own).any(axis=(-2, -1))
     chosen = np.flatnonzero(viable)
@@ -214,32 +221,95 @@ class _Places:
         Raises:
             ValueError: a place varies with the farthest cache and with nearer ones.
         """
-        at: Any = 0
-        for axis, value in zip(box.sizes, child.frame.sizes, strict=True):
-            at = at * len(axis) + _place(parent, axis, value)
-        at = np.where(at < 0, NONE, at)
+        at = _at(box.sizes, tuple(map(parent.values_of, child.frame.sizes)), parent.box)
         if child.there is not None:
-            at = np.where(np.asarray(child.there) != 0, at, ABSENT)
-        at, times = (_by_classes(values, parent.box) for values in (at, child.times))
-        sums: list[Any] = [0, 0, 0]
-        stride = 1
-        for axis, value in zip(
-            reversed(box.limits), reversed(child.frame.limits.free), strict=True
-        ):
-            place = _by_classes(_place(parent, axis, value), parent.box)
-            kind = _varies(place)
-            sums[kind] = sums[kind] + np.where(place < 0, NONE, place * stride)
-            stride *= len(axis)
+            there = np.asarray(child.there) != 0
+            at = np.where(_by_classes(there, parent.box), at, ABSENT).astype(np.int32)
+        times = np.asarray(_by_classes(child.times, parent.box), np.float64)
         if _varies(at) or _varies(times):
             raise ValueError(f"hole '{child.role}' is another for each limit")
-        times = np.asarray(times, np.float64)
-        places = (np.maximum(values, NONE) for values in (at, *sums))
-        return cls(times, *(np.asarray(values, np.int32) for values in places))
+        free = tuple(map(parent.values_of, child.frame.limits.free))
+        return cls(times, at, *_slices(box.limits, free, parent.box))
 
     def terms(self, points: tuple[int, ...], chosen: Integers) -> tuple[_Term, ...]:
         """In the order of `gather.HOLE`, after those of the table, at some points."""
         arrays = (self.at, self.times, self.fixed, self.near, self.far)
         return tuple(_term(array, points, chosen) for array in arrays)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Along:
+    """Coordinates along a dimension of a box.
+
+    Args:
+        dim: which.
+        axis: the coordinates.
+        rank: how many dimensions the box has.
+    """
+
+    dim: int
+    axis: Axis
+    rank: int
+
+
+class _Others:
+    """Other values at each point of a box: no two such are equal.
+
+    Args:
+        values: broadcast to the box.
+    """
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+
+_Values = int | _Along | _Others
+"""Sizes, or what is left of a memory, at each point of a box."""
+
+
+def _at(below: tuple[Axis, ...], values: tuple[_Values, ...], box: Box) -> Array:
+    """The index of sizes among the points of a table, at each point of a box."""
+    if any(isinstance(value, _Others) for value in values):
+        return _at_each(below, values, box)
+    return _at_known(below, values, box)
+
+
+def _at_each(below: tuple[Axis, ...], values: tuple[_Values, ...], box: Box) -> Array:
+    at: Any = 0
+    for axis, value in zip(below, values, strict=True):
+        at = at * len(axis) + _place(axis, value)
+    at = _by_classes(np.where(at < 0, NONE, at), box)
+    return np.asarray(np.maximum(at, NONE), np.int32)
+
+
+_at_known = lru_cache(maxsize=4096)(_at_each)
+
+
+def _slices(
+    below: tuple[Axis, ...], values: tuple[_Values, ...], box: Box
+) -> tuple[Array, Array, Array]:
+    """The parts of the slice index of limits at each point of a box, as `_Places` has
+    them."""
+    if any(isinstance(value, _Others) for value in values):
+        return _slices_each(below, values, box)
+    return _slices_known(below, values, box)
+
+
+def _slices_each(
+    below: tuple[Axis, ...], values: tuple[_Values, ...], box: Box
+) -> tuple[Array, Array, Array]:
+    sums: list[Any] = [0, 0, 0]
+    stride = 1
+    for axis, value in zip(reversed(below), reversed(values), strict=True):
+        place = _by_classes(_place(axis, value), box)
+        kind = _varies(place)
+        sums[kind] = sums[kind] + np.where(place < 0, NONE, place * stride)
+        stride *= len(axis)
+    fixed, near, far = (np.asarray(np.maximum(s, NONE), np.int32) for s in sums)
+    return fixed, near, far
+
+
+_slices_known = lru_cache(maxsize=4096)(_slices_each)
 
 
 def _by_classes(values: Any, box: Box) -> Array:
@@ -278,25 +348,28 @@ def _term(values: Array, points: tuple[int, ...], chosen: Integers) -> _Term:
     each = int(width > 1)
     if values.size == width:
         return _Term(np.ascontiguousarray(values).reshape(-1), 0, each)
-    every = np.broadcast_to(values, (*points, near, far)).reshape(-1, width)
-    return _Term(np.ascontiguousarray(every[chosen]).reshape(-1), width, each)
+    if values.shape[:-2] != points:
+        values = np.broadcast_to(values, (*points, near, far))
+    every = values.reshape(-1, width)
+    if len(chosen) < len(every):
+        every = every[chosen]
+    return _Term(np.ascontiguousarray(every).reshape(-1), width, each)
 
 
-def _place(parent: Evaluated, axis: Axis, value: Any) -> Any:
+def _place(axis: Axis, value: _Values) -> Any:
     """The positions of values on an axis, `NONE` where it has none."""
     if axis == (ANY,):
         return 0
-    known = parent.axes.get(id(value))
-    if known is not None:
-        dim, values = known
-        indices, _ = positions(axis, values)
-        rank = len(parent.box.axes)
-        return indices.reshape((1,) * dim + (-1,) + (1,) * (rank - dim - 1))
+    if isinstance(value, _Along):
+        indices, _ = positions(axis, value.axis)
+        after = value.rank - value.dim - 1
+        return indices.reshape((1,) * value.dim + (-1,) + (1,) * after)
+    values = value.values if isinstance(value, _Others) else value
     ladder = np.asarray(axis, np.int64)
     if not ladder.size:
-        return np.full(np.shape(value), NONE)
-    place = np.minimum(np.searchsorted(ladder, value), len(axis) - 1)
-    return np.where(ladder[place] == value, place, NONE)
+        return np.full(np.shape(values), NONE)
+    place = np.minimum(np.searchsorted(ladder, values), len(axis) - 1)
+    return np.where(ladder[place] == values, place, NONE)
 
 
 @lru_cache(maxsize=65536)

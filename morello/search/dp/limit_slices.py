@@ -42,7 +42,8 @@ class Slices:
         parts = [part.reshape(points, -1) for part in (costs, *others)]
         columns = np.ascontiguousarray(np.concatenate(parts) if others else parts[0])
         first, room = np.zeros((2, columns.shape[1]), np.int64)
-        compiled().equal_columns(columns, first, room)
+        if len(first) > 1:
+            compiled().equal_columns(columns, first, room)
         kept, place = np.unique(first, return_inverse=True)
         distinct = columns.take(kept, axis=1)
         own = distinct[:points].reshape(*sizes, len(kept))

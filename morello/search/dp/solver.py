@@ -19,6 +19,7 @@ from morello.search.dp.axes import Axis, Box, Free
 from morello.search.dp.evaluate import Evaluations
 from morello.search.dp.table import Costs, Table, TableId
 from morello.search.dp.table_solver import TableSolver
+from morello.search.garbage import rare_collections
 from morello.search.impl import Branch, Impl
 from morello.search.queries.partial_program import Partial, complete
 from morello.search.queries.pins import (
@@ -188,7 +189,7 @@ class Solver:
         run = self.run_of(spec)
         before = run.statistics(0.0)
         try:
-            with defer_sigint(), run.store.working():
+            with defer_sigint(), rare_collections(), run.store.working():
                 impl = run.program(spec, run.entry(self.goal_table(spec)))
         finally:  # what was solved until it was stopped counts, too
             elapsed = time.perf_counter() - start
@@ -206,7 +207,7 @@ class Solver:
             SearchError: no program exists.
         """
         run = self.run_of(spec)
-        with defer_sigint(), run.store.working():
+        with defer_sigint(), rare_collections(), run.store.working():
             run.entry(self.goal_table(spec))
 
     def _kept(self, spec: Spec) -> Impl | None:

@@ -139,16 +139,16 @@ class TableSolver:
     def _leave_out(self) -> None:
         """No program where an operand could not lie at its level: no goal leads there,
         and boxes need not describe it."""
-        sizes = self.box.shape[: len(self.box.sizes)]
         lies = ax.lies(self.key, self.id.sizes, self.box, self.run.room)
-        nowhere = ~np.broadcast_to(lies, sizes)
-        if nowhere.any():
-            if self.slices is None:
-                self.costs[nowhere] = np.inf
-                self.decisions[nowhere] = NO_ACTION
-            else:
-                self.slices.costs[nowhere] = np.inf
-                self.nowhere = nowhere
+        if lies.all():
+            return
+        nowhere = ~np.broadcast_to(lies, self.box.shape[: len(self.box.sizes)])
+        if self.slices is None:
+            self.costs[nowhere] = np.inf
+            self.decisions[nowhere] = NO_ACTION
+        else:
+            self.slices.costs[nowhere] = np.inf
+            self.nowhere = nowhere
 
     def _peels(self, actions: dict[int, Action]) -> list[Peeled]:
         """Reductions whose first part is in this table, with what all else costs."""

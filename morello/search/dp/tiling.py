@@ -75,46 +75,49 @@ def plan_loops(
     sizes: list[Any] = [1] * len(key.kind.dims)
     sizes[dim] = np.asarray(axis, np.int64)
     frame = Frame(key, tuple(sizes), Limits())
-    place = {size: i for i, size in enumerate(below)}
-    rows: list[list[tuple[int, ...]]] = [[] for _ in axis]
-    for index, action in enumerate(actions):
-        _collect(rows, place, index, action, frame, dim, target)
-    data = np.asarray([loop for row in rows for loop in row], np.int64).reshape(-1, 6)
-    starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    columns = [np.ascontiguousarray(column) for column in data.T]
-    chosen, main, rest = columns[:3]
-    trips, share, own = (column.astype(np.float64) for column in columns[3:])
+    holes = np.asarray(below, np.int64)
+    loops = [
+        _loops_of(index, action, frame, dim, holes, target)
+        for index, action in enumerate(actions)
+    ]
+    data = np.concatenate([np.empty((7, 0), np.int64), *loops], axis=1)
+    data = data[:, np.argsort(data[0], kind="stable")]
+    starts = np.searchsorted(data[0], np.arange(len(axis) + 1)).astype(np.int64)
+    chosen, main, rest = (np.ascontiguousarray(column) for column in data[1:4])
+    trips, share, own = (column.astype(np.float64) for column in data[4:])
     return Plan(starts, chosen, main, rest, trips, share, own)
 
 
-def _collect(
-    rows: list[list[tuple[int, ...]]],
-    place: dict[int, int],
+def _loops_of(
     index: int,
     action: Action,
     frame: Frame,
     dim: int,
+    holes: Integers,
     target: Target,
-) -> None:
-    """Add one action to the row of each coordinate where it applies."""
+) -> Integers:
+    """The coordinates where an action applies, and in further rows the numbers of it
+    there, as `Plan` has them."""
     expansion = action.expand(frame, target)
     shape = frame.sizes[dim].shape
     legal = np.ones(shape, bool)
     for condition in expansion.conditions:
         legal &= condition.holds
-    if not expansion.children or not legal.any():
-        return
+    if not expansion.children or not legal.any() or not holes.size:
+        return np.empty((7, 0), np.int64)
     main, remainder = expansion.children
-    tile = place.get(int(main.frame.sizes[dim]))
-    trips = np.broadcast_to(main.times, shape)
+    tile = main.frame.sizes[dim]
     rest = np.where(remainder.exists, remainder.frame.sizes[dim], 0)
-    share = np.broadcast_to(remainder.times, shape)
-    own = np.broadcast_to(expansion.cost, shape)
-    for i in np.flatnonzero(legal):
-        left = place.get(int(rest[i])) if rest[i] else -1
-        if tile is not None and left is not None:
-            numbers = int(trips[i]), int(share[i]), int(own[i])
-            rows[i].append((index, tile, left, *numbers))
+    at, left = (
+        np.minimum(np.searchsorted(holes, sizes), len(holes) - 1)
+        for sizes in (tile, rest)
+    )
+    legal &= (holes[at] == tile) & ((rest == 0) | (holes[left] == rest))
+    left = np.where(rest == 0, -1, left)
+    numbers = index, at, left, main.times, remainder.times, expansion.cost
+    every = np.arange(*shape)
+    rows = [np.broadcast_to(np.asarray(n, np.int64), shape) for n in (every, *numbers)]
+    return np.stack(rows)[:, legal]
 
 
 @dataclasses.dataclass(frozen=True)

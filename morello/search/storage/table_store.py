@@ -22,7 +22,7 @@ import numpy as np
 
 from morello.actions import Action
 from morello.machine import Target
-from morello.search.dp.axes import Axis, Box, lies
+from morello.search.dp.axes import Axis, Box, Free, lies
 from morello.search.dp.table import Costs, Table, TableId
 from morello.search.storage.cache_key import (
     base_key,
@@ -125,6 +125,7 @@ class TableStore:
         self._counting = threading.Lock()
         self._pins = pins
         self._families: dict[Target, str] = {}
+        self._shelf_keys: dict[tuple[SpecKey, Free], tuple[object, ...]] = {}
         self._packed: dict[TableId, Packed | Future[Packed] | _Unpacked] = {}
         self._unpacked: OrderedDict[TableId, _Unpacked] = OrderedDict()
         """Stored tables that are not packed, the oldest first."""
@@ -309,9 +310,12 @@ class TableStore:
 
     def _shelf_key(self, identity: TableId) -> tuple[object, ...]:
         """All that a table depends on but the axes of its goal."""
-        seen = seen_by(identity.key, self.target)
-        room = room_of(identity.key, self.limits, self.room)
-        return identity.key, identity.free, self.limits, room, seen, self._pins
+        own = identity.key, identity.free
+        if own not in self._shelf_keys:
+            seen = seen_by(identity.key, self.target)
+            room = room_of(identity.key, self.limits, self.room)
+            self._shelf_keys[own] = (*own, self.limits, room, seen, self._pins)
+        return self._shelf_keys[own]
 
     def _keep(self, identity: TableId, table: Shelved) -> None:
         """Keep a table, and write it to the database if that is written."""

@@ -15,6 +15,7 @@ from morello.spec.graphs.graph import (
 )
 from morello.spec.graphs.loops import loops
 from morello.spec.graphs.passes import one_pass
+from morello.spec.hashing import HashedOnce
 
 NONE: frozenset[int] = frozenset()
 
@@ -23,7 +24,7 @@ MOST_NODES = 12
 
 
 @dataclasses.dataclass(frozen=True)
-class Halves:
+class Halves(HashedOnce):
     """A graph as two, one after the other."""
 
     first: tuple[int, ...]
@@ -34,6 +35,8 @@ class Halves:
     """The values that the producers leave and the consumers read, beside outputs."""
     producers: Part
     consumers: Part
+
+    __hash__ = HashedOnce.__hash__
 
 
 @lru_cache(maxsize=65536)
