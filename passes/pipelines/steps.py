@@ -2,7 +2,8 @@
 
 Upstream's own instrumentation prints the IR around every pass or around none, and only
 in one form. `resolve` takes a pipeline apart; `run` runs it on an op as upstream would:
-passes of a nested pipeline on one op after the other.
+passes of a nested pipeline on one op after the other. Passes that a pass of upstream
+runs itself, as `inline` does, are part of it: nobody is told of them.
 """
 
 import re
@@ -13,7 +14,6 @@ from typing import Protocol
 from morello.mlir import PassManager, ir
 from morello.passes.base import Pass
 from morello.passes.pipelines import options
-from morello.passes.pipelines.inner_dumps import RUN_PIPELINES, InnerDump, inner_dumps
 from morello.passes.pipelines.pipeline import ANY, Pipeline, run_ours
 from morello.passes.pipelines.stderr_capture import captured_stderr
 from morello.passes.pipelines.text import (
@@ -70,9 +70,6 @@ class Watcher(Protocol):
     ) -> None:
         """It has run."""
 
-    def within(self, dump: InnerDump) -> None:
-        """A pass that the one that runs has run itself is about to run, or has run."""
-
 
 def resolve(pipeline: Pipeline) -> Steps:
     """The steps of a pipeline, in the current context.
@@ -94,7 +91,6 @@ def run(
     *,
     verify: bool,
     announce: Callable[[str], None],
-    show: Callable[[PassManager], None],
 ) -> bool:
     """Run steps on an op; whether all succeeded. Errors are diagnostics.
 
@@ -104,9 +100,8 @@ def run(
         watchers: told of each pass.
         verify: check the op after each pass.
         announce: told of each pass before it runs.
-        show: lets a pass manager print the IR before and after each of its passes.
     """
-    return _Runner(watchers, verify, announce, show).run(steps, op)
+    return _Runner(watchers, verify, announce).run(steps, op)
 
 
 def _resolved(elements: Sequence[Pass | Element], anchor: str) -> Iterator[Step | Nest]:
@@ -185,12 +180,10 @@ class _Runner:
         watchers: Sequence[Watcher],
         verify: bool,
         announce: Callable[[str], None],
-        show: Callable[[PassManager], None],
     ) -> None:
         self.watchers = watchers
         self.verify = verify
         self.announce = announce
-        self.show = show
 
     def run(self, steps: Steps, op: ir.Operation) -> bool:
         for group in _groups(steps):
@@ -233,17 +226,6 @@ class _Runner:
         manager = PassManager(op.name)
         manager.add(step.text)
         manager.enable_verifier(self.verify)
-        if step.argument not in RUN_PIPELINES:
-            return self.ran(manager, op)
-        self.show(manager)
-        with captured_stderr() as said:
-            ran = self.ran(manager, op)
-        for dump in inner_dumps(said.text(), step.name):
-            for watcher in self.watchers:
-                watcher.within(dump)
-        return ran
-
-    def ran(self, manager: PassManager, op: ir.Operation) -> bool:
         try:
             manager.run(op)
         except ir.MLIRError:

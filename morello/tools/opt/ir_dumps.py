@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TextIO
 
 from morello.mlir import ir
-from morello.passes.pipelines.inner_dumps import InnerDump
 from morello.passes.pipelines.steps import Step
 from morello.tools.opt.flags import Flags
 
@@ -51,22 +50,6 @@ class Dumps:
             return
         if flags.prints_after(step.argument):
             self._dump("After", step, op, " Failed" if failed else "")
-
-    def within(self, dump: InnerDump) -> None:
-        """Print the dump of an inner pass (`Watcher`), unless dumps go to
-        files."""
-        flags = self._flags
-        if dump.when == "Before":
-            self._fingerprints.append(dump.body)
-            wanted = flags.prints_before(dump.argument)
-        else:
-            changed = dump.failed or self._fingerprints.pop() != dump.body
-            wanted = flags.prints_after(dump.argument)
-            wanted &= changed or not flags.mlir_print_ir_after_change
-            wanted &= dump.failed or not flags.mlir_print_ir_after_failure
-        if wanted and not flags.mlir_print_ir_tree_dir:
-            sys.stderr.write(f"{dump.header}{dump.body}")
-            sys.stderr.flush()
 
     def _dump(self, when: str, step: Step, op: ir.Operation, failed: str = "") -> None:
         place, shown = "", op
@@ -123,19 +106,6 @@ class ActionLog:
     ) -> None:
         """Log the end of a pass (`Watcher`)."""
         self._write("completed `pass-execution`")
-
-    def within(self, dump: InnerDump) -> None:
-        """Log the begin or the end of an inner pass (`Watcher`)."""
-        if dump.when == "After":
-            self._write("completed `pass-execution`")
-            return
-        first = dump.body.lstrip().partition("\n")[0]
-        name = first.partition(" ")[0].partition("(")[0].strip('"')
-        shown = f"{first}...}}" if first.endswith("{") else first
-        self._write(
-            f"begins (no breakpoint) Action `pass-execution` running `{dump.name}` on "
-            f"Operation `{'builtin.module' if name == 'module' else name}` ({shown})`"
-        )
 
     def _write(self, what: str) -> None:
         self._file.write(f"[thread morello-opt] {what}\n")

@@ -300,23 +300,10 @@ class _Run:
                 watchers,
                 verify=flags.verify_each,
                 announce=self.announce,
-                show=self.show_all,
             )
 
     def announce(self, text: str) -> None:
         self.send(Entered(_stage(text)))
-
-    def show_all(self, manager: PassManager) -> None:
-        """Let a manager print before and after all, as far as the bindings can."""
-        flags = self.flags
-        manager.enable_ir_printing(
-            print_before_all=True,
-            print_after_all=True,
-            print_module_scope=flags.mlir_print_ir_module_scope,
-            large_elements_limit=flags.mlir_elide_elementsattrs_if_larger,
-            enable_debug_info=flags.mlir_print_debuginfo,
-            print_generic_op_form=flags.mlir_print_op_generic,
-        )
 
     def configure(self, manager: PassManager) -> None:
         flags = self.flags
