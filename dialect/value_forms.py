@@ -7,7 +7,7 @@
 | ``int`` | ``size = 48`` |
 | ``tuple[int, ...]`` | ``steps = array<i64: 1, 2>`` |
 | `Memory` | ``level = "L1"`` |
-| `Graph` | ``graph = "out v0[d0]=sum(x0[d0,d1])"`` |
+| `Graph` | ``graph = {inputs = [affine_map<(d0) -> (d0)>], nodes = […]}`` |
 | `Layout` | ``layout = #morello.layout<"[0,2,1]">`` |
 """
 
@@ -24,10 +24,10 @@ from morello.dialect.attributes import (
     layout_of,
     string_of,
 )
+from morello.dialect.graph_form import EXAMPLE, read_graph, write_graph
 from morello.mlir import ir
 from morello.spec import Layout, Memory
 from morello.spec.graphs.graph import Graph
-from morello.spec.graphs.text import parse_canonical, print_graph
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,10 +64,10 @@ FORMS: dict[Any, ValueForm] = {
         '"L1"',
     ),
     Graph: ValueForm(
-        ir.StringAttr,
-        lambda graph: ir.StringAttr.get(print_graph(graph)),
-        lambda attr, what: parse_canonical(string_of(attr, what)),
-        '"out v0[d0]=sum(x0[d0,d1])"',
+        ir.DictAttr,
+        write_graph,
+        read_graph,
+        EXAMPLE,
     ),
     Layout: ValueForm(
         Any,  # a constraint cannot name an attribute of another dialect

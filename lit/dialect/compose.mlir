@@ -5,9 +5,9 @@
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
-// CHECK: "morello.compose"(%arg0, %arg1, %arg2) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>
+// CHECK: "morello.compose"(%arg0, %arg1, %arg2) {graph = {inputs = [#map{{[0-9]*}}, #map{{[0-9]*}}], nodes = [{body = ["exp", ["sub", 0, 1]], map = #map{{[0-9]*}}, output = "accumulate", reduction = "sum"}]}, limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>
 func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
-  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %m, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], nodes = [{body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }
 
@@ -30,32 +30,8 @@ func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
-  // expected-error@+1 {{there is no function 'zeta'}}
-  "morello.compose"(%x, %m, %l) {graph = "y[m]=zeta(x[m])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
-  return
-}
-
-// -----
-
-#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
-#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
-
-func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
-  // expected-error@+1 {{is not in canonical form; write out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))}}
-  "morello.compose"(%x, %m, %l) {graph = "y[r]+=sum(exp(x[r,n]-m[r]))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
-  return
-}
-
-// -----
-
-#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
-#g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
-#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
-
-func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
   // expected-error@+1 {{compose has 2 dimensions (d0,d1) but 1 sizes}}
-  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %m, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], nodes = [{body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }
 
@@ -67,7 +43,7 @@ func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
 
 func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
   // expected-error@+1 {{operand 'x0' of sizes 8x17 and form f32@MEM[0,1]! is memref<8x16xf32>; its shape must be 8x17}}
-  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 17>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %m, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], nodes = [{body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 17>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }
 
@@ -79,7 +55,7 @@ func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
 
 func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
   // expected-error@+1 {{compose has 3 operands but 2 forms}}
-  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %m, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], nodes = [{body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }
 
@@ -91,6 +67,6 @@ func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
 
 func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
   // expected-error@+1 {{'operandSegmentSizes' is array<i32: 1, 0, 1, 1, 0, 0, 0, 0>; it must be array<i32: 1, 1, 1, 0, 0, 0, 0, 0>}}
-  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-x1[d0]))", limits = #limits, operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %m, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], nodes = [{body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }

@@ -3,7 +3,7 @@
 
 // Two maps are one graph, on elements in a row.
 // CHECK-LABEL: func.func private @main_part0(
-// CHECK: "morello.compose"(%arg0, %arg1, %arg2) {graph = "out v0[d0]=exp(x0[d0]+x1[d0])"
+// CHECK: "morello.compose"(%arg0, %arg1, %arg2) {graph = {inputs = [#map{{[0-9]*}}, #map{{[0-9]*}}], nodes = [{body = ["exp", ["add", 0, 1]], map = #map{{[0-9]*}}, output = "overwrite", reduction = "map"}]}
 // CHECK-SAME: sizes = array<i64: 32>
 // CHECK: func.func @main(%arg0: memref<4x8xf32>, %arg1: memref<4x8xf32>, %arg2: memref<4x8xf32>)
 func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {

@@ -66,7 +66,7 @@ func.func @transpose(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
 // CHECK-NEXT: memref.store %{{.*}}, %[[L]][%[[ROW]]]
 // CHECK-NOT: morello.kernel
 func.func @rows(%x: memref<3x13xf32>, %m: memref<3xf32>, %l: memref<3xf32>) {
-  "morello.kernel"(%x, %m, %l) {kernel = "graph_rows", kind = "compose", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, options = {graph = "out v0[d0]+=sum(square(x0[d0,d1]-x1[d0]))"}, serial = true, sizes = array<i64: 3, 13>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0]">, false, 0 : i64>]} : (memref<3x13xf32>, memref<3xf32>, memref<3xf32>) -> ()
+  "morello.kernel"(%x, %m, %l) {kernel = "graph_rows", kind = "compose", limits = #morello.limits<"vrf=16,l1=512,l2=8192">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, options = {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], nodes = [{body = ["square", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "sum"}]}}, serial = true, sizes = array<i64: 3, 13>, tensors = [#morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0]">, false, 0 : i64>, #morello.tensor<"f32", "L1", #morello.layout<"[0]">, false, 0 : i64>]} : (memref<3x13xf32>, memref<3xf32>, memref<3xf32>) -> ()
   return
 }
 

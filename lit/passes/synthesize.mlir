@@ -38,7 +38,7 @@ func.func @f(%a: memref<8xf32>, %b: memref<8xf32>) {
 // CHECK-NOT: morello_transform.move
 // CHECK: "morello_transform.select"(%{{.*}}) {kernel = "
 func.func @near(%a: memref<1x1xi32>, %b: memref<1xi32>) {
-  "morello.compose"(%a, %b) {graph = "out v0[d0]=max(x0[d0,d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 1, 1>, tensors = [#k2, #k1]} : (memref<1x1xi32>, memref<1xi32>) -> ()
+  "morello.compose"(%a, %b) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, output = "overwrite", reduction = "max"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 1, 1>, tensors = [#k2, #k1]} : (memref<1x1xi32>, memref<1xi32>) -> ()
   return
 }
 

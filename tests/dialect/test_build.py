@@ -45,6 +45,12 @@ SPECS = (
     "fill:5:s8",
     "max:8x33:f32",
     "max_accum:8x33:s32:vrf=3:l1=0",
+    "attention:2x3x4x8x8:f32",
+    "conv:1x3x9x8x4x3x3:f32:pad=1:stride=2",
+    "compose:6x3:f32:graph=y[u]=sum(w[i]*x[pad(2*u+i,-1,2)])",
+    "compose:5x9x14:f32:graph=y[m,n]=sum(a[m,k]*s[k//4,n]*b[k,n])",
+    "compose:4:f32:graph=y[u]=where(less(x[u],-0.0),1e-45,maximum(x,0.1))",
+    "compose:4:s32:graph=y[u]=x[u]*3-1",
 )
 
 

@@ -33,10 +33,10 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // CHECK: "morello.fill"(%arg1)
 // CHECK-SAME: sizes = array<i64: 8>
 // CHECK-SAME: value = "lowest"
-// CHECK: "morello.compose"(%arg0, %arg1) {graph = "out v0[d0]+=max(x0[d0,d1])"
+// CHECK: "morello.compose"(%arg0, %arg1) {graph = {inputs = [#map{{[0-9]*}}], nodes = [{body = 0 : i64, map = #map{{[0-9]*}}, output = "accumulate", reduction = "max"}]}
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<8x16xf32>, %b: memref<8xf32>) {
-  "morello.compose"(%a, %b) {graph = "out v0[d0]=max(x0[d0,d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1]} : (memref<8x16xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%a, %b) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, output = "overwrite", reduction = "max"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1]} : (memref<8x16xf32>, memref<8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -77,10 +77,10 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // CHECK-DAG: "morello.fill"([[M]]) {{.*}}value = "lowest"
 // CHECK-DAG: "morello.fill"(%arg1) {{.*}}value = "zero"
 // CHECK-DAG: "morello.fill"(%arg2) {{.*}}value = "zero"
-// CHECK: "morello.compose"(%arg0, [[M]], %arg1, %arg2) {body, graph = "out v0[d0]+=max(x0[d0,d1]);v1[d0,d1]=exp(x0-v0);out v2[d0]+=sum(v1);out v3[d0]+=sum(x0*v1)"
+// CHECK: "morello.compose"(%arg0, [[M]], %arg1, %arg2) {body, graph = {inputs = [#map{{[0-9]*}}], nodes = [{body = 0 : i64, map = #map{{[0-9]*}}, output = "accumulate", reduction = "max"}, {body = ["exp", ["sub", 0, 1]], map = #map{{[0-9]*}}, reduction = "map"}, {body = 2 : i64, map = #map{{[0-9]*}}, output = "accumulate", reduction = "sum"}, {body = ["mul", 0, 2], map = #map{{[0-9]*}}, output = "accumulate", reduction = "sum"}]}
 module attributes {transform.with_named_sequence} {
 func.func @state(%x: memref<8x33xf32>, %l: memref<8xf32>, %o: memref<8xf32>) {
-  "morello.compose"(%x, %l, %o) {graph = "v0[d0]=max(x0[d0,d1]);v1[d0,d1]=exp(x0-v0);out v2[d0]=sum(v1);out v3[d0]=sum(x0*v1)", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 33>, tensors = [#g2, #g1, #g1]} : (memref<8x33xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %l, %o) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, reduction = "max"}, {body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0, d1)>, reduction = "map"}, {body = 2 : i64, map = affine_map<(d0, d1) -> (d0)>, output = "overwrite", reduction = "sum"}, {body = ["mul", 0, 2], map = affine_map<(d0, d1) -> (d0)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 33>, tensors = [#g2, #g1, #g1]} : (memref<8x33xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {

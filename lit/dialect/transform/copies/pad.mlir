@@ -11,10 +11,10 @@
 // CHECK: [[M:%.+]] = memref.subview [[B]][0, 1] [4, 10] [1, 1]
 // CHECK: "morello.fill"([[B]]) {{.*}}sizes = array<i64: 4, 12>{{.*}}value = "zero"
 // CHECK: "morello.move"(%arg1, [[M]]) {{.*}}sizes = array<i64: 4, 10>
-// CHECK: "morello.compose"(%arg0, [[B]], %arg2) {body, graph = "out v0[d0,d1]=sum(x0[d2]*x1[d0,d1+d2])"
+// CHECK: "morello.compose"(%arg0, [[B]], %arg2) {body, graph = {inputs = [#map{{[0-9]*}}, #map{{[0-9]*}}], nodes = [{body = ["mul", 0, 1], map = #map{{[0-9]*}}, output = "overwrite", reduction = "sum"}]}
 module attributes {transform.with_named_sequence} {
 func.func @f(%w: memref<3xf32>, %x: memref<4x10xf32>, %y: memref<4x10xf32>) {
-  "morello.compose"(%w, %x, %y) {graph = "out v0[d0,d1]=sum(x0[d2]*x1[d0,pad(d1+d2,1,1)])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 10, 3>, tensors = [#g1, #g2, #g2]} : (memref<3xf32>, memref<4x10xf32>, memref<4x10xf32>) -> ()
+  "morello.compose"(%w, %x, %y) {graph = {after = [array<i64: 0>, array<i64: 0, 1>], inputs = [affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1 + d2 - 1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2) -> (d0, d1)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 10, 3>, tensors = [#g1, #g2, #g2]} : (memref<3xf32>, memref<4x10xf32>, memref<4x10xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -33,7 +33,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%w: memref<3xf32>, %x: memref<4x10xf32>, %y: memref<4x10xf32>) {
-  "morello.compose"(%w, %x, %y) {graph = "out v0[d0,d1]=sum(x0[d2]*x1[d0,pad(d1+d2,1,1)])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 10, 3>, tensors = [#g1, #g2, #g2]} : (memref<3xf32>, memref<4x10xf32>, memref<4x10xf32>) -> ()
+  "morello.compose"(%w, %x, %y) {graph = {after = [array<i64: 0>, array<i64: 0, 1>], inputs = [affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1 + d2 - 1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2) -> (d0, d1)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 10, 3>, tensors = [#g1, #g2, #g2]} : (memref<3xf32>, memref<4x10xf32>, memref<4x10xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -53,7 +53,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%w: memref<3xf32>, %x: memref<4x10xf32>, %y: memref<4x10xf32>) {
-  "morello.compose"(%w, %x, %y) {graph = "out v0[d0,d1]=sum(x0[d2]*x1[d0,pad(d1+d2,1,1)])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 10, 3>, tensors = [#g1, #g2, #g2]} : (memref<3xf32>, memref<4x10xf32>, memref<4x10xf32>) -> ()
+  "morello.compose"(%w, %x, %y) {graph = {after = [array<i64: 0>, array<i64: 0, 1>], inputs = [affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1 + d2 - 1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2) -> (d0, d1)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 10, 3>, tensors = [#g1, #g2, #g2]} : (memref<3xf32>, memref<4x10xf32>, memref<4x10xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -80,7 +80,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // CHECK: "morello.compose"(%arg0, [[B]], %arg2) {body
 module attributes {transform.with_named_sequence} {
 func.func @f(%w: memref<3xf32>, %x: memref<4x12xf32>, %y: memref<4x10xf32>) {
-  "morello.compose"(%w, %x, %y) {graph = "out v0[d0,d1]=sum(x0[d2]*x1[d0,d1+d2])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 10, 3>, tensors = [#g1, #g2, #g2]} : (memref<3xf32>, memref<4x12xf32>, memref<4x10xf32>) -> ()
+  "morello.compose"(%w, %x, %y) {graph = {inputs = [affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1 + d2)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2) -> (d0, d1)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 10, 3>, tensors = [#g1, #g2, #g2]} : (memref<3xf32>, memref<4x12xf32>, memref<4x10xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {

@@ -9,11 +9,11 @@
 // CHECK-LABEL: func.func @f(
 // CHECK: [[X:%.+]] = memref.collapse_shape %arg0 {{.*}} into memref<8x5xf32>
 // CHECK: [[Y:%.+]] = memref.collapse_shape %arg2 {{.*}} into memref<8x7xf32>
-// CHECK: "morello.compose"([[X]], %arg1, [[Y]]) {body, graph = "out v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1])"
+// CHECK: "morello.compose"([[X]], %arg1, [[Y]]) {body, graph = {inputs = [#map{{[0-9]*}}, #map{{[0-9]*}}], nodes = [{body = ["mul", 0, 1], map = #map{{[0-9]*}}, output = "overwrite", reduction = "sum"}]}
 // CHECK-SAME: sizes = array<i64: 8, 7, 5>
 module attributes {transform.with_named_sequence} {
 func.func @f(%x: memref<2x4x5xf32>, %w: memref<5x7xf32>, %y: memref<2x4x7xf32>) {
-  "morello.compose"(%x, %w, %y) {graph = "out v0[d0,d1,d2]=sum(x0[d0,d1,d3]*x1[d3,d2])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 2, 4, 7, 5>, tensors = [#g4, #g2, #g4]} : (memref<2x4x5xf32>, memref<5x7xf32>, memref<2x4x7xf32>) -> ()
+  "morello.compose"(%x, %w, %y) {graph = {inputs = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d3, d2)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 2, 4, 7, 5>, tensors = [#g4, #g2, #g4]} : (memref<2x4x5xf32>, memref<5x7xf32>, memref<2x4x7xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -37,7 +37,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // CHECK: memref.collapse_shape [[V]] {{.*}} into memref<8x5xf32, strided<[5, 1]>>
 module attributes {transform.with_named_sequence} {
 func.func @dropped(%x: memref<2x4x1x5xf32>, %w: memref<5x7xf32>, %y: memref<2x4x7xf32>) {
-  "morello.compose"(%x, %w, %y) {graph = "out v0[d0,d1,d2]=sum(x0[d0,d1,d3,d4]*x1[d4,d2])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 2, 4, 7, 1, 5>, tensors = [#g4, #g2, #g3]} : (memref<2x4x1x5xf32>, memref<5x7xf32>, memref<2x4x7xf32>) -> ()
+  "morello.compose"(%x, %w, %y) {graph = {inputs = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d4, d2)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 2, 4, 7, 1, 5>, tensors = [#g4, #g2, #g3]} : (memref<2x4x1x5xf32>, memref<5x7xf32>, memref<2x4x7xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -57,7 +57,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%x: memref<2x4x5xf32>, %w: memref<5x7xf32>, %y: memref<2x4x7xf32>) {
-  "morello.compose"(%x, %w, %y) {graph = "out v0[d0,d1,d2]=sum(x0[d0,d1,d3]*x1[d3,d2])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 2, 4, 7, 5>, tensors = [#g4, #g2, #g4]} : (memref<2x4x5xf32>, memref<5x7xf32>, memref<2x4x7xf32>) -> ()
+  "morello.compose"(%x, %w, %y) {graph = {inputs = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d3, d2)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 2, 4, 7, 5>, tensors = [#g4, #g2, #g4]} : (memref<2x4x5xf32>, memref<5x7xf32>, memref<2x4x7xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {

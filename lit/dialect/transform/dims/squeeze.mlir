@@ -17,7 +17,7 @@
 // CHECK-SAME: #morello.layout<"[0,2,1]">
 module attributes {transform.with_named_sequence} {
 func.func @f(%w: memref<1x1x5x4xf32>, %x: memref<5x1x7xf32>, %y: memref<4x1x7xf32>) {
-  "morello.compose"(%w, %x, %y) {graph = "out v0[d0,d1,d2]+=sum(x0[d0,d3,d4,d5]*x1[d3,d1+d4,d2+d5])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 1, 7, 5, 1, 1>, tensors = [#r4, #g3, #g3]} : (memref<1x1x5x4xf32>, memref<5x1x7xf32>, memref<4x1x7xf32>) -> ()
+  "morello.compose"(%w, %x, %y) {graph = {inputs = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d3, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d1 + d4, d2 + d5)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 1, 7, 5, 1, 1>, tensors = [#r4, #g3, #g3]} : (memref<1x1x5x4xf32>, memref<5x1x7xf32>, memref<4x1x7xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -37,7 +37,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%w: memref<1x1x5x4xf32>, %x: memref<5x3x7xf32>, %y: memref<4x3x7xf32>) {
-  "morello.compose"(%w, %x, %y) {graph = "out v0[d0,d1,d2]+=sum(x0[d0,d3,d4,d5]*x1[d3,d1+d4,d2+d5])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 3, 7, 5, 1, 1>, tensors = [#r4, #g3, #g3]} : (memref<1x1x5x4xf32>, memref<5x3x7xf32>, memref<4x3x7xf32>) -> ()
+  "morello.compose"(%w, %x, %y) {graph = {inputs = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d3, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d1 + d4, d2 + d5)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 3, 7, 5, 1, 1>, tensors = [#r4, #g3, #g3]} : (memref<1x1x5x4xf32>, memref<5x3x7xf32>, memref<4x3x7xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -58,7 +58,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%w: memref<4x5x1x1xf32>, %x: memref<5x1x7xf32>, %y: memref<4x1x7xf32>) {
-  "morello.compose"(%w, %x, %y) {graph = "out v0[d0,d1,d2]+=sum(x0[d0,d3,d4,d5]*x1[d3,d1+d4,d2+d5])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 1, 7, 5, 1, 1>, tensors = [#g4, #g3, #g3]} : (memref<4x5x1x1xf32>, memref<5x1x7xf32>, memref<4x1x7xf32>) -> ()
+  "morello.compose"(%w, %x, %y) {graph = {inputs = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d3, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d1 + d4, d2 + d5)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 4, 1, 7, 5, 1, 1>, tensors = [#g4, #g3, #g3]} : (memref<4x5x1x1xf32>, memref<5x1x7xf32>, memref<4x1x7xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {

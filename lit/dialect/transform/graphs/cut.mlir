@@ -10,12 +10,12 @@
 // CHECK: [[T:%.+]] = memref.alloc() : memref<8x16xf32>
 // CHECK: [[P:%.+]] = memref.expand_shape [[T]] {{.*}} into memref<1x8x16xf32>
 // CHECK: "morello.matmul"({{.*}}, {{.*}}, [[P]]) {accum = false, limits = #morello.limits<"vrf=16,l1=512,l2=8192">, producers, {{.*}}sizes = array<i64: 1, 8, 33, 16>
-// CHECK: "morello.compose"([[T]], %arg2, %arg3) {consumers, graph = "out v0[d0,d1]=gelu(x0[d0,d1]+x1[d1])", limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+// CHECK: "morello.compose"([[T]], %arg2, %arg3) {consumers, graph = {inputs = [#map{{[0-9]*}}, #map{{[0-9]*}}], nodes = [{body = ["gelu", ["add", 0, 1]], map = #map{{[0-9]*}}, output = "overwrite", reduction = "map"}]}, limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 // CHECK-NOT: morello.compose
 // CHECK: return
 module attributes {transform.with_named_sequence} {
 func.func @memory(%a: memref<8x33xf32>, %w: memref<33x16xf32>, %c: memref<16xf32>, %y: memref<8x16xf32>) {
-  "morello.compose"(%a, %w, %c, %y) {graph = "v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1]);out v1[d0,d1]=gelu(v0+x2[d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
+  "morello.compose"(%a, %w, %c, %y) {graph = {inputs = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2) -> (d0, d1)>, reduction = "sum"}, {body = ["gelu", ["add", 3, 2]], map = affine_map<(d0, d1, d2) -> (d0, d1)>, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -40,7 +40,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // CHECK: "morello.compose"({{.*}}l2=4096">{{.*}}tensors = [#morello.tensor<"f32", "L2"
 module attributes {transform.with_named_sequence} {
 func.func @l2(%a: memref<8x33xf32>, %w: memref<33x16xf32>, %c: memref<16xf32>, %y: memref<8x16xf32>) {
-  "morello.compose"(%a, %w, %c, %y) {graph = "v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1]);out v1[d0,d1]=gelu(v0+x2[d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
+  "morello.compose"(%a, %w, %c, %y) {graph = {inputs = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2) -> (d0, d1)>, reduction = "sum"}, {body = ["gelu", ["add", 3, 2]], map = affine_map<(d0, d1, d2) -> (d0, d1)>, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -65,7 +65,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // CHECK: "morello.compose"([[T]], %arg2, %arg3) {{.*}}vrf=0,{{.*}}tensors = [#morello.tensor<"f32", "VRF"
 module attributes {transform.with_named_sequence} {
 func.func @registers(%a: memref<8x33xf32>, %w: memref<33x16xf32>, %c: memref<16xf32>, %y: memref<8x16xf32>) {
-  "morello.compose"(%a, %w, %c, %y) {graph = "v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1]);out v1[d0,d1]=gelu(v0+x2[d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
+  "morello.compose"(%a, %w, %c, %y) {graph = {inputs = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2) -> (d0, d1)>, reduction = "sum"}, {body = ["gelu", ["add", 3, 2]], map = affine_map<(d0, d1, d2) -> (d0, d1)>, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -87,12 +87,12 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // CHECK-LABEL: func.func @again(
 // CHECK: [[M:%.+]] = memref.alloc() : memref<8xf32>
 // CHECK: [[L:%.+]] = memref.alloc() : memref<8xf32>
-// CHECK: "morello.compose"(%arg0, [[M]], [[L]]) {graph = "out v0[d0]=max(x0[d0,d1]);out v1[d0]=sum(exp(x0-v0))"
+// CHECK: "morello.compose"(%arg0, [[M]], [[L]]) {graph = {inputs = [#map{{[0-9]*}}], nodes = [{body = 0 : i64, map = #map{{[0-9]*}}, output = "overwrite", reduction = "max"}, {body = ["exp", ["sub", 0, 1]], map = #map{{[0-9]*}}, output = "overwrite", reduction = "sum"}]}
 // CHECK-SAME: producers
-// CHECK: "morello.compose"(%arg0, [[M]], [[L]], %arg1) {consumers, graph = "out v0[d0,d1]=exp(x0[d0,d1]-x1[d0])/x2[d0]"
+// CHECK: "morello.compose"(%arg0, [[M]], [[L]], %arg1) {consumers, graph = {inputs = [#map{{[0-9]*}}, #map{{[0-9]*}}, #map{{[0-9]*}}], nodes = [{body = ["div", ["exp", ["sub", 0, 1]], 2], map = #map{{[0-9]*}}, output = "overwrite", reduction = "map"}]}
 module attributes {transform.with_named_sequence} {
 func.func @again(%x: memref<8x33xf32>, %y: memref<8x33xf32>) {
-  "morello.compose"(%x, %y) {graph = "v0[d0]=max(x0[d0,d1]);v1[d0,d1]=exp(x0-v0);v2[d0]=sum(v1);out v3[d0,d1]=v1/v2", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 33>, tensors = [#g2, #g2]} : (memref<8x33xf32>, memref<8x33xf32>) -> ()
+  "morello.compose"(%x, %y) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, reduction = "max"}, {body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0, d1)>, reduction = "map"}, {body = 2 : i64, map = affine_map<(d0, d1) -> (d0)>, reduction = "sum"}, {body = ["div", 2, 3], map = affine_map<(d0, d1) -> (d0, d1)>, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 33>, tensors = [#g2, #g2]} : (memref<8x33xf32>, memref<8x33xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -112,7 +112,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @memory(%a: memref<8x33xf32>, %w: memref<33x16xf32>, %c: memref<16xf32>, %y: memref<8x16xf32>) {
-  "morello.compose"(%a, %w, %c, %y) {graph = "v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1]);out v1[d0,d1]=gelu(v0+x2[d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
+  "morello.compose"(%a, %w, %c, %y) {graph = {inputs = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2) -> (d0, d1)>, reduction = "sum"}, {body = ["gelu", ["add", 3, 2]], map = affine_map<(d0, d1, d2) -> (d0, d1)>, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -133,7 +133,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @memory(%a: memref<8x33xf32>, %w: memref<33x16xf32>, %c: memref<16xf32>, %y: memref<8x16xf32>) {
-  "morello.compose"(%a, %w, %c, %y) {graph = "v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1]);out v1[d0,d1]=gelu(v0+x2[d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
+  "morello.compose"(%a, %w, %c, %y) {graph = {inputs = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2) -> (d0, d1)>, reduction = "sum"}, {body = ["gelu", ["add", 3, 2]], map = affine_map<(d0, d1, d2) -> (d0, d1)>, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -154,7 +154,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @memory(%a: memref<8x33xf32>, %w: memref<33x16xf32>, %c: memref<16xf32>, %y: memref<8x16xf32>) {
-  "morello.compose"(%a, %w, %c, %y) {graph = "v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1]);out v1[d0,d1]=gelu(v0+x2[d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
+  "morello.compose"(%a, %w, %c, %y) {graph = {inputs = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2) -> (d0, d1)>, reduction = "sum"}, {body = ["gelu", ["add", 3, 2]], map = affine_map<(d0, d1, d2) -> (d0, d1)>, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -175,7 +175,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @memory(%a: memref<8x33xf32>, %w: memref<33x16xf32>, %c: memref<16xf32>, %y: memref<8x16xf32>) {
-  "morello.compose"(%a, %w, %c, %y) {graph = "v0[d0,d1]=sum(x0[d0,d2]*x1[d2,d1]);out v1[d0,d1]=gelu(v0+x2[d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
+  "morello.compose"(%a, %w, %c, %y) {graph = {inputs = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1, d2) -> (d0, d1)>, reduction = "sum"}, {body = ["gelu", ["add", 3, 2]], map = affine_map<(d0, d1, d2) -> (d0, d1)>, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16, 33>, tensors = [#g2, #g2, #g1, #g2]} : (memref<8x33xf32>, memref<33x16xf32>, memref<16xf32>, memref<8x16xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -196,7 +196,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @again(%x: memref<8x33xf32>, %y: memref<8x33xf32>) {
-  "morello.compose"(%x, %y) {graph = "v0[d0]=max(x0[d0,d1]);v1[d0,d1]=exp(x0-v0);v2[d0]=sum(v1);out v3[d0,d1]=v1/v2", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 33>, tensors = [#g2, #g2]} : (memref<8x33xf32>, memref<8x33xf32>) -> ()
+  "morello.compose"(%x, %y) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, reduction = "max"}, {body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0, d1)>, reduction = "map"}, {body = 2 : i64, map = affine_map<(d0, d1) -> (d0)>, reduction = "sum"}, {body = ["div", 2, 3], map = affine_map<(d0, d1) -> (d0, d1)>, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 33>, tensors = [#g2, #g2]} : (memref<8x33xf32>, memref<8x33xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {

@@ -9,15 +9,15 @@
 // CHECK-LABEL: func.func @f(
 // CHECK: [[OLD:%.+]] = memref.alloc() : memref<8xf32>
 // CHECK: "morello.move"(%arg1, [[OLD]]) {{.*}}save{{.*}}sizes = array<i64: 8>
-// CHECK: "morello.compose"(%arg0, %arg1) {graph = "out v0[d0]+=max(x0[d0,d1])"
+// CHECK: "morello.compose"(%arg0, %arg1) {graph = {inputs = [#map{{[0-9]*}}], nodes = [{body = 0 : i64, map = #map{{[0-9]*}}, output = "accumulate", reduction = "max"}]}
 // CHECK-SAME: settle
-// CHECK: "morello.compose"({{.*}}) {graph = "out v0[d0]=x{{[0-2]}}[d0]*exp(maximum(x{{[0-2]}}[d0],-3.4028234663852886e+38)-maximum(x{{[0-2]}}[d0],-3.4028234663852886e+38))"
+// CHECK: "morello.compose"({{.*}}) {graph = {inputs = [#map{{[0-9]*}}, #map{{[0-9]*}}, #map{{[0-9]*}}], nodes = [{body = ["mul", {{[0-2]}}, ["exp", ["sub", ["maximum", {{[0-2]}}, -3.4028234663852886E+38], ["maximum", {{[0-2]}}, -3.4028234663852886E+38]]]], map = #map{{[0-9]*}}, output = "overwrite", reduction = "map"}]}
 // CHECK-SAME: rescale
-// CHECK: "morello.compose"(%arg0, %arg1, %arg2) {graph = "out v0[d0]+=sum(exp(x0[d0,d1]-maximum(x1[d0],-3.4028234663852886e+38)))"
+// CHECK: "morello.compose"(%arg0, %arg1, %arg2) {graph = {inputs = [#map{{[0-9]*}}, #map{{[0-9]*}}], nodes = [{body = ["exp", ["sub", 0, ["maximum", 1, -3.4028234663852886E+38]]], map = #map{{[0-9]*}}, output = "accumulate", reduction = "sum"}]}
 // CHECK-SAME: rest
 module attributes {transform.with_named_sequence} {
 func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
-  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=max(x0[d0,d1]);out v1[d0]+=sum(exp(x0-v0))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %m, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "max"}, {body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -39,7 +39,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
-  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=max(x0[d0,d1]);out v1[d0]+=sum(exp(x0-v0))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %m, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "max"}, {body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -62,7 +62,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
-  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=max(x0[d0,d1]);out v1[d0]+=sum(exp(x0-v0))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %m, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "max"}, {body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -85,7 +85,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
-  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=max(x0[d0,d1]);out v1[d0]+=sum(tanh(x0-v0))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %m, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "max"}, {body = ["tanh", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -108,7 +108,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence} {
 func.func @f(%x: memref<8x16xf32>, %m: memref<8xf32>, %l: memref<8xf32>) {
-  "morello.compose"(%x, %m, %l) {graph = "out v0[d0]+=max(x0[d0,d1]);out v1[d0]=sum(exp(x0-v0))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %m, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, output = "accumulate", reduction = "max"}, {body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2, #g1, #g1]} : (memref<8x16xf32>, memref<8xf32>, memref<8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {

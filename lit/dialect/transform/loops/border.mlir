@@ -9,11 +9,11 @@
 // CHECK: [[W:%.+]] = memref.subview %arg0[1] [2] [1]
 // CHECK: [[X:%.+]] = memref.subview %arg1[0] [2] [1]
 // CHECK: [[Y:%.+]] = memref.subview %arg2[0] [1] [1]
-// CHECK: "morello.compose"([[W]], [[X]], [[Y]]) {before, graph = "out v0[d0]=sum(x0[d1]*x1[d0+d1])"
+// CHECK: "morello.compose"([[W]], [[X]], [[Y]]) {before, graph = {inputs = [#map{{[0-9]*}}, #map{{[0-9]*}}], nodes = [{body = ["mul", 0, 1], map = #map{{[0-9]*}}, output = "overwrite", reduction = "sum"}]}
 // CHECK-SAME: sizes = array<i64: 1, 2>
 // CHECK: [[X:%.+]] = memref.subview %arg1[0] [56] [1]
 // CHECK: [[Y:%.+]] = memref.subview %arg2[1] [54] [1]
-// CHECK: "morello.compose"({{%.+}}, [[X]], [[Y]]) {graph = "out v0[d0]=sum(x0[d1]*x1[d0+d1])"
+// CHECK: "morello.compose"({{%.+}}, [[X]], [[Y]]) {graph = {inputs = [#map{{[0-9]*}}, #map{{[0-9]*}}], nodes = [{body = ["mul", 0, 1], map = #map{{[0-9]*}}, output = "overwrite", reduction = "sum"}]}
 // CHECK-SAME: main
 // CHECK-SAME: sizes = array<i64: 54, 3>
 // CHECK: [[W:%.+]] = memref.subview %arg0[0] [2] [1]
@@ -24,7 +24,7 @@
 // CHECK-NOT: transform
 module attributes {transform.with_named_sequence, morello.target = "avx2"} {
 func.func @f(%w: memref<3xf32>, %x: memref<56xf32>, %y: memref<56xf32>) {
-  "morello.compose"(%w, %x, %y) {graph = "out v0[d0]=sum(x0[d1]*x1[pad(d0+d1,1,1)])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 56, 3>, tensors = [#g1, #g1, #g1]} : (memref<3xf32>, memref<56xf32>, memref<56xf32>) -> ()
+  "morello.compose"(%w, %x, %y) {graph = {after = [array<i64: 0>, array<i64: 1>], inputs = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0 + d1 - 1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1) -> (d0)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 56, 3>, tensors = [#g1, #g1, #g1]} : (memref<3xf32>, memref<56xf32>, memref<56xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -44,7 +44,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence, morello.target = "avx2"} {
 func.func @f(%w: memref<3xf32>, %x: memref<58xf32>, %y: memref<56xf32>) {
-  "morello.compose"(%w, %x, %y) {graph = "out v0[d0]=sum(x0[d1]*x1[d0+d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 56, 3>, tensors = [#g1, #g1, #g1]} : (memref<3xf32>, memref<58xf32>, memref<56xf32>) -> ()
+  "morello.compose"(%w, %x, %y) {graph = {inputs = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0 + d1)>], nodes = [{body = ["mul", 0, 1], map = affine_map<(d0, d1) -> (d0)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 56, 3>, tensors = [#g1, #g1, #g1]} : (memref<3xf32>, memref<58xf32>, memref<56xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {

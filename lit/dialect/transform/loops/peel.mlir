@@ -46,15 +46,15 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 // Two parts: no loop.
 // CHECK-LABEL: func.func @two(
-// CHECK: "morello.compose"({{.*}}out v0[d0]=max({{.*}}sizes = array<i64: 6, 5>
+// CHECK: "morello.compose"({{.*}}output = "overwrite", reduction = "max"{{.*}}sizes = array<i64: 6, 5>
 // CHECK-NOT: scf.for
 // CHECK: memref.subview %arg0[0, 5] [6, 5]
-// CHECK: "morello.compose"({{.*}}out v0[d0]+=max({{.*}}sizes = array<i64: 6, 5>
+// CHECK: "morello.compose"({{.*}}output = "accumulate", reduction = "max"{{.*}}sizes = array<i64: 6, 5>
 // CHECK-NOT: morello.compose
 // CHECK: return
 module attributes {transform.with_named_sequence} {
 func.func @two(%a: memref<6x10xf32>, %b: memref<6xf32>) {
-  "morello.compose"(%a, %b) {graph = "out v0[d0]=max(x0[d0,d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 6, 10>, tensors = [#g2, #g1]} : (memref<6x10xf32>, memref<6xf32>) -> ()
+  "morello.compose"(%a, %b) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, output = "overwrite", reduction = "max"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 6, 10>, tensors = [#g2, #g1]} : (memref<6x10xf32>, memref<6xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {

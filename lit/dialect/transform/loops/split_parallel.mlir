@@ -21,19 +21,19 @@
 // CHECK: arith.cmpi ult, [[T]], %c2
 // CHECK: [[BEGIN:%.+]] = arith.muli [[T]], %c16
 // CHECK: [[TILE:%.+]] = memref.subview %arg0[0, [[BEGIN]]] [8, 16] [1, 1]
-// CHECK: "morello.compose"([[TILE]], [[MT]], [[LT]]) {graph = "out v0[d0]+=max(x0[d0,d1]);out v1[d0]+=sum(exp(x0-v0))"
+// CHECK: "morello.compose"([[TILE]], [[MT]], [[LT]]) {graph = {inputs = [#map{{[0-9]*}}], nodes = [{body = 0 : i64, map = #map{{[0-9]*}}, output = "accumulate", reduction = "max"}, {body = ["exp", ["sub", 0, 1]], map = #map{{[0-9]*}}, output = "accumulate", reduction = "sum"}]}
 // CHECK-SAME: main,
 // CHECK-SAME: serial = true, sizes = array<i64: 8, 16>
 // CHECK: arith.cmpi eq, [[T]], %c2
 // CHECK: [[REST:%.+]] = memref.subview %arg0[0, 32] [8, 8] [1, 1]
 // CHECK: "morello.compose"([[REST]], [[MT]], [[LT]])
 // CHECK-SAME: remainder
-// CHECK: "morello.compose"([[LS]], [[MS]], %arg1) {graph = "v0[d0]=max(x1[d1,d0]);v1[d1,d0]=exp(maximum(x1,-3.4028234663852886e+38)-maximum(v0,-3.4028234663852886e+38));out v2[d0]=sum(x0[d1,d0]*v1)"
+// CHECK: "morello.compose"([[LS]], [[MS]], %arg1) {graph = {inputs = [#map{{[0-9]*}}, #map{{[0-9]*}}], nodes = [{body = 1 : i64, map = #map{{[0-9]*}}, reduction = "max"}, {body = ["exp", ["sub", ["maximum", 1, -3.4028234663852886E+38], ["maximum", 2, -3.4028234663852886E+38]]], map = #map{{[0-9]*}}, reduction = "map"}, {body = ["mul", 0, 3], map = #map{{[0-9]*}}, output = "overwrite", reduction = "sum"}]}
 // CHECK-SAME: merge
 // CHECK-NOT: transform
 module attributes {transform.with_named_sequence, morello.target = "avx2{threads=3}"} {
 func.func @f(%x: memref<8x40xf32>, %l: memref<8xf32>) {
-  "morello.compose"(%x, %l) {graph = "v0[d0]=max(x0[d0,d1]);out v1[d0]=sum(exp(x0-v0))", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = false, sizes = array<i64: 8, 40>, tensors = [#g2, #g1]} : (memref<8x40xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, reduction = "max"}, {body = ["exp", ["sub", 0, 1]], map = affine_map<(d0, d1) -> (d0)>, output = "overwrite", reduction = "sum"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = false, sizes = array<i64: 8, 40>, tensors = [#g2, #g1]} : (memref<8x40xf32>, memref<8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
@@ -56,7 +56,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 
 module attributes {transform.with_named_sequence, morello.target = "avx2{threads=3}"} {
 func.func @f(%x: memref<8x40xf32>, %l: memref<8xf32>) {
-  "morello.compose"(%x, %l) {graph = "out v0[d0]=max(x0[d0,d1])", limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = false, sizes = array<i64: 8, 40>, tensors = [#g2, #g1]} : (memref<8x40xf32>, memref<8xf32>) -> ()
+  "morello.compose"(%x, %l) {graph = {inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0 : i64, map = affine_map<(d0, d1) -> (d0)>, output = "overwrite", reduction = "max"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = false, sizes = array<i64: 8, 40>, tensors = [#g2, #g1]} : (memref<8x40xf32>, memref<8xf32>) -> ()
   return
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
