@@ -3,14 +3,12 @@
 import dataclasses
 import itertools
 from collections import Counter
-from typing import Any
 
 import pytest
 
 from morello.kernels import KERNELS
-from morello.kernels.gemv.elements import Whole
 from morello.machine.targets.avx2 import AVX2
-from morello.spec import Dtype, Limits, Matmul, Spec
+from morello.spec import Limits, Matmul, Spec
 from morello.spec.frame import Frame
 from tests.kernels.harness import (
     EDGE,
@@ -437,38 +435,3 @@ def test_dot_multiplies_straight_from_memory() -> None:
     assert found["prefetcht1"] == 8
     assert found["vmovups"] == 2
     assert not touches_stack(body)
-
-
-class HalfPrecision(Whole):
-    """Products of f16: an element row that no kernel has."""
-
-    @property
-    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        return tuple((lhs, Dtype.F16, Dtype.F32) for lhs in (Dtype.F32, Dtype.F16))
-
-
-@pytest.mark.parametrize("lhs", ["f32", "f16"])
-def test_an_element_type_is_a_row(lhs: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    row = HalfPrecision(KERNELS["gemv_axpy"].isa)
-    monkeypatch.setitem(KERNELS, "axpy_f16", replace("gemv_axpy", element=row))
-    monkeypatch.setitem(KERNELS, "dot_f16", replace("gemv_dot", elements=(row,)))
-    sizes = [(1, m, k, n) for m in (1, 3) for k, n in ((8, 16), (17, 43), (40, 5))]
-    cases = []
-    for name, rhs in (("axpy_f16", ROWS), ("dot_f16", COLUMNS)):
-        forms = f"{lhs}@L1{ROWS}", f"f16@MEM{rhs}", f"f32@L1{ROWS}"
-        given = [spec(Matmul(accum=True), s, *forms) for s in sizes]
-        cases += [Case(name, s) for s in given]
-        wide = spec(
-            Matmul(accum=True), sizes[0], *(f.replace("f16", "f32") for f in forms)
-        )
-        assert shuffles(name, given[0]) > shuffles(f"gemv_{name[:-4]}", wide)
-    check_random(cases)
-
-
-def replace(name: str, **fields: object) -> Any:
-    return dataclasses.replace(KERNELS[name], **fields)  # type: ignore[arg-type]
-
-
-def shuffles(name: str, given: Spec) -> int:
-    phases = KERNELS[name].op_counts(Frame.of(given)).phases
-    return sum(int(p.times * p.ops.get("shuffle", 0)) for p in phases)

@@ -108,7 +108,7 @@ class GemvAxpy(Kernel):
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """lhs in f32, and panels of rhs, where rhs is widened."""
-        if not isinstance(key.kind, Matmul) or key.dtypes[1:] != self.element.widened:
+        if not isinstance(key.kind, Matmul) or not self.element.widens(key.dtypes):
             return ()
         if operand == 0:
             return (Form(Dtype.F32, Layout.row_major(3)),)

@@ -58,8 +58,6 @@ class Element(ABC):
     """Vectors of a run: products that follow each other in a sum."""
     working: ClassVar[int] = 0
     """Registers of the axpy form besides sums and factors."""
-    widened: ClassVar[tuple[Dtype, ...]] = ()
-    """Dtypes of rhs and out of which lhs is best in f32, if rhs is widened."""
     many: ClassVar[dict[int, tuple[int, ...]]] = {
         16: (0, 8, 5, 3, 2),
         32: (0, 8, 8, 8, 6, 5, 4, 3, 2),
@@ -75,6 +73,10 @@ class Element(ABC):
     def takes(self, dtypes: Dtypes) -> bool:
         """Whether the dot form takes them."""
         return tuple(dtypes) in self.mixes
+
+    def widens(self, dtypes: Dtypes) -> bool:
+        """Whether rhs is widened so that lhs is best in f32."""
+        return False
 
     @property
     def lanes(self) -> int:
@@ -256,7 +258,7 @@ class Whole(Stepped):
     @property
     def beside(self) -> int:
         """A step of rhs, and a factor."""
-        return self.isa.line_vectors + 1
+        return self.units + 1
 
     def read(
         self, emitter: Emitter, rhs: Buffer, row: Value, start: Value, count: int
@@ -292,7 +294,12 @@ class Whole(Stepped):
             Lines(
                 1, lines * (m > 1), Access.STREAMED, rows=m + streams, prefetched=own
             ),
-            *lines_of_out(fetched, passes, m * steps, self.isa.line_vectors > 1),
+            *lines_of_out(
+                fetched,
+                passes,
+                m * vectors // self.isa.line_vectors,
+                self.isa.line_vectors > 1,
+            ),
         )
         ops: dict[Op, Ints] = {
             op: m * k * vectors,
@@ -313,7 +320,7 @@ class Whole(Stepped):
 
         Beside them are sums, a row of rhs, and zeros or a factor that comes from there.
         """
-        free = self.isa.registers - self.isa.line_vectors * (m + 1) - 1
+        free = self.isa.registers - self.units * (m + 1) - 1
         return np.maximum(m * rows - free, 0)
 
     def once_of(self, frame: Frame, columns: Ints, own: bool) -> tuple[Phase, ...]:
@@ -361,13 +368,16 @@ class Halves(Element):
     parts: ClassVar[int] = 2
     vectors: ClassVar[int] = 2
     working: ClassVar[int] = 4
-    widened: ClassVar[tuple[Dtype, ...]] = (Dtype.BF16, Dtype.F32)
     many: ClassVar[dict[int, tuple[int, ...]]] = {16: (0, 4, 2), 32: (0, 8, 8, 6, 4)}
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
         """bf16 or f32 times bf16."""
-        return tuple((lhs, *self.widened) for lhs in (Dtype.F32, Dtype.BF16))
+        return tuple((lhs, Dtype.BF16, Dtype.F32) for lhs in (Dtype.F32, Dtype.BF16))
+
+    def widens(self, dtypes: Dtypes) -> bool:
+        """Whether lhs is best in f32."""
+        return tuple(dtypes[1:]) == (Dtype.BF16, Dtype.F32)
 
     def takes(self, dtypes: Dtypes) -> bool:
         """An upper half times another, or f32."""

@@ -5,6 +5,7 @@ from morello.kernels.gemv.axpy import GemvAxpy
 from morello.kernels.gemv.bytes import bytes_of
 from morello.kernels.gemv.dot import GemvDot
 from morello.kernels.gemv.elements import Halves, Whole
+from morello.kernels.gemv.narrow import Narrow
 from morello.kernels.gemv.panels import GemvPanels, GemvStreams
 from morello.kernels.gemv.scaled import ScaledRows
 from morello.kernels.template import Kernel
@@ -69,12 +70,34 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             # Two lines a row: what memory brings in some 200 ns.
             distance=48,
         ),
+        GemvAxpy(
+            "gemv_axpy_f16",
+            isa,
+            "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], in f32, of rhs in f16 "
+            "from anywhere.",
+            element=Narrow(isa),
+            rows=(1, 8),
+            far=False,
+            streams=8,
+            prefetch=NextRows(),
+        ),
+        GemvAxpy(
+            "gemv_axpy_f16_rows",
+            isa,
+            "`gemv_axpy_f16` where rows of rhs prefetch their own lines, not the next "
+            "rows.",
+            element=Narrow(isa),
+            rows=(1, 8),
+            blocks=1,
+            streams=8,
+            prefetch=OwnRows(lines=256, to_l1=True),
+        ),
         GemvDot(
             "gemv_dot",
             isa,
             "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any "
             "memory.",
-            elements=(Whole(isa), Halves(isa)),
+            elements=(Whole(isa), Halves(isa), Narrow(isa)),
             streams=8,
             prefetch=NextRows(),
             far=False,
@@ -83,7 +106,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "gemv_dot_prefetch",
             isa,
             "`gemv_dot` where rows prefetch their own lines, not the next rows.",
-            elements=(Whole(isa), Halves(isa)),
+            elements=(Whole(isa), Halves(isa), Narrow(isa)),
             streams=4,
             prefetch=OwnRows(lines=128, to_l1=True),
         ),
@@ -131,7 +154,7 @@ def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
             "gemv_dot_streams",
             isa,
             "`gemv_dot` of one row or column, by 5 of the others far from each other.",
-            elements=(Whole(isa), Halves(isa)),
+            elements=(Whole(isa), Halves(isa), Narrow(isa)),
             streams=5,
             prefetch=OwnRows(lines=80, to_l1=False),
             scattered=True,

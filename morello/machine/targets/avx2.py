@@ -21,6 +21,7 @@ AVX2 = Target(
         "gemv_axpy",
         "gemv_axpy_4",
         "gemv_axpy_bf16",
+        "gemv_axpy_f16",
         "gemv_dot",
         "gemv_dot_bytes",
         "gemv_axpy_bytes",

@@ -25,6 +25,7 @@ AVX2_GOLDEN_COVE = dataclasses.replace(
         "gemv_axpy_prefetch",
         "gemm_outer",
         "gemv_axpy_bf16_prefetch",
+        "gemv_axpy_f16_rows",
         "gemv_dot_prefetch",
         "int_dot2_saturating_wide",
         "transpose_prefetch",

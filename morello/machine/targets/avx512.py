@@ -31,6 +31,8 @@ AVX512 = Target(
         "gemv_axpy_bf16_512",
         "gemv_axpy_bf16_rows_512",
         "gemv_axpy_bf16_prefetch_512",
+        "gemv_axpy_f16_512",
+        "gemv_axpy_f16_rows_512",
         "gemv_dot_512",
         "gemv_dot_prefetch_512",
         "gemv_dot_bytes",
