@@ -1,0 +1,159 @@
+"""The element types of GGUF files, a row each: the bits of a block, and its parts."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from morello.weights.scaled import Array, ScaledWeights, in_halves
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """The parts of blocks; the last dimension goes along k."""
+
+    integers: Array
+    """One an element."""
+    scales: Array
+    """One a group of integers."""
+    offsets: Array | None = None
+    """One a group of integers."""
+    zeros: int = 0
+    bits: int = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class BlockType:
+    """A row: a block of neighbours along k."""
+
+    name: str
+    block: np.dtype[Any]
+    """The bytes of a block, or of an element of a plain array."""
+    elements: int = 1
+    """Elements of a block."""
+    parts: Callable[[Array], Parts] | None = None
+    """The parts of an array of blocks; None of plain arrays."""
+
+    def weights(self, blocks: Array) -> ScaledWeights:
+        """Scaled weights, [..., k, n], of blocks [..., n, k / elements]."""
+        assert self.parts is not None
+        parts = self.parts(blocks)
+        integers = _columns(parts.integers, blocks)
+        return ScaledWeights(
+            in_halves(integers) if parts.bits == 4 else np.ascontiguousarray(integers),
+            np.ascontiguousarray(_columns(parts.scales, blocks)),
+            parts.zeros,
+            None
+            if parts.offsets is None
+            else np.ascontiguousarray(_columns(parts.offsets, blocks)),
+            bits=parts.bits,
+        )
+
+
+def _columns(part: Array, blocks: Array) -> Array:
+    """A part of each block, [..., n, blocks, any], with k before n."""
+    return part.reshape(*blocks.shape[:-1], -1).swapaxes(-1, -2)
+
+
+def _halves(pairs: Array) -> Array:
+    """The low halves of some bytes, then the high ones."""
+    return np.concatenate((pairs & 15, pairs >> 4), axis=-1)
+
+
+def _q4_0(blocks: Array) -> Parts:
+    return Parts(_halves(blocks["pairs"]), blocks["scale"], zeros=8)
+
+
+def _q4_1(blocks: Array) -> Parts:
+    offsets = blocks["least"].astype(np.float32)
+    return Parts(_halves(blocks["pairs"]), blocks["scale"], offsets)
+
+
+def _q8_0(blocks: Array) -> Parts:
+    return Parts(blocks["integers"], blocks["scale"], bits=8)
+
+
+def _q4_k(blocks: Array) -> Parts:
+    """Eight groups of 32, whose scales and least values are products of 6 bits."""
+    packed = blocks["groups"]
+    low, least, both = packed[..., :4], packed[..., 4:8], packed[..., 8:]
+    scales = np.concatenate((low & 63, both & 15 | low >> 2 & 48), axis=-1)
+    leasts = np.concatenate((least & 63, both >> 4 | least >> 2 & 48), axis=-1)
+    pairs = blocks["pairs"].reshape(*blocks.shape, 4, 32)
+    return Parts(
+        _halves(pairs),
+        _times(blocks["scale"], scales),
+        -_times(blocks["least"], leasts),
+    )
+
+
+def _q6_k(blocks: Array) -> Parts:
+    """Sixteen groups of 16; two upper bits of each integer are apart."""
+    pairs = blocks["pairs"].reshape(*blocks.shape, 2, 64)
+    low = _halves(pairs).reshape(*blocks.shape, 2, 4, 32)
+    upper = blocks["upper"].reshape(*blocks.shape, 2, 1, 32)
+    shifts = np.array([0, 2, 4, 6], np.uint8)[:, None]
+    integers = (low | (upper >> shifts & 3) << 4).astype(np.int8) - np.int8(32)
+    return Parts(integers, _times(blocks["scale"], blocks["groups"]), bits=8)
+
+
+def _times(scale: Array, factors: Array) -> Array:
+    """Factors of the groups of a block times its scale, rounded to f32."""
+    product: Array = scale.astype(np.float32)[..., None] * factors.astype(np.float32)
+    return product
+
+
+def _plain(name: str, dtype: Any) -> BlockType:
+    return BlockType(name, np.dtype(dtype))
+
+
+def _fields(*fields: tuple[Any, ...]) -> np.dtype[Any]:
+    return np.dtype(list(fields))
+
+
+_SCALE, _LEAST = ("scale", "<f2"), ("least", "<f2")
+
+BLOCK_TYPES = {
+    0: _plain("f32", "<f4"),
+    1: _plain("f16", "<f2"),
+    2: BlockType("q4_0", _fields(_SCALE, ("pairs", "u1", 16)), 32, _q4_0),
+    3: BlockType("q4_1", _fields(_SCALE, _LEAST, ("pairs", "u1", 16)), 32, _q4_1),
+    8: BlockType("q8_0", _fields(_SCALE, ("integers", "i1", 32)), 32, _q8_0),
+    12: BlockType(
+        "q4_K",
+        _fields(_SCALE, _LEAST, ("groups", "u1", 12), ("pairs", "u1", 128)),
+        256,
+        _q4_k,
+    ),
+    14: BlockType(
+        "q6_K",
+        _fields(
+            ("pairs", "u1", 128), ("upper", "u1", 64), ("groups", "i1", 16), _SCALE
+        ),
+        256,
+        _q6_k,
+    ),
+    24: _plain("i8", "i1"),
+    25: _plain("i16", "<i2"),
+    26: _plain("i32", "<i4"),
+    27: _plain("i64", "<i8"),
+    28: _plain("f64", "<f8"),
+    30: _plain("bf16", ml_dtypes.bfloat16),
+}
+"""The types that are read, by their numbers in files."""
+
+OTHERS = {
+    6: "q5_0",
+    7: "q5_1",
+    9: "q8_1",
+    10: "q2_K",
+    11: "q3_K",
+    13: "q5_K",
+    15: "q8_K",
+    20: "iq4_nl",
+    23: "iq4_xs",
+    39: "mxfp4",
+}
+"""The names of some types that are not."""

@@ -1,0 +1,118 @@
+"""Weights of GPTQ and AWQ: integers of 4 or 8 bits in words of 32."""
+
+import numpy as np
+
+from morello.errors import ArgumentError
+from morello.weights.scaled import Array, ScaledWeights, in_halves
+
+_WORD = 32
+_AWQ_COLUMNS = (0, 4, 1, 5, 2, 6, 3, 7)
+"""The place within a word of each of eight columns."""
+
+
+def from_gptq(
+    qweight: Array,
+    qzeros: Array,
+    scales: Array,
+    g_idx: Array | None = None,
+    *,
+    bits: int = 4,
+    zeros_less_one: bool = True,
+) -> ScaledWeights:
+    """The weights of a layer that GPTQ wrote, k x n.
+
+    Args:
+        qweight: int32, k·bits/32 x n: neighbours along k share a word.
+        qzeros: int32, k/group x n·bits/32.
+        scales: floats, k/group x n.
+        g_idx: the group of each of k rows; None where they are in order.
+        bits: 4 or 8.
+        zeros_less_one: whether a zero is stored less one, modulo 2^bits, as the first
+            version of the format has it.
+
+    Raises:
+        ArgumentError: dtypes or shapes do not fit each other, or groups have different
+            numbers of rows.
+    """
+    words = _fields(qweight, "qweight", bits)
+    integers = words.swapaxes(1, 2).reshape(-1, words.shape[1])
+    zeros = _fields(qzeros, "qzeros", bits)
+    zeros = zeros.reshape(len(zeros), -1)
+    _check(integers, zeros, scales)
+    if zeros_less_one:
+        zeros = zeros + np.uint8(1) & np.uint8((1 << bits) - 1)
+    order = _order(g_idx, *integers.shape[:1], len(scales))
+    return _weights(integers, zeros, scales, bits, order)
+
+
+def from_awq(qweight: Array, qzeros: Array, scales: Array) -> ScaledWeights:
+    """The weights of a layer that AWQ wrote, of 4 bits, k x n.
+
+    Args:
+        qweight: int32, k x n/8: eight columns share a word, even ones before odd ones.
+        qzeros: int32, k/group x n/8, in the same way.
+        scales: floats, k/group x n.
+
+    Raises:
+        ArgumentError: dtypes or shapes do not fit each other.
+    """
+    words, zeros = (
+        _fields(array, name, 4)[..., _AWQ_COLUMNS].reshape(len(array), -1)
+        for array, name in ((qweight, "qweight"), (qzeros, "qzeros"))
+    )
+    _check(words, zeros, scales)
+    return _weights(words, zeros, scales, 4, None)
+
+
+def _weights(
+    integers: Array, zeros: Array, scales: Array, bits: int, order: Array | None
+) -> ScaledWeights:
+    if order is not None:
+        integers = integers[order]
+    stored = in_halves(integers) if bits == 4 else np.ascontiguousarray(integers)
+    return ScaledWeights(stored, scales, zeros, order=order, bits=bits)
+
+
+def _fields(array: Array, name: str, bits: int) -> Array:
+    """The integers of each word, u8, along a further dimension."""
+    if bits not in (4, 8):
+        raise ArgumentError(f"bits is {bits}", "weights of 4 and of 8 bits are read")
+    if array.dtype != np.int32 or array.ndim != 2:
+        raise ArgumentError(
+            f"{name} has the dtype {array.dtype} and the shape {array.shape}",
+            "it is a matrix of int32",
+        )
+    shifts = np.arange(0, _WORD, bits, dtype=np.uint32)
+    fields = array.view(np.uint32)[..., None] >> shifts & np.uint32((1 << bits) - 1)
+    return fields.astype(np.uint8)
+
+
+def _check(integers: Array, zeros: Array, scales: Array) -> None:
+    k, n = integers.shape
+    fits = scales.ndim == 2 and len(scales) and k % len(scales) == 0 and k % 2 == 0
+    if not fits or zeros.shape != scales.shape or scales.shape[1] != n:
+        raise ArgumentError(
+            f"qweight has {k} x {n} integers, qzeros {_by(zeros.shape)}, and scales "
+            f"are {_by(scales.shape)}",
+            "give k x n, k/group x n and k/group x n",
+        )
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "a number"
+
+
+def _order(g_idx: Array | None, k: int, groups: int) -> Array | None:
+    """The rows in the order of their groups; None if they are."""
+    if g_idx is None:
+        return None
+    wanted = np.arange(k) // (k // groups)
+    if g_idx.shape != (k,):
+        raise ArgumentError(f"g_idx has the shape {g_idx.shape}", f"give {k} numbers")
+    order = np.argsort(g_idx, kind="stable")
+    if (g_idx[order] != wanted).any():
+        raise ArgumentError(
+            "groups of g_idx have different numbers of rows",
+            f"each of {groups} groups has {k // groups} of them",
+        )
+    return None if (g_idx == wanted).all() else order

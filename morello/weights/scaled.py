@@ -1,0 +1,76 @@
+"""Narrow integers with scales, in one form for every format of files."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class ScaledWeights:
+    """A matrix of weights, k x n: ``scales * (integers - zeros) + offsets``.
+
+    ``integers[i, j]`` has the scale, the zero and the offset ``[i // group, j]``. The
+    arrays may have further dimensions before these two, the same for all.
+    """
+
+    stored: Array
+    """The integers: s8 or u8, k x n; of 4 bits u8, k/2 x n, where the low half of a
+    byte is of an even k, and the high half of the next."""
+    scales: Array
+    """f16, bf16 or f32, k/group x n."""
+    zeros: Array | int = 0
+    """The integers that stand for 0: one for all, or u8, k/group x n."""
+    offsets: Array | None = None
+    """What is added, f32, k/group x n; None for nothing."""
+    order: Array | None = None
+    """The row of the weights that each row of ``stored`` is, k integers; None if they
+    are in order. Activations are taken so: ``x[:, order]``."""
+    bits: int = 8
+    """Of an integer: 4 or 8."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the weights, k and n last."""
+        *before, rows, columns = self.stored.shape
+        return (*before, rows * 8 // self.bits, columns)
+
+    @property
+    def group(self) -> int:
+        """Integers along k that share a scale."""
+        return self.shape[-2] // int(self.scales.shape[-2])
+
+    @property
+    def integers(self) -> Array:
+        """One integer an element, u8 or s8, k x n, in the order of ``stored``."""
+        if self.bits == 8:
+            return self.stored
+        halves = np.stack((self.stored & 15, self.stored >> 4), axis=-2)
+        return halves.reshape(self.shape)
+
+    def values(self) -> Array:
+        """The weights, f32, k x n: each step is rounded to f32."""
+        wide = self.integers.astype(np.float32)
+        if isinstance(self.zeros, int):
+            wide -= np.float32(self.zeros)
+        else:
+            wide -= self._along(self.zeros)
+        wide *= self._along(self.scales)
+        if self.offsets is not None:
+            wide += self._along(self.offsets)
+        if self.order is None:
+            return wide
+        weights = np.empty_like(wide)
+        weights[..., self.order, :] = wide
+        return weights
+
+    def _along(self, part: Array) -> Array:
+        return np.repeat(part.astype(np.float32), self.group, axis=-2)
+
+
+def in_halves(integers: Array) -> Array:
+    """Integers of 4 bits, k x n, as `ScaledWeights.stored` has them: k is even."""
+    packed: Array = integers[..., ::2, :] | integers[..., 1::2, :] << 4
+    return packed.astype(np.uint8)

@@ -1,0 +1,117 @@
+"""Words of GPTQ and AWQ, packed here as their definitions say, element by element."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morello.errors import ArgumentError
+from morello.weights import from_awq, from_gptq
+
+Array = np.ndarray[Any, np.dtype[Any]]
+K, N, GROUPS = 64, 24, 4
+AWQ = (0, 2, 4, 6, 1, 3, 5, 7)
+"""The column that each field of a word has."""
+
+
+def words(integers: Array, axis: int, bits: int, order: Any = range(8)) -> Array:
+    """Integers along an axis in words, the first of ``order`` in the lowest bits."""
+    per = 32 // bits
+    moved = np.moveaxis(integers.astype(np.uint64), axis, -1)
+    found = np.zeros((*moved.shape[:-1], moved.shape[-1] // per), np.uint64)
+    for i in range(found.shape[-1]):
+        for field in range(per):
+            found[..., i] |= moved[..., per * i + order[field]] << np.uint64(
+                bits * field
+            )
+    return np.moveaxis(found, -1, axis).astype(np.uint32).view(np.int32)
+
+
+def layer(bits: int) -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(bits)
+    integers = rng.integers(0, 1 << bits, (K, N))
+    zeros = rng.integers(0, 1 << bits, (GROUPS, N))
+    scales = 2.0 ** rng.integers(-3, 4, (GROUPS, N))
+    return integers, zeros, scales.astype(np.float16)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("less", [True, False])
+def test_gptq(bits: int, less: bool) -> None:
+    integers, zeros, scales = layer(bits)
+    stored = (zeros - less) % (1 << bits)
+    weights = from_gptq(
+        words(integers, 0, bits),
+        words(stored, 1, bits),
+        scales,
+        np.arange(K) // (K // GROUPS),
+        bits=bits,
+        zeros_less_one=less,
+    )
+    assert (weights.shape, weights.group, weights.order) == ((K, N), K // GROUPS, None)
+    assert np.array_equal(weights.integers, integers)
+    assert weights.stored.shape == (K * bits // 8, N)
+    groups = np.arange(K) // (K // GROUPS)
+    wanted = scales.astype(np.float64)[groups] * (integers - zeros[groups])
+    assert weights.values().dtype == np.float32
+    assert np.array_equal(weights.values(), wanted)
+
+
+def test_gptq_of_rows_in_another_order() -> None:
+    integers, zeros, scales = layer(4)
+    groups = np.random.default_rng(1).permutation(np.arange(K) // (K // GROUPS))
+    packed = words(integers, 0, 4), words(zeros, 1, 4), scales
+    weights = from_gptq(*packed, groups.astype(np.int32), zeros_less_one=False)
+    wanted = scales.astype(np.float64)[groups] * (integers - zeros[groups])
+    assert np.array_equal(weights.values(), wanted)
+    assert weights.order is not None
+    # The rows as they are stored go with activations that are taken in this order.
+    plain = scales.repeat(K // GROUPS, 0) * (
+        weights.integers.astype(np.float64) - zeros.repeat(K // GROUPS, 0)
+    )
+    x = np.arange(2.0 * K).reshape(2, K)
+    assert np.array_equal(x[:, weights.order] @ plain, x @ wanted)
+
+
+def test_awq() -> None:
+    integers, zeros, scales = layer(4)
+    packed = words(integers, 1, 4, AWQ), words(zeros, 1, 4, AWQ)
+    weights = from_awq(*packed, scales)
+    groups = np.arange(K) // (K // GROUPS)
+    assert np.array_equal(weights.integers, integers)
+    assert np.array_equal(weights.zeros, zeros)
+    wanted = scales.astype(np.float64)[groups] * (integers - zeros[groups])
+    assert np.array_equal(weights.values(), wanted)
+
+
+def test_every_nibble_has_its_place() -> None:
+    """The low half of a byte is of an even k."""
+    for place in range(8):
+        integers = np.zeros((8, 8), np.int64)
+        integers[place] = range(8, 16)
+        words_of_it = words(integers, 0, 4), words(np.zeros((1, 8)), 1, 4)
+        weights = from_gptq(*words_of_it, np.ones((1, 8), np.float32))
+        wanted = np.zeros((4, 8), np.uint8)
+        wanted[place // 2] = integers[place] << 4 * (place % 2)
+        assert np.array_equal(weights.stored, wanted)
+        assert np.array_equal(weights.values(), integers - 1)
+
+
+def test_what_does_not_fit_is_said() -> None:
+    integers, zeros, scales = layer(4)
+    packed = words(integers, 0, 4), words(zeros, 1, 4)
+    for arguments, message in (
+        (
+            (packed[0].astype(np.int64), packed[1], scales),
+            "qweight has the dtype int64",
+        ),
+        ((packed[0], packed[1][:3], scales), "64 x 24 integers, qzeros 3 x 24"),
+        ((*packed, scales[:3]), "and scales are 3 x 24; give k x n"),
+        ((*packed, scales, np.zeros(K, np.int32)), "different numbers of rows"),
+        ((*packed, scales, np.zeros(3, np.int32)), "g_idx has the shape (3,)"),
+    ):
+        with pytest.raises(ArgumentError) as error:
+            from_gptq(*arguments)
+        assert message in str(error.value)
+    with pytest.raises(ArgumentError, match="bits is 3"):
+        from_gptq(*packed, scales, bits=3)
