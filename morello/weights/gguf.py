@@ -89,7 +89,7 @@ class Gguf(Mapping[str, Array | ScaledWeights]):
         if row is None:
             known = ", ".join(row.name for row in BLOCK_TYPES.values())
             raise self._error(
-                f"tensor '{name}' has the type {OTHERS.get(number, f'number {number}')}",
+                f"tensor '{name}' has the type {OTHERS.get(number, number)}",
                 f"use one of {known}",
             )
         return row

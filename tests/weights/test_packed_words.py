@@ -73,6 +73,7 @@ def test_gptq_of_rows_in_another_order() -> None:
     assert np.array_equal(x[:, weights.order] @ plain, x @ wanted)
 
 
+@pytest.mark.quick
 def test_awq() -> None:
     integers, zeros, scales = layer(4)
     packed = words(integers, 1, 4, AWQ), words(zeros, 1, 4, AWQ)
