@@ -43,7 +43,7 @@ def test_arrays_give_what_single_specs_give(name: str) -> None:
     assert np.all(costs > 0)
     conditions = kernel.conditions(frame)
     holds = [np.broadcast_to(c.holds, shape) for c in conditions]
-    for place, spec in points(name, 200):
+    for place, spec in points(name, 60):
         one = Frame.of(spec)
         assert price(kernel, one) == costs[place]
         single = [bool(c.holds) for c in kernel.conditions(one)]

@@ -1,7 +1,6 @@
 """What is read of programs, trees as numbers, and which model is found."""
 
 import dataclasses
-import difflib
 import io
 import json
 import lzma
@@ -29,6 +28,7 @@ from morello.search.storage.overlay import open_database
 from morello.spec import parse_spec
 from tests.learned.listing import FILE, listing
 from tests.learned.made_up import model_file, stump
+from tests.tables import check_table
 
 pytestmark = pytest.mark.quick
 
@@ -42,10 +42,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_features_are_as_listed(db: Path) -> None:
-    before, after = FILE.read_text().splitlines(), listing(db).splitlines()
-    changed = [*difflib.unified_diff(before, after, FILE.name, "now", "", "", 0)]
-    remedy = "if each line is meant, run python -m tests.learned.listing"
-    assert not changed, "\n".join([*changed[:60], remedy])
+    check_table(FILE, listing(db), "tests.learned.listing")
 
 
 def test_counts_are_those_of_the_program(db: Path) -> None:
