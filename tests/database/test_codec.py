@@ -1,7 +1,10 @@
 """Bytes of a table: each is read, or refused with the reason, at every border."""
 
 import dataclasses
+import functools
+import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -167,3 +170,33 @@ def test_a_store_holds_no_more_than_its_room(
     assert store.total_read == store.parts == 0
     store.drop(tables[0].id)
     assert tables[0].id not in store
+
+
+@pytest.mark.parametrize("most", [1 << 23, 0])
+def test_a_search_waits_for_the_second_thread_where_too_much_waits_for_it(
+    most: int,
+    tables: tuple[Table, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(table_store, "FEW_POINTS", 0)
+    monkeypatch.setattr(table_store, "WAITING_POINTS", most)
+    overlay = Overlay(Database(tmp_path / "t.sqlite"))
+    store = TableStore(AVX2, AVX2.limits, AVX2.limits, overlay)
+    may_pack, threads = threading.Event(), set()
+
+    def slow(table: Table) -> Table:
+        threads.add(threading.current_thread().name)
+        may_pack.wait(0.2)
+        return table
+
+    with store.working():
+        for table in tables[:2]:
+            given = functools.partial(slow, table)
+            store.put(table.id, Costs.of(table.box, table.costs), given)
+        is_waited_for = store.tally[0] > 0
+        may_pack.set()
+    assert is_waited_for == (most == 0)
+    assert {name.rstrip("_0") for name in threads} == {"morello-pack"}
+    assert len(list(overlay.readable[0].rows())) == 2
+    overlay.close()
