@@ -73,10 +73,8 @@ class TableSolver:
         self.decisions = np.full(self.box.shape, NO_ACTION, np.int32)
         self.impls = 0
         """Implementations whose costs were compared."""
-        self.fixed = np.zeros(self.box.shape, np.bool_)
-        """Points that are pinned: no action may improve them."""
-        self.pinned = False
-        """Whether there are any."""
+        self.fixed: Bools | None = None
+        """Points that are pinned, if any are: no action may improve them."""
         self.actions: tuple[Action, ...] = ()
         self.slices: Slices | None = None
         """The final costs, and what was chosen last, where they are kept as slices."""
@@ -88,9 +86,10 @@ class TableSolver:
         self.actions = self.run.candidates(self.id)
         if self.costs.size:
             self._settle(self.actions)
-        costs = Costs.of(self.box, self.costs)
         if self.slices is not None:
             costs = Costs(self.box, self.slices.costs, self.slices.place)
+        else:
+            costs = Costs.of(self.box, self.costs)
         finite = costs.slices[np.isfinite(costs.slices)]
         if finite.size and finite.max() >= COST_BOUND:
             raise SearchError(
@@ -103,6 +102,7 @@ class TableSolver:
     def table(self) -> Table:
         """The solved table, with its decisions."""
         if self.slices is not None:
+            self.costs = np.empty(self.box.shape)
             self.slices.write_back(self.costs, self.decisions)
             self.slices = None
             if self.nowhere is not None:
@@ -166,10 +166,11 @@ class TableSolver:
     def _fix(self, actions: tuple[Action, ...]) -> None:
         """Decide the points that are pinned, before anything is made of them."""
         for fixed in self.run.fixed(self.id):
+            if self.fixed is None:
+                self.fixed = np.zeros(self.box.shape, np.bool_)
             self.costs[fixed.point] = fixed.cost
             self.decisions[fixed.point] = actions.index(fixed.action)
             self.fixed[fixed.point] = True
-            self.pinned = True
 
     def _loop_within(
         self, loops: dict[int, dict[int, Action]], peels: list[Peeled]
@@ -184,7 +185,7 @@ class TableSolver:
             return
         sizes = self.box.shape[: len(self.box.sizes)]
         axes, _kept = axis_words(plans, sizes)
-        if self.pinned:  # slices that cost the same may have other pins
+        if self.fixed is not None:  # slices that cost the same may have other pins
             width = self.costs[(0,) * len(sizes)].size
             arrays = (self.costs.reshape(-1), self.decisions.reshape(-1))
             room = np.empty(width), np.empty(width, np.int32)
@@ -193,6 +194,7 @@ class TableSolver:
             return
         totals = tuple(peel.others for peel in peels)
         slices = self.slices = Slices.of(self.costs, len(sizes), totals)
+        self.costs = np.empty(0)  # the slices have them: a table that waits is small
         few = [
             dataclasses.replace(peel, others=others)
             for peel, others in zip(peels, slices.others, strict=True)

@@ -16,8 +16,9 @@ from morello.processes.forks import defer_forks
 from morello.search.dp.axes import Axis, Box
 from morello.search.dp.table import Costs, Table, TableId
 
-SHELF_POINTS = 1 << 23
-"""How many points are kept: each takes 12 bytes, and a few more for costs."""
+SHELF_POINTS = 1 << 24
+"""How many points are kept: each takes 4 bytes, and few more for costs; 12 bytes where
+all of the table was read."""
 
 Sizes = tuple[Axis, ...]
 

@@ -63,9 +63,9 @@ time that they take with 10,000 (docs/internals/search.md)."""
 TOGETHER = 64
 """How many tables are written at once: a transaction takes as long as to pack one."""
 
-UNPACKED_POINTS = 1 << 24
-"""How many points may stay as they were solved, where nothing is written: each takes 12
-bytes."""
+UNPACKED_POINTS = 1 << 25
+"""How many points may stay as they were solved, where nothing is written: each takes 4
+bytes, and few more for costs."""
 
 WAITING_POINTS = 1 << 23
 """How many points may wait to be packed: each takes 12 bytes."""
