@@ -48,7 +48,10 @@ def expanded(proto: Any) -> Any:
     final: set[str] = set()
     for _ in range(_MOST_ROUNDS):
         before = proto
-        if any(node.op_type in _RULES for node in proto.graph.node):
+        if any(
+            (f"{node.domain}." if node.domain else "") + node.op_type in _RULES
+            for node in proto.graph.node
+        ):
             changed = Expansion(proto, final, _RULES, _OF_ANY_DTYPE).run()
             proto = proto if changed is proto else folded(changed)
         proto = without_loops(inlined(proto))

@@ -68,7 +68,8 @@ class Expansion:
         """The model in smaller ops; the same object where no rule applies."""
         changed = False
         for node in self._made.graph.node:
-            rule = self._rules.get(node.op_type) if not node.domain else None
+            op = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+            rule = self._rules.get(op)
             if not self.has(node.input[0] if node.input else "", "FLOAT"):
                 rule = rule if node.op_type in self._of_any_dtype else None
             if node.output[0] in self._final:

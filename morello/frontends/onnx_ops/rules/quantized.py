@@ -8,7 +8,7 @@ and lacks blocks, and the groups and pads of convolutions.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 _MOST_EXACT = 2**24 // 255**2
 """How many products of two differences of bytes add up exactly in f32."""
@@ -213,7 +215,52 @@ def quantized(to: Expansion, own: Arguments) -> Results:
     return [to.op("Cast", y, to=to.code(dtype))]
 
 
+def _numbers(packed: Array, bits: int, count: int) -> Array:
+    """The numbers of some bits in rows of bytes, the first in the lowest bits."""
+    rows = np.unpackbits(packed, axis=-1, bitorder="little")
+    whole = rows[:, : rows.shape[-1] // bits * bits].reshape(len(rows), -1, bits)
+    numbers: Array = (whole << np.arange(bits, dtype=np.uint8)).sum(axis=-1)
+    return numbers[:, :count].astype(np.uint8)
+
+
+def product_of_blocks(to: Expansion, own: Arguments) -> Results:
+    """A product with weights of few bits, whose blocks along k have scales, and zero
+    points, which are the middle where there are none.
+
+    Raises:
+        CompileError: the weights are computed, or their rows are in another order.
+    """
+    k, n, bits = (own.get(name, 4) for name in ("K", "N", "bits"))
+    block, weights, points = own.get("block_size", 32), own.input(1), own.input(3)
+    own.get("accuracy_level", 0)  # sums are in f32
+    packed = [name for name in (weights, points) if name]
+    if own.input(4) or not all(to.has(name, "UINT8") for name in packed):
+        raise CompileError(
+            f"{own.name} (com.microsoft.MatMulNBits) has an order of its rows, or zero "
+            "points that are no bytes",
+            "export it without g_idx, with zero points of bits",
+        )
+    if not all(name in to.held for name in packed):
+        raise CompileError(
+            f"{own.name} (com.microsoft.MatMulNBits) has weights that are no constants",
+            "make its weights and zero points initializers",
+        )
+    blocks = -(-k // block)
+    numbers = _numbers(to.array(weights).reshape(n, -1), bits, k)
+    zeros = np.full((n, blocks), 1 << (bits - 1), np.uint8)
+    if points:
+        zeros = _numbers(to.array(points).reshape(n, -1), bits, blocks)
+    places = to.constant(np.arange(k) // block)
+    scales = to.op("Gather", to.reshape(own.input(2), n, blocks), places, axis=1)
+    offset = to.op("Gather", _cast(to, to.constant(zeros), "FLOAT"), places, axis=1)
+    moved = to.op("Sub", _cast(to, to.constant(numbers), "FLOAT"), offset)
+    columns = to.op("Transpose", to.op("Mul", moved, scales), perm=[1, 0])
+    y = to.op("MatMul", own.input(0), columns)
+    return [to.op("Add", y, own.input(5)) if own.input(5) else y]
+
+
 RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
+    "com.microsoft.MatMulNBits": product_of_blocks,
     "ConvInteger": convolution,
     "DequantizeLinear": dequantized,
     "MatMulInteger": product,
