@@ -227,6 +227,12 @@ def _fmod(x: Any, y: Any) -> Any:
     return torch.where(x == 0, x - rest, torch.where(x < 0, -rest, rest))
 
 
+def _scaled_product(x: Any, weights: Any, scales: Any) -> Any:
+    """A product with rows of integers that have a scale each, rounded once."""
+    wide = torch.mm(x.float(), weights.float().t())
+    return (wide * scales.float()).to(x.dtype)
+
+
 def _rules() -> dict[Any, Any]:
     from torch._decomp import get_decompositions
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
@@ -252,6 +258,7 @@ def _rules() -> dict[Any, Any]:
         aten.native_group_norm.default: _group_norm,
         aten.native_layer_norm.default: _layer_norm,
         aten.pow.Tensor_Scalar: _power,
+        aten._weight_int8pack_mm.default: _scaled_product,
         aten.var.correction: _variance,
         aten.var_mean.correction: _variance_and_mean,
         aten._native_batch_norm_legit.no_stats: _batch_norm,

@@ -104,7 +104,8 @@ COMPUTED = (
     | WHOLE
     | _ops("""
     _adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_functional _prelu_kernel
-    _safe_softmax _softmax _softmax_backward_data _to_copy _unsafe_index.Tensor addcdiv
+    _safe_softmax _softmax _softmax_backward_data _to_copy _unsafe_index.Tensor
+    _weight_int8pack_mm addcdiv
     addcmul addmv amax amin aminmax avg_pool1d avg_pool2d avg_pool3d
     binary_cross_entropy_with_logits celu clamp.Tensor clamp_max.Tensor clamp_min.Tensor
     deg2rad dist div.Scalar div.Tensor_mode elu fmod.Scalar frac gelu glu hardshrink
@@ -194,6 +195,8 @@ def dtypes_of(op: Any) -> tuple[_Dtypes, _Dtypes]:
         return FLOATS + COUNTS, FLOATS + COUNTS
     if op in WHOLE:
         return COUNTS, COUNTS
+    if op is aten._weight_int8pack_mm.default:
+        return FLOATS, (*FLOATS, torch.int8)
     return (torch.bool,) if op in TRUTHS else FLOATS, FLOATS + COUNTS
 
 

@@ -55,7 +55,13 @@ def norm_of_batch(x: Any, weight: Any = None, bias: Any = None) -> Any:
     return functional.batch_norm(x, None, None, weight, bias, training=True, eps=0.2)
 
 
+BYTES = torch.arange(-20, 20, dtype=torch.int8).reshape(8, 5) * 5
+
 CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "weights of bytes": (
+        torch._weight_int8pack_mm,
+        (X[0], BYTES, X[0, 0].exp()[[0] * 8]),
+    ),
     "attention": (attend, QKV),
     "causal": (lambda *x: attend(*x, is_causal=True), QKV),
     "scale": (lambda *x: attend(*x, scale=0.3), QKV),
