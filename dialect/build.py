@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
+from morello.actions.sizes.over import varies_inside
 from morello.dialect.kernel import KernelOp, read_kernel_op
 from morello.dialect.memrefs import argument_type
 from morello.dialect.operand_groups import SEGMENTS, segments
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.options import option_attributes
+from morello.dialect.sizes import SIZES_ATTRIBUTE
 from morello.dialect.spec_op import read_spec_op, spec_attributes
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.errors import SpecError
 from morello.machine import Target, print_target
 from morello.mlir import dialect, ir
-from morello.spec import Spec
+from morello.spec import Layout, Spec, argument_tensor
 
 
 def spec_of(op: Any) -> Spec:
@@ -85,13 +87,10 @@ def spec_function(spec: Spec, name: str, target: Target | None = None) -> ir.Mod
         target: recorded in the module for the passes; None leaves their default.
 
     Raises:
-        SpecError: a size of it is a range.
+        SpecError: it has two ranges of sizes, or one of a dimension that is not the
+            outermost of an operand.
     """
-    if spec.ranges:
-        raise SpecError(
-            f"{spec} has sizes that each call says, which functions do not take",
-            "settle them",
-        )
+    check_ranges(spec)
     func = dialect("func")
     with ir.Location.current or ir.Location.unknown():
         module = ir.Module.create()
@@ -99,10 +98,40 @@ def spec_function(spec: Spec, name: str, target: Target | None = None) -> ir.Mod
             text = ir.StringAttr.get(print_target(target))
             module.operation.attributes[TARGET_ATTRIBUTE] = text
         types = [argument_type(spec, i) for i in range(len(spec.tensors))]
+        memrefs = len(types)
+        types += [ir.IndexType.get()] * len(spec.ranges)
         with ir.InsertionPoint(module.body):
             function = func.FuncOp(name, (types, []))
+        if spec.ranges:
+            function.operation.attributes[SIZES_ATTRIBUTE] = ir.UnitAttr.get()
         block = function.add_entry_block()
         with ir.InsertionPoint(block):
-            build_spec_op(spec, list(block.arguments))
+            build_spec_op(spec, list(block.arguments)[:memrefs])
             func.ReturnOp([])
     return module
+
+
+def check_ranges(spec: Spec) -> None:
+    """Refuse ranges that the arguments of a function cannot have.
+
+    Raises:
+        SpecError: they are two, or rows depend on one.
+    """
+    if len(spec.ranges) > 1:
+        raise SpecError(
+            f"{spec} has {len(spec.ranges)} sizes that each call says, and a function "
+            "takes one",
+            "settle the others",
+        )
+    reason = varies_inside(spec)
+    for one in spec.ranges:
+        for i, operand in enumerate(spec.kind.operands):
+            if {*one.dims} & {*operand.dims} and not reason:
+                plain = argument_tensor(spec.dtypes[i], Layout.row_major(operand.rank))
+                if spec.tensors[i] != plain:
+                    reason = f"'{operand.name}' is not row-major without gaps"
+    if reason:
+        raise SpecError(
+            f"{spec}: {reason}, and what a call says is how many rows there are",
+            "settle this size, or make its dimension the outermost",
+        )

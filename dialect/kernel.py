@@ -105,6 +105,8 @@ def _check(op: ir.OpView) -> None:
             f"kernel '{name}' does not implement {spec}",
             f"those that do: {', '.join(legal) or 'none'}",
         )
+    if spec.ranges and not kernel.takes_any(spec):
+        raise SpecError(f"kernel '{name}' takes settled sizes, not {spec}")
     for condition in kernel.conditions(Frame.of(spec)):
         if not condition.holds:
             raise SpecError(

@@ -20,6 +20,7 @@ from morello.dialect.definition import Morello
 from morello.dialect.memrefs import check_memref
 from morello.dialect.operand_groups import check_segments
 from morello.dialect.options import make_kind, option_forms, optional_options
+from morello.dialect.sizes import ranges_attribute, ranges_of
 from morello.errors import SpecError
 from morello.mlir import ir
 from morello.spec import Kind, Spec
@@ -40,7 +41,8 @@ class SpecOp(Morello.Operation):
     ``sizes`` has the size of each dimension of the kind, ``tensors`` the form of each
     operand, ``limits`` what may be used of each memory; ``serial`` forbids parallel
     loops; ``leading``, which may be left out, has the elements from row to row of each
-    operand whose rows are apart, and 0 for the others. A subclass adds the memrefs and
+    operand whose rows are apart, and 0 for the others; ``ranges = "m=1..64"``, too, the
+    sizes of which a call says one (`sizes.py`). A subclass adds the memrefs and
     the options of the kind.
     """
 
@@ -111,13 +113,15 @@ def read_spec(
     tensors = required(op, "tensors", _WRITE["tensors"]).maybe_downcast()
     if not isinstance(tensors, ir.ArrayAttr):
         raise SpecError(f"'tensors' is {tensors}", f"write {_WRITE['tensors']}")
+    kind = make_kind(kind_class, len(sizes), options)
     return Spec(
-        make_kind(kind_class, len(sizes), options),
+        kind,
         tuple(sizes),
         tuple(tensor_of(tensor) for tensor in tensors),
         limits_of(required(op, "limits", _WRITE["limits"])),
         bool_of(required(op, "serial", _WRITE["serial"]), "'serial'"),
         _leading(op),
+        ranges_of(op, kind, tuple(sizes)),
     )
 
 
@@ -167,6 +171,7 @@ def spec_attributes(spec: Spec) -> dict[str, ir.Attribute]:
     leading = ir.DenseI64ArrayAttr.get(list(spec.leading))
     return {
         **({_LEADING: leading} if spec.leading else {}),
+        **ranges_attribute(spec),
         "sizes": ir.DenseI64ArrayAttr.get(list(spec.sizes)),
         "tensors": ir.ArrayAttr.get([tensor_attr(t) for t in spec.tensors]),
         "limits": limits_attr(spec.limits),

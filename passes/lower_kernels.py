@@ -81,6 +81,11 @@ def _check(op: ir.Operation) -> _Leaf:
             f"kernel {name} does not take {spec}: its kind, dtypes, levels or layouts "
             f"are not its own; {_legal(spec)}",
         )
+    if spec.ranges and not kernel.takes_any(spec):
+        raise PassFailure(
+            op.location,
+            f"kernel {name} takes settled sizes, not {spec}; part them by range",
+        )
     for condition in kernel.conditions(Frame.of(spec)):
         if not np.all(condition.holds):
             raise PassFailure(

@@ -8,6 +8,7 @@ before everything has been checked.
 import dataclasses
 from typing import ClassVar
 
+from morello.dialect.sizes import SIZES_ATTRIBUTE
 from morello.mlir import dialect, ir, walk
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.buffers import Buffers, callee_of, iterations
@@ -78,13 +79,20 @@ class _Plan:
         byte = ir.IntegerType.get_signless(8)
         kind = ir.MemRefType.get([self.size], byte)
         signature = self.function.attributes["function_type"].value
-        signature = ir.FunctionType.get([*signature.inputs, kind], signature.results)
-        self.function.attributes["function_type"] = ir.TypeAttr.get(signature)
         if "arg_attrs" in self.function.attributes:
             given = list(ir.ArrayAttr(self.function.attributes["arg_attrs"]))
             marked = ir.ArrayAttr.get([*given, ir.DictAttr.get({})])
             self.function.attributes["arg_attrs"] = marked
-        return entry.add_argument(kind, self.function.location)
+        workspace = entry.add_argument(kind, self.function.location)
+        if SIZES_ATTRIBUTE in self.function.attributes:  # what a call says comes last
+            size = entry.arguments[len(entry.arguments) - 2]
+            last = entry.add_argument(size.type, self.function.location)
+            size.replace_all_uses_with(last)
+            entry.erase_argument(size.arg_number)
+        inputs = [argument.type for argument in entry.arguments]
+        signature = ir.FunctionType.get(inputs, signature.results)
+        self.function.attributes["function_type"] = ir.TypeAttr.get(signature)
+        return entry.arguments[workspace.arg_number]
 
 
 def _place_all(buffers: Buffers) -> tuple[list[_Slot], int]:

@@ -30,6 +30,7 @@ from morello.dialect.transform.loops.split_parallel import SPLIT_PARALLEL
 from morello.dialect.transform.loops.tile import TILE
 from morello.dialect.transform.loops.tile_parallel import TILE_PARALLEL
 from morello.dialect.transform.select import SELECT
+from morello.dialect.transform.sizes.range import RANGE
 from morello.dialect.transform.specialize_range import SPECIALIZE_RANGE
 from morello.dialect.transform.to_accum import TO_ACCUM
 from morello.errors import ScheduleError
@@ -57,6 +58,7 @@ ACTION_OPS: dict[str, ActionOp] = {
         DROP,
         PAD,
         BORDER,
+        RANGE,
         SELECT,
     )
 }

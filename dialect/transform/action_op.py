@@ -21,6 +21,7 @@ from morello.dialect.build import spec_of
 from morello.dialect.definition import Operand, Result, transform
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.places import place
+from morello.dialect.sizes import pass_size
 from morello.dialect.spec_op import verified
 from morello.dialect.target import target_of
 from morello.dialect.transform.definition import MorelloTransform
@@ -157,6 +158,10 @@ class ActionOp:
                 made = self.build(site, action)
             for role, child in made.items():
                 left[role].append(child)
+                if site.spec.ranges:
+                    hole = site.hole(role)
+                    own = site.spec if hole is None else hole.spec
+                    pass_size(site.op, site.spec, child, own)
             record(site.op, action, site.rewrite, made)
             try:
                 charge(site.op, site.rewrite.cost)

@@ -29,6 +29,11 @@ GOAL_ATTRIBUTE = "morello.goal"
 """On a function: the text of the Spec that it held before the first action, alone."""
 
 
+def count_attr(times: int) -> ir.IntegerAttr:
+    """A number of runs, for `TRIPS_ATTRIBUTE`."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), times)
+
+
 def target_in_context(op: ir.Operation, spec: Spec, target: Target) -> Target:
     """The target with the prices below the goal of the function around a Spec op.
 

@@ -24,6 +24,7 @@ from morello.actions.loops.split_parallel import SplitParallel
 from morello.actions.loops.tile import Tile
 from morello.actions.loops.tile_parallel import TileParallel
 from morello.actions.select import Select
+from morello.actions.sizes.range import Range
 from morello.actions.specialize_range import SpecializeRange
 from morello.actions.to_accum import ToAccum
 
@@ -44,6 +45,7 @@ __all__ = [
     "Online",
     "Pad",
     "Peel",
+    "Range",
     "Rewrite",
     "Select",
     "SpecializeRange",

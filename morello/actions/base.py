@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from morello.actions.sizes.over import rewrite_over
 from morello.errors import ScheduleError
 from morello.machine import Target
 from morello.spec import (
@@ -149,6 +150,8 @@ class Action(HashedOnce, ABC):
 
     turn: ClassVar[int] = 3
     """When a search in a hurry tries it on a Spec: those of the least turn first."""
+    takes_ranges: ClassVar[bool] = False
+    """Whether it applies where each call says a size (`sizes/over.py`)."""
     forks: ClassVar[bool] = False
     """Whether it makes a loop of several threads."""
 
@@ -189,6 +192,11 @@ class Action(HashedOnce, ABC):
         The holes of a loop have the key `loop_key` and the limits of the Spec.
         """
         return None
+
+    @property
+    def loop_size(self) -> int:
+        """The size of a tile of the loop that it makes; 0 if it makes none."""
+        return int(getattr(self, "size", 0))
 
     def loop_key(self, key: SpecKey) -> SpecKey:
         """The key of the holes of a loop: one for all sizes of a loop of one class.
@@ -238,12 +246,18 @@ class Action(HashedOnce, ABC):
         """The forms of an operand, packed before the kernel runs, to be tried."""
         return ()
 
+    def passes(self, spec: Spec) -> bool:
+        """Whether it passes the ranges of a Spec on, where it takes any at all."""
+        return True
+
     def apply(self, spec: Spec, target: Target) -> Rewrite:
         """The rewrite of one Spec.
 
         Raises:
             ScheduleError: the action does not apply; the message says why.
         """
+        if spec.ranges:
+            return rewrite_over(self, spec, target)
         expansion = self.expand(Frame.of(spec), target)
         reason = expansion.refusal()
         if reason:

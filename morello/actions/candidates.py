@@ -23,6 +23,7 @@ from morello.actions.loops.split_parallel import SplitParallel
 from morello.actions.loops.tile import Tile
 from morello.actions.loops.tile_parallel import TileParallel
 from morello.actions.select import Select
+from morello.actions.sizes.range import Range
 from morello.actions.specialize_range import SpecializeRange
 from morello.actions.to_accum import ToAccum
 from morello.machine import Target
@@ -50,6 +51,7 @@ ACTIONS: tuple[type[Action], ...] = (
     Unfold,
     Collapse,
     Drop,
+    Range,
     Select,
 )
 

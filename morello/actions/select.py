@@ -9,7 +9,7 @@ from morello.actions.base import Action, Expansion
 from morello.cost.of_target import cost_model
 from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
-from morello.spec import Memory, SpecKey
+from morello.spec import Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 
 
@@ -19,6 +19,7 @@ class Select(Action):
 
     name: ClassVar[str] = "select"
     turn: ClassVar[int] = 0
+    takes_ranges: ClassVar[bool] = True
     kernel: str
     """The name of a kernel of the target."""
 
@@ -38,6 +39,11 @@ class Select(Action):
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
         """None: nothing is left."""
         return ()
+
+    def passes(self, spec: Spec) -> bool:
+        """Whether the kernel's code takes any size of the range."""
+        kernel = KERNELS.get(self.kernel)
+        return kernel is not None and kernel.takes_any(spec)
 
     def feature(self, key: SpecKey) -> str:
         """The kernel."""

@@ -32,6 +32,7 @@ class ToAccum(Action):
     """The outputs get the neutral element first; then the Spec adds to them."""
 
     name: ClassVar[str] = "to_accum"
+    takes_ranges: ClassVar[bool] = True
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``init``, for more outputs ``init1``, …, and ``body``; no cost of its

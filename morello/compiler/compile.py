@@ -8,6 +8,7 @@ from morello.compiler.kernel import Kernel, parameters
 from morello.compiler.searches import Searches, tuning_time
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
+from morello.dialect.build import check_ranges
 from morello.errors import CompileError
 from morello.machine import Target
 from morello.processes.small_stacks import on_large_stack
@@ -81,6 +82,9 @@ def compile(
     goal = goal_of(spec, machine)
     _check(goal, schedule)
     count = available_threads(thread_count(threads, schedule))
+    if goal.spec.ranges:
+        _check_range(goal, threads, tune)
+        count = 1
     driver = Driver(machine, count, Searches(db, time_limit, tuning))
     stages = driver.stages(goal, schedule)
     return driver.kernel(stages, parameters(stages.spec), goal.open)
@@ -92,6 +96,21 @@ def _check_schedule(schedule: Any) -> None:
             f"'schedule' is {type(schedule).__name__}, not text",
             "give the text of a module, as Kernel.schedule has it",
         )
+
+
+def _check_range(goal: OpenSpec, threads: int | None, tune: Any) -> None:
+    """Refuse what a Spec with a size that each call says cannot have yet."""
+    for given, what in (
+        (threads is not None and threads > 1, f"{threads} threads"),
+        (bool(tune), "tuning"),
+        (not goal.is_settled, "an open layout"),
+    ):
+        if given:
+            raise CompileError(
+                f"{goal.spec.kind.label} has a size that each call says, and {what}",
+                "settle the size, or leave that out",
+            )
+    check_ranges(goal.spec)
 
 
 def _check(goal: OpenSpec, schedule: str | None) -> None:

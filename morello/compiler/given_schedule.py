@@ -16,6 +16,7 @@ from morello.dialect.operand_groups import SEGMENTS
 from morello.dialect.ops import SPEC_OPS, spec_ops
 from morello.dialect.options import option_forms
 from morello.dialect.places import plain_location
+from morello.dialect.sizes import SIZES_ATTRIBUTE
 from morello.dialect.spec_op import spec_attributes
 from morello.dialect.target import TARGET_ATTRIBUTE, named_target
 from morello.dialect.transform import ACTION_OPS
@@ -235,7 +236,7 @@ def _check_function(function: ir.Operation, spec: Spec) -> None:
     Raises:
         ScheduleError: at the op that is too much.
     """
-    _check_attributes(function, {"sym_name", "function_type"})
+    _check_attributes(function, {"sym_name", "function_type", SIZES_ATTRIBUTE})
     wanted = function_of(_anew(function, spec)).attributes["function_type"]
     actual = function.attributes["function_type"]
     if actual != wanted:
@@ -259,7 +260,8 @@ def _check_function(function: ir.Operation, spec: Spec) -> None:
             "write the Spec's op and a return",
         )
     goal = ops[0]
-    if list(goal.operands) != list(blocks[0].arguments):
+    memrefs = len(blocks[0].arguments) - len(spec.ranges)
+    if list(goal.operands) != list(blocks[0].arguments)[:memrefs]:
         raise _refusal(
             goal,
             f"'{goal.name}' does not take the arguments of its function in order",

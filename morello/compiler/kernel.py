@@ -16,7 +16,7 @@ from morello.compiler.pickling import Parts, freeze, thaw
 from morello.errors import CompileError
 from morello.machine import Target
 from morello.runtime.calls.function import NativeFunction
-from morello.runtime.calls.parameter import Parameter
+from morello.runtime.calls.parameter import Parameter, SizeAxis
 from morello.runtime.engine import Engine
 from morello.search import Impl, Solution
 from morello.spec import Array, Spec, print_spec
@@ -307,6 +307,11 @@ class Kernel:
                 arguments.
         """
         name = self._stages.name if name is None else name
+        if any(spec.ranges for spec in self.specs):
+            raise CompileError(
+                f"{self.text} has a size that each call says, which C cannot say yet",
+                "settle it for C",
+            )
         if self.held is None:
             return Library(self._stages, self.parameters, name)
         for argument, wanted in self.held.argument_checks:
@@ -405,9 +410,21 @@ def parameters(spec: Spec) -> tuple[Parameter, ...]:
                 spec.strides(index, row) if has_leading else (),
                 _logical_views(spec, index, row),
                 row,
+                _size_axis(spec, index),
             )
         )
     return tuple(arguments)
+
+
+def _size_axis(spec: Spec, index: int) -> SizeAxis | None:
+    """The dimension of an operand whose size each call says."""
+    for one, greatest in zip(spec.ranges, spec.greatest, strict=True):
+        for dim in one.dims:
+            operand = spec.kind.operands[index]
+            if dim in operand.dims:
+                name = spec.kind.dims[dim]
+                return SizeAxis(name, operand.axis(dim), one.sizes(greatest))
+    return None
 
 
 def _logical_views(

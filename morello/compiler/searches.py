@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 from morello.compiler.code_folder import folder_beside
 from morello.compiler.goal import TUNING_SECONDS
-from morello.errors import CompileError
+from morello.errors import CompileError, SearchError
 from morello.machine import Target
 from morello.search import Patience, Solution, Solver, best_program, best_settled
 from morello.search.dp.solver import pins_of
 from morello.search.queries.best_program import SearchStoppedError, watch_of
 from morello.search.queries.measured import measured_solution
+from morello.search.ranges.cover import cover
 from morello.search.storage.overlay import Overlay, PathLike, open_database
 from morello.spec import OpenSpec, Spec
 
@@ -55,6 +56,8 @@ class Searches:
         """The best program of a Spec."""
         start = time.perf_counter()
         share = self._share()
+        if spec.ranges:
+            return self._covered(spec, target, share)
         overlay = open_database(self._db)
         solution = self._measured(spec, target, overlay, share)
         if solution is None:
@@ -62,6 +65,23 @@ class Searches:
             solution = best_program(spec, target, overlay, left)
         self.seconds += time.perf_counter() - start
         return solution
+
+    def _covered(self, spec: Spec, target: Target, share: Patience) -> Solution:
+        """The programs of every size of a Spec's range, as one.
+
+        Raises:
+            SearchError: a size has none, or there is no time for all.
+        """
+        start = time.perf_counter()
+        try:
+            return cover(spec, target, watch=watch_of(share)).solution
+        except SearchStoppedError as error:
+            raise SearchError(
+                f"the search of every size of {spec} was stopped: {error.what}",
+                "give more time, or a shorter range",
+            ) from error
+        finally:
+            self.seconds += time.perf_counter() - start
 
     def _measured(
         self, spec: Spec, target: Target, overlay: Overlay | None, share: Patience

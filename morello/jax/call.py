@@ -55,8 +55,8 @@ def call(
         vmap_method: what ``jax.vmap`` does, as ``jax.ffi.ffi_call`` takes it.
 
     Raises:
-        CompileError: the kernel has an operand with a leading dimension, or elements
-            that XLA does not have.
+        CompileError: the kernel has an operand with a leading dimension, a size that
+            each call says, or elements that XLA does not have.
         ArgumentError: of the function, while it is traced: an argument does not fit.
     """
     if not isinstance(kernel, Kernel):
@@ -70,6 +70,12 @@ def call(
                 f"{parameter.role} of {kernel.text} has gaps between its rows, "
                 "which arrays of JAX do not have",
                 "compile a Spec without a leading dimension (ld)",
+            )
+        if parameter.size is not None:
+            raise CompileError(
+                f"{parameter.role} of {kernel.text} has a size that each call says, "
+                "and shapes are settled in programs of JAX",
+                "compile a Spec of one size",
             )
     name = _register(kernel)
     inputs = [p for p in kernel.parameters if not p.is_output]

@@ -283,6 +283,10 @@ class Emitter(ABC):
         """The sum of indices, each times a positive number."""
 
     @abstractmethod
+    def size(self) -> Value:
+        """The size that a call gives to the dimensions of the Spec's range."""
+
+    @abstractmethod
     def quotient(self, index: Value, by: int) -> Value:
         """An index divided by a positive number, rounded down."""
 

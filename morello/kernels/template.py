@@ -58,6 +58,10 @@ class Kernel(ABC):
         one that the kernel accepts and whose conditions hold.
         """
 
+    def takes_any(self, spec: Spec) -> bool:
+        """Whether its code takes any size of a Spec's range, by `Emitter.size`."""
+        return False
+
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
         """Dtypes of its operands that it is made for, beside f32 or s32 alone: tests of

@@ -83,8 +83,14 @@ def operator(kernel: Kernel) -> Callable[..., Any]:
 
 
 def _check_forms(kernel: Kernel, parameters: Sequence[Parameter]) -> None:
-    """Refuse operands with gaps, and outputs that are added to."""
+    """Refuse operands with gaps, outputs that are added to, and sizes of a call."""
     for parameter in parameters:
+        if parameter.size is not None:
+            raise CompileError(
+                f"{parameter.role} of {kernel.symbol} has a size that each call says, "
+                "and operators have settled shapes",
+                "compile a Spec of one size",
+            )
         if parameter.strides or parameter.accumulates:
             raise CompileError(
                 f"{parameter.role} of {kernel.symbol} has gaps, or holds what is added "

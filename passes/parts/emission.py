@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from morello.dialect.memrefs import whole_type
+from morello.dialect.sizes import size_value
 from morello.kernels.code.range_check import write_range_check
 from morello.kernels.code.vectors import pieces
 from morello.kernels.emitter import Body, Buffer, Index, Pack, Value
@@ -42,8 +43,11 @@ _TO_L1, _TO_L2 = 3, 2
 class MlirEmitter(Registers):
     """Writes before one op; constants go first, so that loops can share them."""
 
-    def __init__(self, before: ir.Operation, isa: Isa) -> None:
+    def __init__(
+        self, before: ir.Operation, isa: Isa, spec: Spec | None = None
+    ) -> None:
         self._isa = isa
+        self._before, self._spec = before, spec
         with ir.InsertionPoint(before):
             zero = arith.ConstantOp(ir.IndexType.get(), 0)
         self._constants = ir.InsertionPoint(zero)
@@ -284,6 +288,11 @@ class MlirEmitter(Registers):
             total = scaled if total is None else arith.AddIOp(total, scaled).result
         return known if total is None else self.offset(total, known)
 
+    def size(self) -> Value:
+        """`Emitter.size`."""
+        assert self._spec is not None
+        return size_value(self._before, self._spec)
+
     def quotient(self, index: Value, by: int) -> Value:
         """`Emitter.quotient`."""
         if isinstance(index, int):
@@ -376,7 +385,7 @@ def emit_kernel(
         for i, (value, tensor) in enumerate(zip(values, spec.tensors, strict=True))
     ]
     with before.context, before.location, ir.InsertionPoint(before):
-        kernel.emit(MlirEmitter(before, kernel.isa), spec, buffers)
+        kernel.emit(MlirEmitter(before, kernel.isa, spec), spec, buffers)
 
 
 def emit_range_check(

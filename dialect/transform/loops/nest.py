@@ -1,7 +1,14 @@
 """The loops of ``tile``, ``split`` and ``peel``: whole tiles, then what remains."""
 
 from morello.dialect.build import build_spec_op
+from morello.dialect.sizes import (
+    SIZE_ATTRIBUTE,
+    chain_attribute,
+    size_chain,
+    size_value,
+)
 from morello.dialect.transform.action_op import Left, Site
+from morello.dialect.transform.price import TRIPS_ATTRIBUTE, count_attr
 from morello.dialect.transform.subview import Start, elements, tile_of
 from morello.mlir import dialect, ir
 from morello.spec import Spec
@@ -12,6 +19,8 @@ def build_loop(site: Site, dim: int, size: int, begin: int = 0) -> Left:
 
     A loop of one trip is no loop. The first tile begins at ``begin``.
     """
+    if site.spec.ranges and dim in site.spec.ranges[0].dims:
+        return _ranged(site, dim, size)
     left = {}
     main, rest = site.hole("main"), site.hole("remainder")
     if main is not None and main.times == 1:
@@ -21,6 +30,35 @@ def build_loop(site: Site, dim: int, size: int, begin: int = 0) -> Left:
     if rest is not None:
         covered = begin + (main.times * size if main is not None else 0)
         left["remainder"] = build_tile(site, dim, rest.spec, Start(covered))
+    return left
+
+
+def _ranged(site: Site, dim: int, size: int) -> Left:
+    """The holes of a loop along a dimension whose size a call says."""
+    arith, scf = dialect("arith"), dialect("scf")
+    chain = size_chain(site.op, site.spec)
+    extent = size_value(site.op, site.spec)
+    rest = arith.RemUIOp(extent, index(size)).result
+    covered = arith.SubIOp(extent, rest).result
+    main, remainder = site.hole("main"), site.hole("remainder")
+    assert main is not None
+    loop = scf.ForOp(index(0), covered, index(size))
+    loop.attributes[TRIPS_ATTRIBUTE] = count_attr(chain[0] // size)
+    with ir.InsertionPoint(loop.body):
+        start = Start(0, loop.induction_variable)
+        left = {"main": build_tile(site, dim, main.spec, start)}
+        scf.YieldOp([])
+    if remainder is not None:
+        left_over = arith.CmpIOp(arith.CmpIPredicate.ne, rest, index(0)).result
+        branch = scf.IfOp(left_over)
+        branch.attributes[TRIPS_ATTRIBUTE] = count_attr(remainder.times)
+        with ir.InsertionPoint(branch.then_block):
+            child = build_tile(site, dim, remainder.spec, Start(0, covered))
+            scf.YieldOp([])
+            if remainder.spec.ranges:
+                steps = [chain[0] % size, *chain[1:], size]
+                child.attributes[SIZE_ATTRIBUTE] = chain_attribute(steps)
+            left["remainder"] = child
     return left
 
 

@@ -1,7 +1,7 @@
 """Thread-parallel regions: a loop with one iteration a thread, and conditions in it."""
 
 from morello.dialect.transform.loops.nest import index
-from morello.dialect.transform.price import TRIPS_ATTRIBUTE
+from morello.dialect.transform.price import TRIPS_ATTRIBUTE, count_attr
 from morello.mlir import dialect, ir
 
 
@@ -35,8 +35,3 @@ def build_where(condition: ir.Value, times: int) -> ir.Operation:
     with ir.InsertionPoint(branch.then_block):
         end: ir.Operation = scf.YieldOp([]).operation
     return end
-
-
-def count_attr(times: int) -> ir.IntegerAttr:
-    """A number of runs, for `TRIPS_ATTRIBUTE`."""
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), times)

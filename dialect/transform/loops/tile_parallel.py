@@ -12,8 +12,8 @@ from morello.actions import Hole, TileParallel
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.loops.nest import build_tile, index
-from morello.dialect.transform.loops.team import build_team, build_where, count_attr
-from morello.dialect.transform.price import TRIPS_ATTRIBUTE
+from morello.dialect.transform.loops.team import build_team, build_where
+from morello.dialect.transform.price import TRIPS_ATTRIBUTE, count_attr
 from morello.dialect.transform.subview import Start
 from morello.mlir import dialect, ir
 

@@ -53,6 +53,7 @@ class Move(Action):
 
     name: ClassVar[str] = "move"
     turn: ClassVar[int] = 2
+    takes_ranges: ClassVar[bool] = True
     operand: str
     level: Memory
     """A nearer level; or the same one, in another form."""

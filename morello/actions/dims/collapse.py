@@ -47,6 +47,7 @@ class Collapse(Action):
     """The dimensions ``outer`` and ``inner`` become one."""
 
     name: ClassVar[str] = "collapse"
+    takes_ranges: ClassVar[bool] = True
     outer: str
     inner: str
 

@@ -27,6 +27,7 @@ class Split(Action):
 
     name: ClassVar[str] = "split"
     turn: ClassVar[int] = 5
+    takes_ranges: ClassVar[bool] = True
     dim: str
     """The name of a reduction dimension."""
     size: int

@@ -33,6 +33,7 @@ class Tile(Action):
 
     name: ClassVar[str] = "tile"
     turn: ClassVar[int] = 5
+    takes_ranges: ClassVar[bool] = True
     dim: str
     """The dimension's name, one that the output has."""
     size: int

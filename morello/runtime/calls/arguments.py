@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import ArgumentError
+from morello.runtime.calls.call_size import call_size
 from morello.runtime.calls.diagnose import diagnose
 from morello.runtime.calls.parameter import Parameter, may_interleave
 
@@ -70,6 +71,7 @@ class ArgumentChecker:
             raise ValueError("two parameters have one name")
         self.parameters = parameters
         self._any_row = any(parameter.any_row for parameter in parameters)
+        self._size = call_size(parameters)
         self._wanted = tuple(
             (
                 parameter.dtype,
@@ -96,8 +98,8 @@ class ArgumentChecker:
     def check(self, arrays: Sequence[Any]) -> list[int]:
         """The addresses of the arrays, in the order of the parameters.
 
-        After them are the elements from row to row of those whose rows may be any
-        distance apart.
+        After them are the size that the call says, if there is one; and the elements
+        from row to row of those whose rows may be any distance apart.
 
         Args:
             arrays: one for each parameter.
@@ -105,6 +107,9 @@ class ArgumentChecker:
         Raises:
             ArgumentError: names the argument that does not fit.
         """
+        if self._size is not None:
+            size = self._size.of([getattr(array, "shape", None) for array in arrays])
+            return [*ArgumentChecker(self._size.settled(size)).check(arrays), size]
         addresses = []
         for array, (dtype, shapes, flags) in zip(arrays, self._wanted, strict=True):
             if (

@@ -29,6 +29,9 @@ _HUGE_PAGE = 1 << 21
 _ANY_ROW = -1
 """In the place of a stride: bytes from row to row, of which there may be any number."""
 
+_ANY_SIZE = -1
+"""In the place of a size: one that each call says."""
+
 _NO_STRIDE = 0
 """No array has this from one of several indices to the next."""
 
@@ -47,7 +50,8 @@ class CallTable:
 
     Args:
         native: address of the function. It takes its arrays, its workspace if it has
-            one, and the elements from row to row of each array that may have any.
+            one, the size that a call says, and the elements from row to row of each
+            array that may have any.
         parameters: its arrays.
         workspace_bytes: 0 for none.
         threads: the most that a call uses.
@@ -80,7 +84,11 @@ class CallTable:
     def _fill(self, native: int, workspace_bytes: int, threads: int) -> None:
         head, arrays = self.head, len(self.parameters)
         head.native, head.arrays = native, arrays
-        head.rows = arrays + self.has_workspace
+        varying = [p.size.sizes for p in self.parameters if p.size is not None]
+        head.rows = arrays + self.has_workspace + bool(varying)
+        if varying:
+            head.least, head.greatest = varying[0][0], varying[0][-1]
+            head.step = varying[0].step
         head.arguments = head.rows + sum(p.any_row > 0 for p in self.parameters)
         if head.arguments > MOST_ARGUMENTS:
             head.spread = _spread(head.arguments)
@@ -105,6 +113,9 @@ def _entry(parameter: Parameter) -> np.ndarray[Any, Any]:
     dtype, forms = parameter.dtype, []
     row = parameter.any_row * dtype.itemsize
     for shape, strides in parameter.forms:
+        place = parameter.place_in(shape) if parameter.size is not None else None
+        if place is not None:
+            shape = (*shape[:place], _ANY_SIZE, *shape[place + 1 :])
         if row:  # batches follow each other: that is for the slow way to find out
             by_row = {dtype.itemsize: dtype.itemsize, row: _ANY_ROW}
             strides = tuple(by_row.get(stride, _NO_STRIDE) for stride in strides)
@@ -117,6 +128,7 @@ def _entry(parameter: Parameter) -> np.ndarray[Any, Any]:
         row_bytes=parameter.row[0],
         other_rows=parameter.rows - 1,
         itemsize=dtype.itemsize,
+        size_bytes=parameter.size_bytes,
         dlpack=dlpack_word(dtype),
         format=buffer_format(dtype),
         typestr=typestr_word(dtype),

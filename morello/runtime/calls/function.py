@@ -16,6 +16,7 @@ from morello import new_arrays
 from morello.errors import ArgumentError
 from morello.runtime.calls import array_layout, machine_call
 from morello.runtime.calls.arguments import ArgumentChecker
+from morello.runtime.calls.call_size import call_size
 from morello.runtime.calls.call_table import CallTable
 from morello.runtime.calls.foreign_arrays import quickly_shared, shared, told_shape
 from morello.runtime.calls.parameter import Parameter
@@ -26,8 +27,9 @@ class NativeFunction:
     """A compiled function of NumPy arrays.
 
     The native function takes a pointer for each parameter, inputs then outputs; then a
-    pointer to the workspace if it has one; then the elements from row to row of each
-    parameter whose rows may be any distance apart. It is kept alive by this object.
+    pointer to the workspace if it has one; the size that a call says; then the elements
+    from row to row of each parameter whose rows may be any distance apart. It is kept
+    alive by this object.
 
     Args:
         engine: holds the code.
@@ -56,6 +58,7 @@ class NativeFunction:
         self.workspace_bytes = workspace_bytes
         self._engine = engine
         self._checker = ArgumentChecker(parameters)
+        self._size = call_size(parameters)
         self._inputs = sum(not parameter.is_output for parameter in parameters)
         self._outputs = parameters[self._inputs :]
         self._shorter = [
@@ -286,6 +289,8 @@ class NativeFunction:
         As in NumPy, a product of 2-D arrays is 2-D. An input that is no array, or of a
         shape that does not fit, is left for the check to refuse.
         """
+        if output.size is not None and self._size is not None:
+            output = output.at(self._size.of([_shape(array) for array in inputs]))
         shape = output.shape
         if output.alternatives and self._all_are_shorter(inputs):
             shape = output.alternatives[0]
@@ -296,14 +301,20 @@ class NativeFunction:
 
     def _all_are_shorter(self, inputs: Sequence[Any]) -> bool:
         for place, shapes in self._shorter:
-            array = inputs[place]
-            shape = getattr(array, "shape", None)
-            if shape is None:
-                shape = told_shape(array)
-            if shape not in shapes:
+            shape = _shape(inputs[place])
+            if self.parameters[place].size is not None:
+                if shape is None or len(shape) == len(self.parameters[place].shape):
+                    return False
+            elif shape not in shapes:
                 return False
         return bool(self._shorter)
 
     def _usage(self) -> str:
         inputs = ", ".join(p.name for p in self.parameters[: self._inputs])
         return f"call it as {self.name}({inputs}{', ' if inputs else ''}out=...)"
+
+
+def _shape(array: Any) -> tuple[int, ...] | None:
+    """The shape that an array of any library says it has; None of what is no array."""
+    shape: tuple[int, ...] | None = getattr(array, "shape", None)
+    return told_shape(array) if shape is None else shape

@@ -88,6 +88,9 @@ class Table(ctypes.Structure):
         ("workspace_alignment", ctypes.c_int64),
         ("threads", ctypes.c_int64),
         ("processors", ctypes.c_int64),
+        ("least", ctypes.c_int64),
+        ("greatest", ctypes.c_int64),
+        ("step", ctypes.c_int64),
         ("slots", ctypes.c_int64 * SLOTS),
     )
 
@@ -103,6 +106,7 @@ class Entry(ctypes.Structure):
         ("row_bytes", ctypes.c_int64),
         ("other_rows", ctypes.c_int64),
         ("itemsize", ctypes.c_int64),
+        ("size_bytes", ctypes.c_int64),
         ("dlpack", ctypes.c_int64),
         ("format", ctypes.c_int64),
         ("typestr", ctypes.c_int64),

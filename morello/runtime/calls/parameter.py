@@ -9,6 +9,25 @@ from morello.lazy import cached_property
 
 
 @dataclasses.dataclass(frozen=True)
+class SizeAxis:
+    """A dimension whose size each call says.
+
+    Args:
+        name: as errors have it.
+        axis: of the full shape; what is outside of it has a size of 1.
+        sizes: those that are taken.
+    """
+
+    name: str
+    axis: int
+    sizes: range
+
+    def __str__(self) -> str:
+        step = f" in steps of {self.sizes.step}" if self.sizes.step > 1 else ""
+        return f"{self.sizes[0]} to {self.sizes[-1]}{step}"
+
+
+@dataclasses.dataclass(frozen=True)
 class Parameter:
     """An array that a native function reads or writes.
 
@@ -28,6 +47,8 @@ class Parameter:
         any_row: the rows may be any distance apart, which the native function is told:
             ``strides`` and ``views`` have the strides for this number of elements from
             row to row, which is more than a row. 0 if the distance is fixed.
+        size: the dimension of which each call says the size: the shapes have the
+            greatest. Such an array is row-major, without gaps. None for settled shapes.
     """
 
     name: str
@@ -39,6 +60,7 @@ class Parameter:
     strides: tuple[int, ...] = ()
     views: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
     any_row: int = 0
+    size: SizeAxis | None = None
 
     def __post_init__(self) -> None:
         size = np.prod(self.shape, dtype=int)
@@ -111,6 +133,38 @@ class Parameter:
             if row is not None:
                 return row
         return None
+
+    def at(self, size: int) -> "Parameter":
+        """The parameter in a call that says this size."""
+        if self.size is None:
+            return self
+        shape, *others = (self._resized(shape, size) for shape in self.shapes)
+        return dataclasses.replace(
+            self, shape=shape, alternatives=tuple(others), size=None
+        )
+
+    def _resized(self, shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+        place = self._place(len(shape))
+        return (*shape[:place], size, *shape[place + 1 :])
+
+    def _place(self, rank: int) -> int:
+        """The place of the dimension that varies in a shape of so many."""
+        assert self.size is not None
+        return self.size.axis - len(self.shape) + rank
+
+    def place_in(self, shape: tuple[int, ...]) -> int | None:
+        """The place of the dimension that varies in a shape; None where it is none of
+        the parameter's."""
+        ranks = {len(own) for own in self.shapes}
+        return self._place(len(shape)) if len(shape) in ranks else None
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of one more of the dimension that varies; 0 if there is none."""
+        if self.size is None:
+            return 0
+        inner = self.shape[self.size.axis + 1 :]
+        return int(np.prod(inner, dtype=int)) * self.dtype.itemsize
 
     def with_row(self, row: int) -> "Parameter":
         """The parameter with rows so many elements apart, where any number is taken."""

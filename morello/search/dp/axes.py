@@ -119,6 +119,11 @@ def size_axis(size: int, threads: int = 1, even: bool = False, fine: int = ALL) 
     return tuple(sorted(extents))
 
 
+def is_rung(size: int) -> bool:
+    """Whether a size is on the ladder."""
+    return _is_power(size) or (size % 3 == 0 and _is_power(size // 3))
+
+
 def _is_power(size: int) -> bool:
     return size & (size - 1) == 0
 
@@ -187,6 +192,11 @@ def _mesh(axes: tuple[Axis, ...]) -> tuple[Any, ...]:
     )
 
 
+Dense = frozenset[Axis]
+"""The axes of which each size is that of a goal: there it is whole, and gapless."""
+
+NONE: Dense = frozenset()
+
 Free = tuple[Memory, ...]
 """The memories that may have been taken from: those need an axis of their own."""
 
@@ -198,11 +208,12 @@ def box(
     room: Limits,
     free: Free,
     target: Target,
+    dense: Dense = NONE,
 ) -> Box:
     """The box of a key under a goal with axes ``sizes``, ``limits`` and ``room``."""
-    cut = tuple(_cut(key, dim, sizes, room) for dim in range(len(sizes)))
+    cut = tuple(_cut(key, dim, sizes, room, dense) for dim in range(len(sizes)))
     for dim in range(len(sizes)):
-        if not key.kind.loops(dim):
+        if not key.kind.loops(dim) and sizes[dim] not in dense:
             parts = {sizes[dim][-1]}
             if dim in key.kind.reductions:
                 axis = sizes[dim]
@@ -276,26 +287,43 @@ def _limit_axis(
     return tuple(sorted({limit, *(c for c in classes if c < limit)}))
 
 
-def _cut(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> Axis:
+def _cut(
+    key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits, dense: Dense
+) -> Axis:
     axis = sizes[dim]
     for index, (operand, tensor) in enumerate(
         zip(key.kind.operands, key.tensors, strict=True)
     ):
         plain = operand.is_plain  # of windows `lies` has the last word
         if plain and dim in operand.dims and not tensor.level.is_main:
-            own = key.operand_sizes(index, sizes)
+            own = key.operand_sizes(index, _wholes(sizes, dense, dim))
             lying = _lying(tensor, own, operand.axis(dim), room[tensor.level])
             axis = axis[: bisect.bisect_right(axis, lying)]
         if (
             dim in operand.dims
             and tensor.contiguous
             and not tensor.stays_gapless(operand.axis(dim))
+            and sizes[dim] not in dense
         ):
             axis = _whole(axis, sizes[dim])
     return axis
 
 
-def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
+def _wholes(sizes: tuple[Axis, ...], dense: Dense, but: int) -> tuple[Axis, ...]:
+    """The axes, those of goals of each size, but one, ended where the least goal is."""
+    return tuple(
+        axis[:1] if axis in dense and dim != but else axis
+        for dim, axis in enumerate(sizes)
+    )
+
+
+def lies(
+    key: SpecKey,
+    sizes: tuple[Axis, ...],
+    box: Box,
+    room: Limits,
+    dense: Dense = NONE,
+) -> Any:
     """Mask of the sizes at which every operand fits at its level: bools that broadcast
     to the sizes of a box. Elsewhere no goal leads to a Spec, and there is no program.
 
@@ -303,7 +331,7 @@ def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
         sizes: the axes of the goal.
         room: what one operand of it may take.
     """
-    full = tuple(axis[-1] for axis in sizes)
+    full = tuple(OWN if axis in dense else axis[-1] for axis in sizes)
     fits_all: Any = np.ones((1,) * len(sizes), np.bool_)
     for index, tensor in enumerate(key.tensors):
         if not tensor.level.is_main:
@@ -312,6 +340,10 @@ def lies(key: SpecKey, sizes: tuple[Axis, ...], box: Box, room: Limits) -> Any:
             free = room[tensor.level]
             fits_all = fits_all & _fits(key.kind, index, tensor, own, full, free)
     return fits_all
+
+
+OWN = 0
+"""In the place of a goal's size: each size is a goal's."""
 
 
 @lru_cache(maxsize=4096)
@@ -324,13 +356,14 @@ def _fits(
     room: int,
 ) -> Any:
     """Mask of the sizes at which an operand has room; of a dimension that it lacks,
-    ``axes`` has one size."""
-    operand = kind.operands[index]
-    own = operand.sizes(_mesh(axes))
+    ``axes`` has one size. ``full`` has the sizes of the goal, or `OWN`."""
+    operand, mesh = kind.operands[index], _mesh(axes)
+    own = operand.sizes(mesh)
     fits = tensor.amount(own) <= room
     if _may_be_gapless(tensor):  # a tile of a gapless array: see `_lying`
         gapless = dataclasses.replace(tensor, contiguous=True)
-        whole = list(operand.sizes(full))
+        goal = (f if f != OWN else m for f, m in zip(full, mesh, strict=True))
+        whole = list(operand.sizes(tuple(goal)))
         outermost = tensor.layout.dims[0].dim
         whole[outermost] = own[outermost]
         fits = fits | (gapless.lines(tuple(whole)) <= room)

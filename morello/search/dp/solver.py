@@ -101,6 +101,9 @@ class Solver:
         pins: schedules that are fixed; those of the database if it is left out.
         shelf: tables of earlier goals, which are not solved, and where those that are
             solved are left for later ones.
+        axis: sizes of one dimension that are goals each, in place of those of its tiles
+            (`morello.search.ranges`); such tables are no other goal's, so that there is
+            neither database nor shelf.
     """
 
     def __init__(
@@ -110,8 +113,12 @@ class Solver:
         watch: Watch | None = None,
         pins: Pins | None = None,
         shelf: Shelf | None = None,
+        axis: Axis = (),
     ) -> None:
+        if axis and (database or shelf):
+            raise ValueError("tables of many goals are kept nowhere")
         self.target = target
+        self._axis = axis
         self.shelf = shelf
         self.database = database
         self.watch = watch
@@ -162,7 +169,9 @@ class Solver:
             digest = self.pinned.pins.digest
             own = self.target, limits, room, self.database, digest
             store = TableStore(*own, self.shelf, full_text(spec))
-            found = _Run(limits, room, self.target, store, self.pinned, self.watch)
+            found = _Run(
+                limits, room, self.target, store, self.pinned, self.watch, self._axis
+            )
             self._runs[limits, room] = found
         return found
 
@@ -286,9 +295,13 @@ class _Run:
         store: TableStore,
         pinned: PinnedPrograms,
         watch: Watch | None = None,
+        axis: Axis = (),
     ) -> None:
         self.pinned = pinned
         self.watch = watch
+        self._axis = axis
+        self.dense = frozenset({axis}) if axis else ax.NONE
+        """The axes of sizes that are goals each: ``axis``, and what is made of it."""
         self.start = self._told = time.perf_counter()
         self.limits = limits
         self.room = room
@@ -390,8 +403,18 @@ class _Run:
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table, and its pins."""
         found = candidates(identity.key, identity.sizes, self.target)
+        if self._axis:
+            found = tuple(a for a in found if self._tiles(a, identity))
         pins = self.pinned.pins.of(identity.key)
         return (*found, *(pin.action for pin in pins))
+
+    def _tiles(self, action: Action, identity: TableId) -> bool:
+        """Whether a loop has tiles that a goal of one size would have: those of the
+        ladder, where each size is a goal."""
+        dim = action.loop_dim(identity.key)
+        if dim is None or identity.sizes[dim] not in self.dense:
+            return True
+        return ax.is_rung(action.loop_size)
 
     def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
         """The points of a table that pins decide."""
@@ -409,13 +432,22 @@ class _Run:
             dims: for each of its dimensions, that of the parent (`Child.dims`).
         """
         sizes = tuple(
-            parent.sizes[d]
-            if d >= 0
-            else ax.new_axis(key, dim, -1 - d, self.target.threads)
+            parent.sizes[d] if d >= 0 else self._new_axis(key, dim, -1 - d)
             for dim, d in enumerate(dims)
         )
         known = self._known(key)
         return TableId(known.key, sizes, self._free(known, parent))
+
+    def _new_axis(self, key: SpecKey, dim: int, size: int) -> Axis:
+        """The sizes of a dimension that a hole has, and its parent has not. Of a
+        multiple of the goals' greatest size it has those of all goals."""
+        found = ax.new_axis(key, dim, size, self.target.threads)
+        most = self._axis[-1] if self._axis else 0
+        if not most or size == most or size % most:
+            return found
+        found = tuple(sorted({*found, *(size // most * goal for goal in self._axis)}))
+        self.dense |= {found}
+        return found
 
     def hole_id(self, parent: TableId, action: Action, child: Child) -> TableId:
         """The table that contains a child of an action; that of a loop may be the
@@ -458,6 +490,7 @@ class _Run:
                 self.room,
                 identity.free,
                 self.target,
+                self.dense,
             )
             found = self._boxes[identity] = self._same.setdefault(found, found)
         return found

@@ -46,6 +46,7 @@ class Tables(Below, Protocol):
     """The interface through which the solver of one table reads other tables."""
 
     room: Limits
+    dense: ax.Dense
 
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table."""
@@ -139,7 +140,8 @@ class TableSolver:
     def _leave_out(self) -> None:
         """No program where an operand could not lie at its level: no goal leads there,
         and boxes need not describe it."""
-        lies = ax.lies(self.key, self.id.sizes, self.box, self.run.room)
+        run = self.run
+        lies = ax.lies(self.key, self.id.sizes, self.box, run.room, run.dense)
         if lies.all():
             return
         nowhere = ~np.broadcast_to(lies, self.box.shape[: len(self.box.sizes)])

@@ -47,6 +47,7 @@ class _Counts:
         self.target = solver.target
         self.limits = self._run.limits
         self.room = self._run.room
+        self.dense = self._run.dense
         self.evaluations = self._run.evaluations
         self._tables: dict[TableId, Costs] = {}
 

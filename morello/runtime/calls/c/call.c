@@ -46,8 +46,8 @@ INLINE void give(Table *table, void *memory) {
   free(memory);
 }
 
-/* Runs the native function on its arrays, then its workspace, then distances of rows.
-   The workspace is filled in here. */
+/* Runs the native function on its arrays, then its workspace, then the size of the
+   call, then distances of rows. The workspace is filled in here. */
 INLINE void run_with(Table *table, word *arguments, void *workspace) {
   if (workspace) arguments[table->arrays] = (word)workspace;
   if (table->threads > 1)
@@ -72,14 +72,17 @@ static bool view_of_numpy(Object *object, const Entry *entry, View *view) {
 }
 
 /* Whether an array has one form: its rank, sizes and strides. The distance of its rows
-   is stored where it may be any. */
-static bool has_form(const View *view, const word *form, word *row) {
+   is stored where it may be any, and the size that the call says. */
+static bool has_form(const View *view, const word *form, word *row, word *size) {
   word rank = form[0];
   const word *sizes = form + 1, *strides = sizes + rank;
   if (view->rank != rank) return false;
   for (word i = 0; i < rank; i++) {
-    if (view->sizes[i] != sizes[i]) return false;
-    if (sizes[i] == 1) continue; /* its stride says nothing */
+    if (sizes[i] == ANY_SIZE)
+      *size = view->sizes[i];
+    else if (view->sizes[i] != sizes[i])
+      return false;
+    if (view->sizes[i] == 1) continue; /* its stride says nothing */
     word stride = view->strides[i] * view->unit;
     if (strides[i] == ANY_ROW)
       *row = stride;
@@ -91,11 +94,11 @@ static bool has_form(const View *view, const word *form, word *row) {
 
 /* Whether an array has one of the forms of a parameter, with rows that do not overlap.
    `row` becomes the bytes from row to row. */
-static bool fits(const View *view, const Entry *entry, word *row) {
+static bool fits(const View *view, const Entry *entry, word *row, word *size) {
   const word *form = entry->forms;
   for (word left = entry->count; left; left--) {
     *row = entry->row_bytes;
-    if (has_form(view, form, row))
+    if (has_form(view, form, row, size))
       return !entry->any_row ||
              (*row >= entry->row_bytes && *row % entry->itemsize == 0);
     form += 1 + 2 * form[0];
@@ -121,17 +124,18 @@ static Table *table_of(Object *self) {
 }
 
 /* Whether an object is what a parameter takes; its memory, and the row's elements. */
-static bool check(Object *object, const Entry *entry,
-                  bool writes, Argument *argument, word *row) {
+static bool check(Object *object, const Entry *entry, bool writes,
+                  Argument *argument, word *row, word *size) {
   View view;
   bool known =
       type_of(&process, object) == process.array
           ? view_of_numpy(object, entry, &view)
           : process.view && process.view(&process, object, entry, writes, &view,
                                          &argument->buffer);
-  if (!known || !fits(&view, entry, row)) return false;
-  word bytes = entry->any_row ? entry->other_rows * *row + entry->row_bytes
-                              : entry->bytes;
+  if (!known || !fits(&view, entry, row, size)) return false;
+  word bytes = entry->any_row      ? entry->other_rows * *row + entry->row_bytes
+               : entry->size_bytes ? entry->size_bytes * *size
+                                   : entry->bytes;
   argument->start = view.data;
   argument->end = view.data + bytes;
   return true;
@@ -147,14 +151,21 @@ static bool are_all(const Table *table, word count, Object *names) {
 /* Whether all arguments fit, and the output shares no byte with an input. */
 static bool check_all(const Table *table, Object *const *args, Argument *arguments,
                       word *words) {
-  word last = table->arrays - 1, *rows = words + table->rows;
+  word last = table->arrays - 1, *rows = words + table->rows, size = 0;
   for (word i = 0; i <= last; i++) {
     const Entry *entry = table->entries[i];
-    word row;
-    if (!check(args[i], entry, i == last, &arguments[i], &row))
-      return false;
+    word row, own = size;
+    if (!check(args[i], entry, i == last, &arguments[i], &row, &own)) return false;
+    if (own != size && size) return false;
+    size = own;
     words[i] = (word)arguments[i].start;
     if (entry->any_row) *rows++ = row / entry->itemsize;
+  }
+  if (table->step) {
+    if (size < table->least || size > table->greatest ||
+        (size - table->least) % table->step)
+      return false;
+    words[table->rows - 1] = size;
   }
   const Argument *out = &arguments[last];
   for (const Argument *input = arguments; input < out; input++)

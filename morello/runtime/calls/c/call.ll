@@ -6,7 +6,7 @@
 %struct.Argument = type { ptr, ptr, %struct.Buffer }
 %struct.Buffer = type { ptr, ptr, i64, i64, i32, i32, ptr, ptr, ptr, ptr, ptr }
 
-@process = internal global %struct.Process { [4 x i64] [i64 1024, i64 56, i64 136, i64 88], i64 0, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, i64 0, i64 0, [16 x %struct.Type] zeroinitializer }, align 8
+@process = internal global %struct.Process { [4 x i64] [i64 1024, i64 56, i64 160, i64 96], i64 0, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, i64 0, i64 0, [16 x %struct.Type] zeroinitializer }, align 8
 
 define ptr @call(ptr noundef %self, ptr noundef %args, i64 noundef %count, ptr noundef %names) {
 entry:
@@ -46,20 +46,20 @@ if.then:
   %arguments = getelementptr inbounds nuw i8, ptr %1, i64 32
   %5 = load i64, ptr %arguments, align 8
   %vla3 = alloca i64, i64 %5, align 16
-  %cmp63 = icmp sgt i64 %2, 0
-  br i1 %cmp63, label %for.body, label %for.cond.cleanup
+  %cmp64 = icmp sgt i64 %2, 0
+  br i1 %cmp64, label %for.body, label %for.cond.cleanup
 
 for.cond.cleanup:
   %6 = load i64, ptr %arrays1, align 8
   %sub.i52 = add i64 %6, -1
-  %cmp.not67.i = icmp slt i64 %sub.i52, 0
-  br i1 %cmp.not67.i, label %cond.true, label %for.body.lr.ph.i
+  %rows1.i = getelementptr inbounds nuw i8, ptr %1, i64 24
+  %cmp.not121.i = icmp slt i64 %sub.i52, 0
+  br i1 %cmp.not121.i, label %for.end.i, label %for.body.lr.ph.i
 
 for.body.lr.ph.i:
-  %rows1.i = getelementptr inbounds nuw i8, ptr %1, i64 24
   %7 = load i64, ptr %rows1.i, align 8
   %add.ptr.i = getelementptr inbounds i64, ptr %vla3, i64 %7
-  %entries.i = getelementptr inbounds nuw i8, ptr %1, i64 136
+  %entries.i = getelementptr inbounds nuw i8, ptr %1, i64 160
   %rank3.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 8
   %sizes4.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 16
   %strides5.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 24
@@ -67,14 +67,15 @@ for.body.lr.ph.i:
   br label %for.body.i
 
 for.body.i:
-  %rows.069.i = phi ptr [ %add.ptr.i, %for.body.lr.ph.i ], [ %rows.2.i, %for.inc.i ]
-  %i.068.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %for.inc.i ]
-  %arrayidx.i = getelementptr inbounds ptr, ptr %entries.i, i64 %i.068.i
+  %rows.0124.i = phi ptr [ %add.ptr.i, %for.body.lr.ph.i ], [ %rows.2.ph.i, %for.inc.i ]
+  %i.0123.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %for.inc.i ]
+  %size.0122.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %own.5.i, %for.inc.i ]
+  %arrayidx.i = getelementptr inbounds ptr, ptr %entries.i, i64 %i.0123.i
   %8 = load ptr, ptr %arrayidx.i, align 8
-  %arrayidx3.i = getelementptr inbounds ptr, ptr %args, i64 %i.068.i
+  %arrayidx3.i = getelementptr inbounds ptr, ptr %args, i64 %i.0123.i
   %9 = load ptr, ptr %arrayidx3.i, align 8
-  %cmp4.i = icmp eq i64 %i.068.i, %sub.i52
-  %arrayidx5.i = getelementptr inbounds %struct.Argument, ptr %vla, i64 %i.068.i
+  %cmp4.i = icmp eq i64 %i.0123.i, %sub.i52
+  %arrayidx5.i = getelementptr inbounds %struct.Argument, ptr %vla, i64 %i.0123.i
   call void @llvm.lifetime.start.p0(ptr nonnull %view.i.i)
   %10 = load i64, ptr getelementptr inbounds nuw (i8, ptr @process, i64 32), align 8
   %11 = getelementptr i8, ptr %9, i64 %10
@@ -102,7 +103,7 @@ cond.true.i.i:
   %18 = load ptr, ptr %dtype.i.i.i, align 8
   %19 = load ptr, ptr %8, align 8
   %cmp.i.i.i = icmp eq ptr %18, %19
-  br i1 %cmp.i.i.i, label %view_of_numpy.exit.i.i, label %cleanup11.i
+  br i1 %cmp.i.i.i, label %view_of_numpy.exit.i.i, label %check.exit.thread.i
 
 view_of_numpy.exit.i.i:
   %flags.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 48
@@ -112,214 +113,269 @@ view_of_numpy.exit.i.i:
   %21 = load i64, ptr %flags9.i.i.i, align 8
   %and.i.i.i = and i64 %21, %conv8.i.i.i
   %cmp11.i.not.i.i = icmp eq i64 %and.i.i.i, %21
-  br i1 %cmp11.i.not.i.i, label %lor.lhs.false.i.i, label %cleanup11.i
+  br i1 %cmp11.i.not.i.i, label %lor.lhs.false.i.i, label %check.exit.thread.i
 
 cond.false.i.i:
   %22 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 80), align 8
   %tobool.not.i.i = icmp eq ptr %22, null
-  br i1 %tobool.not.i.i, label %cleanup11.i, label %cond.end.i.i
+  br i1 %tobool.not.i.i, label %check.exit.thread.i, label %cond.end.i.i
 
 cond.end.i.i:
   %buffer.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 16
   %call3.i.i = call zeroext i1 %22(ptr noundef nonnull @process, ptr noundef nonnull %9, ptr noundef %8, i1 noundef zeroext %cmp4.i, ptr noundef nonnull %view.i.i, ptr noundef nonnull %buffer.i.i)
-  br i1 %call3.i.i, label %lor.lhs.false.i.i, label %cleanup11.i
+  br i1 %call3.i.i, label %lor.lhs.false.i.i, label %check.exit.thread.i
 
 lor.lhs.false.i.i:
-  %count.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 80
+  %count.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 88
   %23 = load i64, ptr %count.i.i.i, align 8
   %tobool.not26.not.i.i.i = icmp eq i64 %23, 0
-  br i1 %tobool.not26.not.i.i.i, label %cleanup11.i, label %for.body.lr.ph.i.i.i
+  br i1 %tobool.not26.not.i.i.i, label %check.exit.thread.i, label %for.body.lr.ph.i.i.i
 
 for.body.lr.ph.i.i.i:
-  %forms.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 88
+  %forms.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 96
   %row_bytes.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 32
   %24 = load i64, ptr %rank3.i.i.i, align 8
   %25 = load ptr, ptr %sizes4.i.i.i, align 8
   %26 = load ptr, ptr %strides5.i.i.i, align 8
   %27 = load i64, ptr %unit.i.i.i, align 8
-  %cmp3.not50.i.i.i.i = icmp slt i64 %24, 1
+  %cmp3.not62.i.i.i.i = icmp slt i64 %24, 1
   %28 = load i64, ptr %row_bytes.i.i.i, align 8
   br label %for.body.i.i.i
 
 for.body.i.i.i:
+  %own.0.i = phi i64 [ %size.0122.i, %for.body.lr.ph.i.i.i ], [ %own.1.i, %if.end.i.i.i ]
   %left.028.i.i.i = phi i64 [ %23, %for.body.lr.ph.i.i.i ], [ %dec.i.i.i, %if.end.i.i.i ]
   %form.027.i.i.i = phi ptr [ %forms.i.i.i, %for.body.lr.ph.i.i.i ], [ %add.ptr.i.i.i53, %if.end.i.i.i ]
   %29 = load i64, ptr %form.027.i.i.i, align 8
-  %add.ptr.i.i29.i.i = getelementptr inbounds nuw i8, ptr %form.027.i.i.i, i64 8
-  %add.ptr1.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr.i.i29.i.i, i64 %29
+  %add.ptr.i.i40.i.i = getelementptr inbounds nuw i8, ptr %form.027.i.i.i, i64 8
+  %add.ptr1.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr.i.i40.i.i, i64 %29
   %cmp.not.i.i.i.i = icmp eq i64 %24, %29
   br i1 %cmp.not.i.i.i.i, label %for.cond.preheader.i.i.i.i, label %if.end.i.i.i
 
 for.cond.preheader.i.i.i.i:
-  br i1 %cmp3.not50.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
+  br i1 %cmp3.not62.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
 
 for.body.i.i.i.i:
   %row.2.i = phi i64 [ %row.3.i, %for.inc.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
-  %30 = phi i64 [ %35, %for.inc.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
-  %i.051.i.i.i.i = phi i64 [ %inc.i.i.i.i, %for.inc.i.i.i.i ], [ 0, %for.cond.preheader.i.i.i.i ]
-  %arrayidx5.i.i.i.i = getelementptr inbounds nuw i64, ptr %25, i64 %i.051.i.i.i.i
-  %31 = load i64, ptr %arrayidx5.i.i.i.i, align 8
-  %arrayidx6.i.i.i.i = getelementptr inbounds nuw i64, ptr %add.ptr.i.i29.i.i, i64 %i.051.i.i.i.i
-  %32 = load i64, ptr %arrayidx6.i.i.i.i, align 8
-  %cmp7.not.i.i.i.i = icmp eq i64 %31, %32
-  br i1 %cmp7.not.i.i.i.i, label %if.end9.i.i.i.i, label %if.end.i.i.i
-
-if.end9.i.i.i.i:
-  %cmp11.i.i.i.i = icmp eq i64 %31, 1
-  br i1 %cmp11.i.i.i.i, label %for.inc.i.i.i.i, label %if.end13.i.i.i.i
-
-if.end13.i.i.i.i:
-  %arrayidx15.i.i.i.i = getelementptr inbounds nuw i64, ptr %26, i64 %i.051.i.i.i.i
-  %33 = load i64, ptr %arrayidx15.i.i.i.i, align 8
-  %mul.i.i.i.i = mul i64 %33, %27
-  %arrayidx16.i.i.i.i = getelementptr inbounds nuw i64, ptr %add.ptr1.i.i.i.i, i64 %i.051.i.i.i.i
-  %34 = load i64, ptr %arrayidx16.i.i.i.i, align 8
-  %cmp17.i.i.i.i = icmp eq i64 %34, -1
-  br i1 %cmp17.i.i.i.i, label %for.inc.i.i.i.i, label %if.else.i.i.i.i
+  %own.2.i = phi i64 [ %own.4.i, %for.inc.i.i.i.i ], [ %own.0.i, %for.cond.preheader.i.i.i.i ]
+  %i.063.i.i.i.i = phi i64 [ %inc.i.i.i.i, %for.inc.i.i.i.i ], [ 0, %for.cond.preheader.i.i.i.i ]
+  %arrayidx4.i.i.i.i = getelementptr inbounds nuw i64, ptr %add.ptr.i.i40.i.i, i64 %i.063.i.i.i.i
+  %30 = load i64, ptr %arrayidx4.i.i.i.i, align 8
+  %cmp5.i.i.i.i = icmp eq i64 %30, -1
+  %arrayidx8.i.i.i.i = getelementptr inbounds nuw i64, ptr %25, i64 %i.063.i.i.i.i
+  %31 = load i64, ptr %arrayidx8.i.i.i.i, align 8
+  br i1 %cmp5.i.i.i.i, label %if.end15.i.i.i.i, label %if.else.i.i.i.i
 
 if.else.i.i.i.i:
-  %cmp20.not.i.i.i.i = icmp eq i64 %mul.i.i.i.i, %34
-  br i1 %cmp20.not.i.i.i.i, label %for.inc.i.i.i.i, label %if.end.i.i.i
+  %cmp12.not.i.i.i.i = icmp eq i64 %31, %30
+  br i1 %cmp12.not.i.i.i.i, label %if.end15.i.i.i.i, label %if.end.i.i.i
+
+if.end15.i.i.i.i:
+  %own.4.i = phi i64 [ %own.2.i, %if.else.i.i.i.i ], [ %31, %for.body.i.i.i.i ]
+  %32 = phi i64 [ %30, %if.else.i.i.i.i ], [ %31, %for.body.i.i.i.i ]
+  %cmp18.i.i.i.i = icmp eq i64 %32, 1
+  br i1 %cmp18.i.i.i.i, label %for.inc.i.i.i.i, label %if.end20.i.i.i.i
+
+if.end20.i.i.i.i:
+  %arrayidx22.i.i.i.i = getelementptr inbounds nuw i64, ptr %26, i64 %i.063.i.i.i.i
+  %33 = load i64, ptr %arrayidx22.i.i.i.i, align 8
+  %mul.i.i.i.i = mul i64 %33, %27
+  %arrayidx23.i.i.i.i = getelementptr inbounds nuw i64, ptr %add.ptr1.i.i.i.i, i64 %i.063.i.i.i.i
+  %34 = load i64, ptr %arrayidx23.i.i.i.i, align 8
+  %cmp24.i.i.i.i = icmp eq i64 %34, -1
+  br i1 %cmp24.i.i.i.i, label %for.inc.i.i.i.i, label %if.else26.i.i.i.i
+
+if.else26.i.i.i.i:
+  %cmp28.not.i.i.i.i = icmp eq i64 %mul.i.i.i.i, %34
+  br i1 %cmp28.not.i.i.i.i, label %for.inc.i.i.i.i, label %if.end.i.i.i
 
 for.inc.i.i.i.i:
-  %row.3.i = phi i64 [ %row.2.i, %if.end9.i.i.i.i ], [ %row.2.i, %if.else.i.i.i.i ], [ %mul.i.i.i.i, %if.end13.i.i.i.i ]
-  %35 = phi i64 [ %30, %if.end9.i.i.i.i ], [ %30, %if.else.i.i.i.i ], [ %mul.i.i.i.i, %if.end13.i.i.i.i ]
-  %inc.i.i.i.i = add nuw nsw i64 %i.051.i.i.i.i, 1
+  %row.3.i = phi i64 [ %row.2.i, %if.end15.i.i.i.i ], [ %row.2.i, %if.else26.i.i.i.i ], [ %mul.i.i.i.i, %if.end20.i.i.i.i ]
+  %inc.i.i.i.i = add nuw nsw i64 %i.063.i.i.i.i, 1
   %exitcond.not.i.i.i.i = icmp eq i64 %inc.i.i.i.i, %24
   br i1 %exitcond.not.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
 
 if.then.i.i.i:
   %row.4.i = phi i64 [ %row.3.i, %for.inc.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
-  %36 = phi i64 [ %35, %for.inc.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
+  %own.5.i = phi i64 [ %own.4.i, %for.inc.i.i.i.i ], [ %own.0.i, %for.cond.preheader.i.i.i.i ]
   %any_row.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 24
-  %37 = load i64, ptr %any_row.i.i.i, align 8
-  %tobool2.not.i.i.i = icmp eq i64 %37, 0
+  %35 = load i64, ptr %any_row.i.i.i, align 8
+  %tobool2.not.i.i.i = icmp eq i64 %35, 0
   br i1 %tobool2.not.i.i.i, label %cond.false11.i.i, label %lor.rhs.i.i.i
 
 lor.rhs.i.i.i:
-  %cmp.not.i.i.i = icmp slt i64 %36, %28
-  br i1 %cmp.not.i.i.i, label %cleanup11.i, label %fits.exit.i.i
+  %cmp.not.i.i.i = icmp slt i64 %row.4.i, %28
+  br i1 %cmp.not.i.i.i, label %check.exit.thread.i, label %fits.exit.i.i
 
 if.end.i.i.i:
+  %own.1.i = phi i64 [ %own.0.i, %for.body.i.i.i ], [ %own.4.i, %if.else26.i.i.i.i ], [ %own.2.i, %if.else.i.i.i.i ]
   %.idx.i.i.i = shl i64 %29, 4
-  %38 = getelementptr i8, ptr %form.027.i.i.i, i64 %.idx.i.i.i
-  %add.ptr.i.i.i53 = getelementptr i8, ptr %38, i64 8
+  %36 = getelementptr i8, ptr %form.027.i.i.i, i64 %.idx.i.i.i
+  %add.ptr.i.i.i53 = getelementptr i8, ptr %36, i64 8
   %dec.i.i.i = add i64 %left.028.i.i.i, -1
   %tobool.not.not.i.i.i = icmp eq i64 %dec.i.i.i, 0
-  br i1 %tobool.not.not.i.i.i, label %cleanup11.i, label %for.body.i.i.i
+  br i1 %tobool.not.not.i.i.i, label %check.exit.thread.i, label %for.body.i.i.i
 
 fits.exit.i.i:
   %itemsize.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 48
-  %39 = load i64, ptr %itemsize.i.i.i, align 8
-  %rem.i.i.i = srem i64 %36, %39
+  %37 = load i64, ptr %itemsize.i.i.i, align 8
+  %rem.i.i.i = srem i64 %row.4.i, %37
   %cmp4.i.i.i = icmp eq i64 %rem.i.i.i, 0
-  br i1 %cmp4.i.i.i, label %cond.true10.i.i, label %cleanup11.i
+  br i1 %cmp4.i.i.i, label %cond.true10.i.i, label %check.exit.thread.i
 
 cond.true10.i.i:
   %other_rows.i.i = getelementptr inbounds nuw i8, ptr %8, i64 40
-  %40 = load i64, ptr %other_rows.i.i, align 8
-  %mul.i.i = mul i64 %40, %36
+  %38 = load i64, ptr %other_rows.i.i, align 8
+  %mul.i.i = mul i64 %38, %row.4.i
   %add.i.i = add i64 %mul.i.i, %28
   br label %if.end.i54
 
 cond.false11.i.i:
-  %bytes12.i.i = getelementptr inbounds nuw i8, ptr %8, i64 16
-  %41 = load i64, ptr %bytes12.i.i, align 8
+  %size_bytes.i.i = getelementptr inbounds nuw i8, ptr %8, i64 56
+  %39 = load i64, ptr %size_bytes.i.i, align 8
+  %tobool12.not.i.i = icmp eq i64 %39, 0
+  br i1 %tobool12.not.i.i, label %cond.false16.i.i, label %cond.true13.i.i
+
+cond.true13.i.i:
+  %mul15.i.i = mul i64 %39, %own.5.i
   br label %if.end.i54
 
-if.end.i54:
-  %cond14.i.i = phi i64 [ %add.i.i, %cond.true10.i.i ], [ %41, %cond.false11.i.i ]
-  %42 = load ptr, ptr %view.i.i, align 8
-  store ptr %42, ptr %arrayidx5.i, align 16
-  %add.ptr.i.i = getelementptr inbounds i8, ptr %42, i64 %cond14.i.i
-  %end.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 8
-  store ptr %add.ptr.i.i, ptr %end.i.i, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
-  %43 = ptrtoint ptr %42 to i64
-  %arrayidx7.i = getelementptr inbounds i64, ptr %vla3, i64 %i.068.i
-  store i64 %43, ptr %arrayidx7.i, align 8
-  %44 = load i64, ptr %any_row.i.i.i, align 8
-  %tobool.not.i55 = icmp eq i64 %44, 0
-  br i1 %tobool.not.i55, label %for.inc.i, label %if.then8.i
+cond.false16.i.i:
+  %bytes17.i.i = getelementptr inbounds nuw i8, ptr %8, i64 16
+  %40 = load i64, ptr %bytes17.i.i, align 8
+  br label %if.end.i54
 
-if.then8.i:
-  %itemsize.i = getelementptr inbounds nuw i8, ptr %8, i64 48
-  %45 = load i64, ptr %itemsize.i, align 8
-  %div.i = sdiv i64 %row.4.i, %45
-  %incdec.ptr.i = getelementptr inbounds nuw i8, ptr %rows.069.i, i64 8
-  store i64 %div.i, ptr %rows.069.i, align 8
-  br label %for.inc.i
-
-for.inc.i:
-  %rows.2.i = phi ptr [ %rows.069.i, %if.end.i54 ], [ %incdec.ptr.i, %if.then8.i ]
-  %inc.i = add i64 %i.068.i, 1
-  %cmp.not.i = icmp sgt i64 %inc.i, %sub.i52
-  br i1 %cmp.not.i, label %for.end.i, label %for.body.i
-
-cleanup11.i:
+check.exit.thread.i:
   call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
   br label %cond.end
 
+if.end.i54:
+  %cond21.i.i = phi i64 [ %add.i.i, %cond.true10.i.i ], [ %mul15.i.i, %cond.true13.i.i ], [ %40, %cond.false16.i.i ]
+  %41 = load ptr, ptr %view.i.i, align 8
+  store ptr %41, ptr %arrayidx5.i, align 16
+  %add.ptr.i.i = getelementptr inbounds i8, ptr %41, i64 %cond21.i.i
+  %end.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 8
+  store ptr %add.ptr.i.i, ptr %end.i.i, align 8
+  call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
+  %cmp6.i = icmp ne i64 %own.5.i, %size.0122.i
+  %tobool.i = icmp ne i64 %size.0122.i, 0
+  %or.cond.i = and i1 %tobool.i, %cmp6.i
+  br i1 %or.cond.i, label %cond.end, label %if.end8.i
+
+if.end8.i:
+  %42 = ptrtoint ptr %41 to i64
+  %arrayidx10.i = getelementptr inbounds i64, ptr %vla3, i64 %i.0123.i
+  store i64 %42, ptr %arrayidx10.i, align 8
+  %43 = load i64, ptr %any_row.i.i.i, align 8
+  %tobool11.not.i = icmp eq i64 %43, 0
+  br i1 %tobool11.not.i, label %for.inc.i, label %if.then12.i
+
+if.then12.i:
+  %itemsize.i = getelementptr inbounds nuw i8, ptr %8, i64 48
+  %44 = load i64, ptr %itemsize.i, align 8
+  %div.i = sdiv i64 %row.4.i, %44
+  %incdec.ptr.i = getelementptr inbounds nuw i8, ptr %rows.0124.i, i64 8
+  store i64 %div.i, ptr %rows.0124.i, align 8
+  br label %for.inc.i
+
+for.inc.i:
+  %rows.2.ph.i = phi ptr [ %rows.0124.i, %if.end8.i ], [ %incdec.ptr.i, %if.then12.i ]
+  %inc.i = add i64 %i.0123.i, 1
+  %cmp.not.i = icmp sgt i64 %inc.i, %sub.i52
+  br i1 %cmp.not.i, label %for.end.i, label %for.body.i
+
 for.end.i:
-  %arrayidx13.idx.i = mul nuw nsw i64 %sub.i52, 96
-  %arrayidx13.i = getelementptr inbounds nuw i8, ptr %vla, i64 %arrayidx13.idx.i
-  %cmp15.not.not70.not.i = icmp eq i64 %sub.i52, 0
-  br i1 %cmp15.not.not70.not.i, label %cond.true, label %for.body17.lr.ph.i
+  %size.0.lcssa.i = phi i64 [ 0, %for.cond.cleanup ], [ %own.5.i, %for.inc.i ]
+  %step.i = getelementptr inbounds nuw i8, ptr %1, i64 88
+  %45 = load i64, ptr %step.i, align 8
+  %tobool18.not.i = icmp eq i64 %45, 0
+  br i1 %tobool18.not.i, label %if.end32.i, label %if.then19.i
 
-for.body17.lr.ph.i:
-  %end.i = getelementptr inbounds nuw i8, ptr %arrayidx13.i, i64 8
-  %46 = load ptr, ptr %end.i, align 8
-  br label %for.body17.i
+if.then19.i:
+  %least.i = getelementptr inbounds nuw i8, ptr %1, i64 72
+  %46 = load i64, ptr %least.i, align 8
+  %cmp20.i = icmp slt i64 %size.0.lcssa.i, %46
+  br i1 %cmp20.i, label %cond.end, label %lor.lhs.false.i
 
-for.body17.i:
-  %input.071.i = phi ptr [ %vla, %for.body17.lr.ph.i ], [ %incdec.ptr26.i, %for.inc25.i ]
-  %47 = load ptr, ptr %input.071.i, align 8
-  %cmp19.i = icmp ult ptr %47, %46
-  br i1 %cmp19.i, label %land.lhs.true.i56, label %for.inc25.i
+lor.lhs.false.i:
+  %greatest.i = getelementptr inbounds nuw i8, ptr %1, i64 80
+  %47 = load i64, ptr %greatest.i, align 8
+  %cmp21.i = icmp sgt i64 %size.0.lcssa.i, %47
+  br i1 %cmp21.i, label %cond.end, label %lor.lhs.false22.i
 
-land.lhs.true.i56:
-  %48 = load ptr, ptr %arrayidx13.i, align 16
-  %end21.i = getelementptr inbounds nuw i8, ptr %input.071.i, i64 8
-  %49 = load ptr, ptr %end21.i, align 8
-  %cmp22.i = icmp ult ptr %48, %49
-  br i1 %cmp22.i, label %cond.end, label %for.inc25.i
+lor.lhs.false22.i:
+  %sub24.i = sub i64 %size.0.lcssa.i, %46
+  %rem.i = srem i64 %sub24.i, %45
+  %tobool26.not.i = icmp eq i64 %rem.i, 0
+  br i1 %tobool26.not.i, label %if.end28.i, label %cond.end
 
-for.inc25.i:
-  %incdec.ptr26.i = getelementptr inbounds nuw i8, ptr %input.071.i, i64 96
-  %cmp15.not.not.i = icmp ult ptr %incdec.ptr26.i, %arrayidx13.i
-  br i1 %cmp15.not.not.i, label %for.body17.i, label %cond.true
+if.end28.i:
+  %48 = load i64, ptr %rows1.i, align 8
+  %49 = getelementptr i64, ptr %vla3, i64 %48
+  %arrayidx31.i = getelementptr i8, ptr %49, i64 -8
+  store i64 %size.0.lcssa.i, ptr %arrayidx31.i, align 8
+  br label %if.end32.i
+
+if.end32.i:
+  %arrayidx33.idx.i = mul nsw i64 %sub.i52, 96
+  %arrayidx33.i = getelementptr inbounds i8, ptr %vla, i64 %arrayidx33.idx.i
+  %cmp35.not.not125.i = icmp sgt i64 %sub.i52, 0
+  br i1 %cmp35.not.not125.i, label %for.body37.lr.ph.i, label %cond.true
+
+for.body37.lr.ph.i:
+  %end.i = getelementptr inbounds nuw i8, ptr %arrayidx33.i, i64 8
+  %50 = load ptr, ptr %end.i, align 8
+  br label %for.body37.i
+
+for.body37.i:
+  %input.0126.i = phi ptr [ %vla, %for.body37.lr.ph.i ], [ %incdec.ptr47.i, %for.inc46.i ]
+  %51 = load ptr, ptr %input.0126.i, align 8
+  %cmp39.i = icmp ult ptr %51, %50
+  br i1 %cmp39.i, label %land.lhs.true40.i, label %for.inc46.i
+
+land.lhs.true40.i:
+  %52 = load ptr, ptr %arrayidx33.i, align 16
+  %end42.i = getelementptr inbounds nuw i8, ptr %input.0126.i, i64 8
+  %53 = load ptr, ptr %end42.i, align 8
+  %cmp43.i = icmp ult ptr %52, %53
+  br i1 %cmp43.i, label %cond.end, label %for.inc46.i
+
+for.inc46.i:
+  %incdec.ptr47.i = getelementptr inbounds nuw i8, ptr %input.0126.i, i64 96
+  %cmp35.not.not.i = icmp ult ptr %incdec.ptr47.i, %arrayidx33.i
+  br i1 %cmp35.not.not.i, label %for.body37.i, label %cond.true
 
 for.body:
-  %i.064 = phi i64 [ %inc, %for.body ], [ 0, %if.then ]
-  %arrayidx = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i.064
+  %i.065 = phi i64 [ %inc, %for.body ], [ 0, %if.then ]
+  %arrayidx = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i.065
   %owner = getelementptr inbounds nuw i8, ptr %arrayidx, i64 24
   store ptr null, ptr %owner, align 8
-  %inc = add nuw nsw i64 %i.064, 1
+  %inc = add nuw nsw i64 %i.065, 1
   %exitcond.not = icmp eq i64 %inc, %2
   br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
 
 cond.true:
-  %50 = getelementptr ptr, ptr %args, i64 %2
-  %arrayidx5 = getelementptr i8, ptr %50, i64 -8
-  %51 = load ptr, ptr %arrayidx5, align 8
-  %call6 = call fastcc ptr @run_without_lock(ptr noundef %1, ptr noundef nonnull %vla3, ptr noundef %51)
+  %54 = getelementptr ptr, ptr %args, i64 %2
+  %arrayidx5 = getelementptr i8, ptr %54, i64 -8
+  %55 = load ptr, ptr %arrayidx5, align 8
+  %call6 = call fastcc ptr @run_without_lock(ptr noundef %1, ptr noundef nonnull %vla3, ptr noundef %55)
   br label %cond.end
 
 cond.end:
-  %retval.5.i59 = phi i1 [ true, %cond.true ], [ false, %cleanup11.i ], [ false, %land.lhs.true.i56 ]
-  %cond = phi ptr [ %call6, %cond.true ], [ null, %cleanup11.i ], [ null, %land.lhs.true.i56 ]
-  br i1 %cmp63, label %for.body11, label %for.cond.cleanup10
+  %retval.5.i57 = phi i1 [ true, %cond.true ], [ false, %if.then19.i ], [ false, %lor.lhs.false22.i ], [ false, %lor.lhs.false.i ], [ false, %check.exit.thread.i ], [ false, %land.lhs.true40.i ], [ false, %if.end.i54 ]
+  %cond = phi ptr [ %call6, %cond.true ], [ null, %if.then19.i ], [ null, %lor.lhs.false22.i ], [ null, %lor.lhs.false.i ], [ null, %check.exit.thread.i ], [ null, %land.lhs.true40.i ], [ null, %if.end.i54 ]
+  br i1 %cmp64, label %for.body11, label %for.cond.cleanup10
 
 for.cond.cleanup10:
   call void @llvm.stackrestore.p0(ptr %4)
-  br i1 %retval.5.i59, label %cleanup29, label %if.end26
+  br i1 %retval.5.i57, label %cleanup29, label %if.end26
 
 for.body11:
-  %i7.066 = phi i64 [ %inc19, %for.inc18 ], [ 0, %cond.end ]
-  %arrayidx12 = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i7.066
+  %i7.067 = phi i64 [ %inc19, %for.inc18 ], [ 0, %cond.end ]
+  %arrayidx12 = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i7.067
   %owner14 = getelementptr inbounds nuw i8, ptr %arrayidx12, i64 24
-  %52 = load ptr, ptr %owner14, align 8
-  %tobool.not = icmp eq ptr %52, null
+  %56 = load ptr, ptr %owner14, align 8
+  %tobool.not = icmp eq ptr %56, null
   br i1 %tobool.not, label %for.inc18, label %if.then15
 
 if.then15:
@@ -328,9 +384,9 @@ if.then15:
   br label %for.inc18
 
 for.inc18:
-  %inc19 = add nuw nsw i64 %i7.066, 1
-  %exitcond69.not = icmp eq i64 %inc19, %2
-  br i1 %exitcond69.not, label %for.cond.cleanup10, label %for.body11
+  %inc19 = add nuw nsw i64 %i7.067, 1
+  %exitcond74.not = icmp eq i64 %inc19, %2
+  br i1 %exitcond74.not, label %for.cond.cleanup10, label %for.body11
 
 if.end26:
   %call27 = call ptr @PyTuple_GetItem(ptr noundef %self, i64 noundef 1)
@@ -356,7 +412,7 @@ entry:
   br i1 %tobool.not, label %cond.end, label %for.cond.i.preheader
 
 for.cond.i.preheader:
-  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 72
+  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 96
   br label %for.body.i
 
 for.body.i:
@@ -503,7 +559,7 @@ if.end2.i:
   br i1 %tobool.not.i11, label %run_with.exit, label %for.cond.i15.preheader
 
 for.cond.i15.preheader:
-  %slots.i21 = getelementptr inbounds nuw i8, ptr %table, i64 72
+  %slots.i21 = getelementptr inbounds nuw i8, ptr %table, i64 96
   %33 = ptrtoint ptr %cond to i64
   br label %for.body.i20
 
@@ -643,7 +699,7 @@ entry:
   br i1 %tobool.not, label %if.end.i10, label %for.cond.i.preheader
 
 for.cond.i.preheader:
-  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 72
+  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 96
   br label %for.body.i
 
 for.body.i:
@@ -787,7 +843,7 @@ if.end2.i:
   br i1 %tobool.not.i836, label %cleanup, label %for.cond.i12.preheader
 
 for.cond.i12.preheader:
-  %slots.i18 = getelementptr inbounds nuw i8, ptr %table, i64 72
+  %slots.i18 = getelementptr inbounds nuw i8, ptr %table, i64 96
   %33 = ptrtoint ptr %cond3235 to i64
   br label %for.body.i17
 

@@ -68,7 +68,7 @@ lor.lhs.false.i:
   %dtype.i = getelementptr inbounds nuw i8, ptr %tensor.i, i64 20
   %8 = load i32, ptr %dtype.i, align 4
   %conv.i = zext i32 %8 to i64
-  %dlpack.i = getelementptr inbounds nuw i8, ptr %entry1, i64 56
+  %dlpack.i = getelementptr inbounds nuw i8, ptr %entry1, i64 64
   %9 = load i64, ptr %dlpack.i, align 8
   %cmp2.i = icmp eq i64 %9, %conv.i
   %strides.i = getelementptr inbounds nuw i8, ptr %tensor.i, i64 32
@@ -220,7 +220,7 @@ lor.lhs.false11.i:
 
 lor.lhs.false14.i:
   %conv15.i = zext i8 %27 to i64
-  %format16.i = getelementptr inbounds nuw i8, ptr %entry1, i64 64
+  %format16.i = getelementptr inbounds nuw i8, ptr %entry1, i64 72
   %29 = load i64, ptr %format16.i, align 8
   %cmp17.not.i = icmp eq i64 %29, %conv15.i
   br i1 %cmp17.not.i, label %if.end20.i, label %cleanup
@@ -331,7 +331,7 @@ if.end.i81.i.i:
 is_of_type.exit.i.i:
   %letters.0.copyload.i.i.i = load i32, ptr %call3.i82.i.i, align 1
   %conv.i.i.i = zext i32 %letters.0.copyload.i.i.i to i64
-  %typestr7.i.i.i = getelementptr inbounds nuw i8, ptr %entry1, i64 72
+  %typestr7.i.i.i = getelementptr inbounds nuw i8, ptr %entry1, i64 80
   %46 = load i64, ptr %typestr7.i.i.i, align 8
   %cmp8.i.i.i = icmp eq i64 %46, %conv.i.i.i
   br i1 %cmp8.i.i.i, label %if.end7.i.i, label %if.then.i57

@@ -7,7 +7,8 @@
 #include "python.h"
 
 enum { SLOTS = 8, TYPES = 16, MOST_ARGUMENTS = 6, MOST_AXES = 4 };
-enum { ANY_ROW = -1 }; /* in place of a stride */
+enum { ANY_ROW = -1 };  /* in place of a stride */
+enum { ANY_SIZE = -1 }; /* in place of a size */
 
 typedef struct Process Process;
 typedef struct Table Table;
@@ -59,6 +60,7 @@ struct Table {
   word arrays, rows, arguments; /* rows: index of the first distance of rows */
   word workspace_bytes, workspace_alignment;
   word threads, processors;
+  word least, greatest, step; /* of the size that a call says; 0 for none */
   void *slots[SLOTS]; /* workspaces that no call uses now */
   Entry *entries[];
 };
@@ -71,6 +73,7 @@ struct Entry {
   word any_row; /* rows may be any distance apart */
   word row_bytes, other_rows;
   word itemsize;
+  word size_bytes; /* of one more of the dimension whose size a call says, or 0 */
   word dlpack, format, typestr; /* the element type, as each protocol spells it */
   word count;
   word forms[]; /* for each its rank, sizes and strides in bytes */

@@ -1,0 +1,1 @@
+"""The ops of actions on Specs with a size that each call says."""

@@ -1,0 +1,1 @@
+"""Actions on Specs with a size that each call says."""

@@ -1,0 +1,146 @@
+"""One action on all sizes of a range: the Specs with ranges that it leaves.
+
+The conditions of the action have to hold at each size, with what is left of the
+memories at the greatest. A dimension of a hole that depends on the range is as long as
+that, or a multiple of it; what remains of a loop along it is a range of its own.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from morello.errors import ScheduleError
+from morello.machine import Target
+from morello.spec import Limits, SizeRange, Spec
+from morello.spec.frame import Frame
+
+if TYPE_CHECKING:
+    from morello.actions.base import Action, Child, Hole, Rewrite
+
+_PARTS = frozenset({"remainder", "low", "high"})
+"""Holes that some sizes have and others have not."""
+
+Array = np.ndarray[Any, Any]
+
+
+class SizesError(ScheduleError):
+    """An action does not apply at some sizes of a range.
+
+    Args:
+        what, remedy: as of any error.
+        holds: for each size, ascending, whether it applies.
+    """
+
+    def __init__(self, what: str, holds: Array, remedy: str = "") -> None:
+        super().__init__(what, remedy)
+        self.holds = holds
+
+
+def rewrite_over(action: "Action", spec: Spec, target: Target) -> "Rewrite":
+    """The rewrite of a Spec with a range.
+
+    Raises:
+        SizesError: the action does not apply at some size.
+        ScheduleError: it applies to settled sizes alone, or there are two ranges.
+    """
+    from morello.actions.base import Rewrite
+
+    if len(spec.ranges) > 1:
+        raise ScheduleError(f"{action.name} takes one range of sizes, not two")
+    one = spec.ranges[0]
+    sizes = np.asarray(one.sizes(spec.greatest[0]))
+    if not action.takes_ranges or not action.passes(spec):
+        raise SizesError(
+            f"{action} takes settled sizes, but each call says that of dimension "
+            f"{spec.kind.dims[one.dims[0]]} of {spec}",
+            np.zeros(len(sizes), bool),
+            "part the sizes by 'range'",
+        )
+    frame = Frame(
+        spec.key,
+        tuple(sizes if d in one.dims else s for d, s in enumerate(spec.sizes)),
+        spec.limits,
+    )
+    expansion = action.expand(frame, target)
+    holds = np.ones(len(sizes), bool)
+    for condition in expansion.conditions:
+        holds &= np.broadcast_to(condition.holds, sizes.shape)
+    if not holds.all():
+        size = int(sizes[np.argmin(holds)])
+        settled = action.expand(Frame.of(spec.at(size)), target)
+        reason = settled.refusal() or "it leaves other holes"
+        raise SizesError(
+            f"{action.name} does not apply to {spec} at the size {size}: {reason}",
+            holds,
+        )
+    holes = tuple(
+        _hole(action, child, sizes)
+        for child in expansion.children
+        if np.any(child.exists)
+    )
+    return Rewrite(int(_last(expansion.cost)), holes)
+
+
+def _hole(action: "Action", child: "Child", sizes: Array) -> "Hole":
+    from morello.actions.base import Hole
+
+    exists = np.broadcast_to(child.exists, sizes.shape) != 0
+    if not exists.all() and child.role not in _PARTS:
+        raise SizesError(f"{action} leaves '{child.role}' of some sizes only", exists)
+    frame = child.frame
+    wholes = [np.broadcast_to(size, sizes.shape)[exists] for size in frame.sizes]
+    varying = {dim: own for dim, own in enumerate(wholes) if np.ptp(own)}
+    ranges: tuple[SizeRange, ...] = ()
+    if varying:
+        first, *others = varying.values()
+        if any(not np.array_equal(own, first) for own in others):
+            raise SizesError(f"{action} leaves two ranges of sizes", ~exists)
+        if child.role != "remainder":
+            _check_multiple(action, first, sizes[exists])
+        found = np.unique(first)
+        step = int(np.gcd.reduce(np.diff(found)))
+        ranges = (SizeRange(tuple(varying), int(found[0]), step),)
+    free = tuple(int(np.min(amount)) for amount in frame.limits.free)
+    limits = Limits(frame.limits.memories, free)
+    key = frame.key
+    greatest = tuple(int(own.max()) for own in wholes)
+    spec = Spec(key.kind, greatest, key.tensors, limits, key.serial, ranges=ranges)
+    reason = varies_inside(spec)
+    if reason:
+        raise SizesError(f"{action} leaves {spec}: {reason}", ~exists)
+    return Hole(child.role, spec, int(_last(child.times)))
+
+
+def varies_inside(spec: Spec) -> str:
+    """Why memory cannot hold an operand for any size of a Spec's ranges; empty if it
+    can: what varies is outermost, so that no stride depends on it."""
+    varying = {dim for one in spec.ranges for dim in one.dims}
+    for index, (operand, tensor) in enumerate(
+        zip(spec.kind.operands, spec.tensors, strict=True)
+    ):
+        dims = varying & {*operand.dims}
+        if not dims:
+            continue
+        shape = spec.physical_shape(index)
+        places = zip(tensor.layout.dims, shape, strict=True)
+        first = next((d for d, extent in places if extent > 1), None)
+        outer = {operand.axis(dim) for dim in dims}
+        if not operand.is_plain or tensor.level.is_registers or first is None:
+            return f"'{operand.name}' is in registers, or read through a window"
+        if {first.dim} != outer or first.pack:
+            return f"'{operand.name}' has a size that varies inside of its rows"
+    return ""
+
+
+def _check_multiple(action: "Action", own: Array, sizes: Array) -> None:
+    """Refuse sizes of a hole that are no multiple of the range's."""
+    if np.any(own * sizes[-1] != sizes * own[-1]):
+        raise SizesError(
+            f"{action} leaves sizes that are no multiples of the range's",
+            np.zeros(len(sizes), bool),
+        )
+
+
+def _last(numbers: Any) -> Any:
+    """The number of the greatest size."""
+    return np.asarray(numbers).reshape(-1)[-1]

@@ -1,0 +1,64 @@
+"""Range: one program for the smaller sizes of a dimension, another for the greater.
+
+Before, where each call says m::
+
+    matmul(m in 1..64, …)
+
+After ``Range("m", 4)``::
+
+    if m <= 4:  matmul(m in 1..4, …)     # low
+    else:       matmul(m in 5..64, …)    # high
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from morello.actions.base import Action, Child, Expansion
+from morello.machine import Target
+from morello.spec import SpecKey
+from morello.spec.frame import Condition, Frame
+
+COST = 3000
+"""A compare and a branch, in 1/1000 cycle."""
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Range(Action):
+    """A program for sizes of ``dim`` up to ``last``, and one for those above.
+
+    The search does not try it: it puts programs together that are best for each size.
+    """
+
+    name: ClassVar[str] = "range"
+    takes_ranges: ClassVar[bool] = True
+    dim: str
+    """The dimension's name."""
+    last: int
+    """The greatest size of ``low``."""
+
+    def expand(self, frame: Frame, target: Target) -> Expansion:
+        """Holes ``low`` and ``high``, of which a size has one."""
+        names = frame.key.kind.dims
+        if self.dim not in names:
+            reason = f"it has no dimension '{self.dim}'; those are: {', '.join(names)}"
+            return Expansion((Condition(False, reason),), 0)
+        size = np.asarray(frame.sizes[names.index(self.dim)])
+        is_low = (size <= self.last) * 1
+        reason = f"{self.dim} is not a range of sizes on both sides of {self.last}"
+        splits = bool(np.any(is_low)) and bool(np.any(1 - is_low))
+        dims = tuple(range(len(names)))
+        children = (
+            Child("low", frame, is_low, dims),
+            Child("high", frame, 1 - is_low, dims),
+        )
+        return Expansion((Condition(splits, reason),), COST, children)
+
+    @classmethod
+    def candidates(
+        cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
+    ) -> Iterator["Range"]:
+        """None: `morello.search.ranges` decides where programs change."""
+        yield from ()

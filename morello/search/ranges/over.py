@@ -1,0 +1,144 @@
+"""A program of one size on all sizes of a range, and what it costs at each.
+
+Loops along the range have trips that a call says; what remains of one is a range of its
+own, with a program for each size.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from morello.actions import Range
+from morello.actions.base import Child
+from morello.errors import ScheduleError, SearchError
+from morello.search.dp.table import TableId
+from morello.search.impl import Branch, Impl
+from morello.search.ranges.sizes import Searched
+from morello.spec import Spec
+from morello.spec.frame import Frame
+
+MOST_REMAINDERS = 64
+"""Sizes of what remains of a loop, each with code of its own."""
+
+
+@dataclasses.dataclass
+class Over:
+    """Programs over ranges, made of what one search has found."""
+
+    tables: Searched
+
+    def __post_init__(self) -> None:
+        self._costs: dict[tuple[int, Spec], float] = {}
+        self._kept: list[Impl] = []
+
+    def program(self, impl: Impl, spec: Spec, table: TableId) -> Impl:
+        """The program of one size on a Spec with a range, or with settled sizes.
+
+        Raises:
+            SizesError: it does not apply to every size.
+            ScheduleError: it applies to none but its own.
+        """
+        if not spec.ranges:
+            return impl if impl.spec == spec else self.tables.program(spec, table)
+        expansion = impl.action.expand(Frame.of(spec), self.tables.target)
+        below = {child.role: child for child in expansion.children}
+        given = {branch.role: branch.impl for branch in impl.branches}
+        rewrite = impl.action.apply(spec, self.tables.target)
+        loop = impl.action.loop_dim(spec.key)
+        along = loop is not None and loop in spec.ranges[0].dims
+        branches = []
+        for hole in rewrite.holes:
+            under = self._table(table, impl, below[hole.role])
+            own = given.get(hole.role)
+            if hole.role == "remainder" and (along or own is None):
+                found = self.each(hole.spec, under)
+            elif own is None:
+                found = self.tables.program(hole.spec, under)
+            else:
+                found = self.program(own, hole.spec, under)
+            branches.append(Branch(hole.role, hole.times, found))
+        return _impl(spec, impl, rewrite.cost, branches)
+
+    def _table(self, table: TableId, impl: Impl, child: Child) -> TableId:
+        return self.tables.below(table, impl.action, child)
+
+    def each(self, spec: Spec, table: TableId) -> Impl:
+        """The best program of each size, chosen by comparisons.
+
+        Raises:
+            ScheduleError: there are too many, or one has none.
+        """
+        if not spec.ranges:
+            return self.tables.program(spec, table)
+        sizes = list(spec.ranges[0].sizes(spec.greatest[0]))
+        if len(sizes) > MOST_REMAINDERS:
+            raise ScheduleError(f"{len(sizes)} sizes remain of a loop")
+        try:
+            parts = [
+                (size, self.tables.program(spec.at(size), table)) for size in sizes
+            ]
+        except SearchError as error:
+            raise ScheduleError(error.what) from error
+        return switch(spec, parts, self)
+
+    def cost(self, impl: Impl, spec: Spec) -> float:
+        """The cost of a program over a range at one size; infinite where it does not
+        apply.
+
+        Args:
+            spec: of this size.
+        """
+        key = id(impl), spec
+        found = self._costs.get(key)
+        if found is None:
+            self._kept.append(impl)  # so that no other has its id
+            found = self._costs[key] = self._cost(impl, spec)
+        return found
+
+    def _cost(self, impl: Impl, spec: Spec) -> float:
+        if impl.spec == spec:
+            return impl.cost
+        expansion = impl.action.expand(Frame.of(spec), self.tables.target)
+        given = {branch.role: branch.impl for branch in impl.branches}
+        is_switch = isinstance(impl.action, Range)
+        if not is_switch and expansion.refusal():
+            return np.inf
+        total = float(expansion.cost)
+        for child in expansion.children:
+            if int(child.exists):
+                if child.role not in given:
+                    return np.inf
+                total += int(child.times) * self.cost(
+                    given[child.role], child.frame.spec()
+                )
+        return total
+
+
+def _impl(spec: Spec, impl: Impl, own: int, branches: list[Branch]) -> Impl:
+    cost = own + sum(branch.times * branch.impl.cost for branch in branches)
+    return Impl(spec, impl.action, cost, tuple(branches))
+
+
+def switch(spec: Spec, parts: list[tuple[int, Impl]], over: Over) -> Impl:
+    """One program of programs for neighbouring sizes, chosen by as few comparisons as
+    it takes.
+
+    Args:
+        spec: with a range of all sizes.
+        parts: the last size of each program, ascending, and the program.
+    """
+    if len(parts) == 1:
+        return parts[0][1]
+    one = spec.ranges[0]
+    action = Range(spec.kind.dims[one.dims[0]], parts[(len(parts) - 1) // 2][0])
+    rewrite = action.apply(spec, over.tables.target)
+    halves = {
+        "low": [part for part in parts if part[0] <= action.last],
+        "high": [part for part in parts if part[0] > action.last],
+    }
+    branches = [
+        Branch(hole.role, hole.times, switch(hole.spec, halves[hole.role], over))
+        for hole in rewrite.holes
+    ]
+    cost = rewrite.cost + sum(b.times * b.impl.cost for b in branches)
+    return Impl(spec, action, cost, tuple(branches))

@@ -1,0 +1,170 @@
+"""The best program of each size of a range, by one search.
+
+Every size is a coordinate of the tables, where it is whole and gapless as a goal of
+that size is; tiles have the sizes of the ladder. What the model takes from the goal,
+such as whether its operands stay in L2 from call to call, is not the same for every
+size: sizes for which it is are searched together; and 1 alone, which a graph may drop.
+"""
+
+import dataclasses
+import time
+from collections.abc import Iterator
+
+from morello.actions import Action, Child
+from morello.errors import SearchError
+from morello.machine import Target
+from morello.search.dp import axes as ax
+from morello.search.dp.axes import Axis
+from morello.search.dp.solver import Solver, Watch
+from morello.search.dp.table import TableId
+from morello.search.impl import Impl
+from morello.search.statistics import Statistics
+from morello.spec import Limits, Spec, print_spec
+
+MOST_SIZES = 1024
+"""Each is a goal, and a coordinate of every table."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Searched:
+    """The tables of sizes that were searched together."""
+
+    solver: Solver
+    greatest: Spec
+    root: TableId
+
+    @property
+    def target(self) -> Target:
+        """The target as Specs below these goals see it."""
+        return self.solver.target
+
+    def program(self, spec: Spec, table: TableId) -> Impl:
+        """The best program of a Spec of a table.
+
+        Raises:
+            SearchError: there is none.
+        """
+        run = self.solver.run_of(self.greatest)
+        return run.program(spec, run.entry(table))
+
+    def below(self, table: TableId, action: Action, child: Child) -> TableId:
+        """The table of a hole that an action leaves."""
+        return self.solver.run_of(self.greatest).hole_id(table, action, child)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """The best program of every size of a Spec's range.
+
+    Args:
+        spec: the Spec, with one range.
+        best: the program of each size, ascending.
+        tables: what each size was searched in.
+    """
+
+    spec: Spec
+    best: dict[int, Impl]
+    tables: dict[int, Searched]
+    statistics: Statistics
+
+    def tables_in_order(self) -> Iterator[tuple[int, Searched]]:
+        """Each size, ascending, and what it was searched in."""
+        return ((size, self.tables[size]) for size in self.best)
+
+    def cost(self, size: int) -> int:
+        """The cost of the best program of a size, in 1/1000 cycle."""
+        return self.best[size].cost
+
+
+def check_range(spec: Spec) -> range:
+    """The sizes of a Spec with one range.
+
+    Raises:
+        SearchError: it has two, or too many sizes.
+    """
+    text = print_spec(spec, spec.limits)
+    if len(spec.ranges) != 1:
+        raise SearchError(
+            f"{text} has {len(spec.ranges)} ranges of sizes, and a search takes one",
+            "settle the others",
+        )
+    sizes = spec.ranges[0].sizes(spec.greatest[0])
+    if len(sizes) > MOST_SIZES:
+        raise SearchError(
+            f"the range of {text} has {len(sizes)} sizes, and a search takes "
+            f"{MOST_SIZES} at most",
+            "give a shorter range, or greater steps",
+        )
+    return sizes
+
+
+def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Sizes:
+    """Search every size of a Spec's range.
+
+    Args:
+        spec: the Spec, with one range.
+        target: the machine.
+        watch: told before each table that is solved; what it raises ends the search.
+
+    Raises:
+        SearchError: a size has no program, there are too many, or two ranges.
+    """
+    sizes = check_range(spec)
+    groups: dict[tuple[Target, Limits, tuple[Axis, ...], bool], list[int]] = {}
+    for size in sizes:
+        goal = spec.at(size)
+        own = target.at(goal)
+        kind = own, ax.room(goal, own), _others(spec, goal), size == 1
+        groups.setdefault(kind, []).append(size)
+    best: dict[int, Impl] = {}
+    tables: dict[int, Searched] = {}
+    parts = []
+    for (own, *_), members in groups.items():
+        start = time.perf_counter()
+        found = _searched(spec, own, tuple(members), watch)
+        run = found.solver.run_of(found.greatest)
+        with run.store.working():
+            for size in members:
+                best[size] = found.program(spec.at(size), found.root)
+                tables[size] = found
+        parts.append(run.statistics(time.perf_counter() - start))
+    best = {size: best[size] for size in sizes}
+    return Sizes(spec, best, tables, _sum(parts))
+
+
+def _others(spec: Spec, goal: Spec) -> tuple[Axis, ...]:
+    """The axes of the dimensions whose size is settled, below the goal of one size."""
+    varying = spec.ranges[0].dims
+    return tuple(
+        axis for dim, axis in enumerate(ax.goal_axes(goal, 1)) if dim not in varying
+    )
+
+
+def _searched(
+    spec: Spec, target: Target, sizes: tuple[int, ...], watch: Watch | None
+) -> Searched:
+    """The tables of some sizes, none solved."""
+    axis = closed(sizes)
+    greatest = spec.at(sizes[-1])
+    solver = Solver(target, watch=watch, axis=axis)
+    axes = list(ax.goal_axes(greatest, 1))
+    for dim in spec.ranges[0].dims:
+        axes[dim] = axis
+    root = solver.run_of(greatest).root(spec.key, tuple(axes))
+    return Searched(solver, greatest, root)
+
+
+def closed(sizes: tuple[int, ...]) -> Axis:
+    """Sizes, the ladder up to them, and every remainder of one by a rung."""
+    return tuple(sorted({one for size in sizes for one in ax.size_axis(size)}))
+
+
+def _sum(parts: list[Statistics]) -> Statistics:
+    """The statistics of several searches, one after another."""
+    return Statistics(
+        sum(part.tables for part in parts),
+        sum(part.specs for part in parts),
+        sum(part.seconds for part in parts),
+        sum(part.impls for part in parts),
+        peak_bytes=max(part.peak_bytes for part in parts),
+    )

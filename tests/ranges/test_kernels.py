@@ -1,0 +1,153 @@
+"""Kernels that take any size of a range: results, calls, schedules."""
+
+import functools
+import pickle
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello import Kernel
+from morello.errors import ArgumentError, CompileError, MorelloError
+from tests.guarded import check_canaries, check_in_child, guarded_array
+
+SPECS = [
+    "matmul:1..20x16x24:f32",
+    "matmul:3..27/4x9x17:f32",
+    "matmul_accum:1..9x8x16:f32",
+]
+
+
+@functools.cache
+def compiled(text: str) -> Kernel:
+    return morello.compile(text, target="avx2")
+
+
+@pytest.fixture(params=SPECS)
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    return compiled(request.param)
+
+
+def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray[Any, Any]:
+    return rng.integers(-4, 5, shape).astype(np.float32)
+
+
+def test_every_size_is_exact_and_touches_nothing_else(kernel: Kernel) -> None:
+    _, _, k, n = kernel.spec.sizes
+    accumulates = kernel.spec.kind.accumulates
+
+    def run() -> None:
+        rng = np.random.default_rng(1)
+        for m in kernel.spec.ranges[0].sizes(kernel.spec.greatest[0]):
+            for side in ("start", "end"):
+                values = numbers(rng, m, k), numbers(rng, k, n), numbers(rng, m, n)
+                lhs, rhs, out = (
+                    guarded_array(value, name, side)  # type: ignore[arg-type]
+                    for value, name in zip(values, ("lhs", "rhs", "out"), strict=True)
+                )
+                assert kernel(lhs, rhs, out) is out
+                wanted = values[0] @ values[1] + accumulates * values[2]
+                np.testing.assert_array_equal(out, wanted)
+                for array in (lhs, rhs, out):
+                    check_canaries(array)
+
+    check_in_child(run)
+
+
+def test_calls_in_every_form() -> None:
+    kernel = compiled(SPECS[0])
+    rng = np.random.default_rng(2)
+    for m in (1, 7, 20):
+        lhs, rhs = numbers(rng, m, 16), numbers(rng, 16, 24)
+        wanted = lhs @ rhs
+        np.testing.assert_array_equal(kernel(lhs, rhs), wanted)
+        np.testing.assert_array_equal(kernel(lhs[None], rhs[None]), wanted[None])
+        out = np.empty((m, 24), np.float32)
+        assert kernel(lhs, rhs, out=out) is out
+        np.testing.assert_array_equal(out, wanted)
+        out[:] = 0
+        assert kernel.bind(lhs, rhs, out)() is out
+        np.testing.assert_array_equal(out, wanted)
+
+
+def test_wrong_sizes_are_refused_by_name() -> None:
+    kernel = compiled(SPECS[1])
+    rhs = np.zeros((9, 17), np.float32)
+
+    def refused(*shape: int, out: tuple[int, ...] | None = None) -> str:
+        given = () if out is None else (np.zeros(out, np.float32),)
+        with pytest.raises(ArgumentError) as error:
+            kernel(np.zeros(shape, np.float32), rhs, *given)
+        return str(error.value)
+
+    assert "input 'lhs': m is 31, and the kernel takes 3 to 27 in steps of 4" in (
+        refused(31, 9)
+    )
+    assert "m is 0" in refused(0, 9)
+    assert "m is 4" in refused(4, 9)
+    assert "input 'lhs' has shape (3, 8), expected (1, 3, 9) or (3, 9)" in refused(3, 8)
+    assert "output 'out' has shape (7, 17), expected" in refused(3, 9, out=(7, 17))
+    both = np.zeros((9, 17), np.float32)
+    with pytest.raises(ArgumentError, match="overlaps"):
+        kernel(np.zeros((3, 9), np.float32), both, both[:3])
+
+
+def test_two_threads_with_two_sizes() -> None:
+    kernel = compiled(SPECS[0])
+    rng = np.random.default_rng(3)
+    rhs = numbers(rng, 16, 24)
+    wrong: list[int] = []
+
+    def work(m: int) -> None:
+        lhs = numbers(np.random.default_rng(m), m, 16)
+        if any((kernel(lhs, rhs) != lhs @ rhs).any() for _ in range(300)):
+            wrong.append(m)
+
+    threads = [threading.Thread(target=work, args=(m,)) for m in (5, 20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_the_schedule_and_the_pickle_give_the_same_object(kernel: Kernel) -> None:
+    again = morello.compile(
+        kernel.text, target="avx2", schedule=kernel.schedule, threads=1
+    )
+    assert again.object == kernel.object
+    assert again.cost() == kernel.cost()
+    assert kernel.impl is not None
+    assert kernel.cost() == kernel.impl.cost
+    copy = pickle.loads(pickle.dumps(kernel))
+    assert copy.parameters == kernel.parameters
+    assert copy.object == kernel.object
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "part"),
+    [
+        ("matmul:1..8x4x4:f32", {"threads": 2}, "2 threads"),
+        ("matmul:1..8x4x4:f32", {"tune": True}, "tuning"),
+        ("matmul:1..8x4x4:f32:rhs=any", {}, "an open layout"),
+        ("matmul:1..8x4x1..8:f32", {}, "2 sizes that each call says"),
+        ("matmul:8x1..8x4:f32", {}, "'lhs' has a size that varies inside of its rows"),
+        ("matmul:2x1..8x4x4:f32", {}, "varies inside of its rows"),
+        ("matmul:1..8x4x4:f32:lhs=ld8", {}, "not row-major without gaps"),
+        ("matmul:1..8x4x4:f32:out=[0,2,1]", {}, "varies inside of its rows"),
+    ],
+)
+def test_what_cannot_be_yet_is_refused(
+    text: str, options: dict[str, Any], part: str
+) -> None:
+    with pytest.raises(MorelloError) as refused:
+        morello.compile(text, target="avx2", **options)
+    assert part in str(refused.value)
+
+
+def test_c_is_refused() -> None:
+    kernel = compiled(SPECS[0])
+    with pytest.raises(CompileError, match="a size that each call says"):
+        kernel.library()

@@ -1,0 +1,79 @@
+"""One search of every size beside a search of each, and the programs that cover all."""
+
+import itertools
+
+import pytest
+
+from morello.errors import SearchError
+from morello.machine import AVX2
+from morello.search import best_program
+from morello.search.ranges.cover import Cover, cover
+from morello.search.ranges.sizes import search_sizes
+from morello.spec import Spec, parse_spec
+
+
+def parsed(text: str) -> Spec:
+    return parse_spec(text, AVX2.limits)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "matmul:1..9x8x8:f32",
+        "matmul:1..7x5x18:bf16,bf16,f32",
+        "matmul:1..3x5x6x7:f32",
+        "matmul:4x1..9x8:f32",
+        "softmax:1..7x9:f32",
+        "softmax:3x1..18:f32",
+        "move:1..9x7:f32:dst=[1,0]",
+        "fill:2..12/2x5:f32",
+    ],
+)
+def test_each_size_costs_what_a_search_of_it_alone_finds(text: str) -> None:
+    spec = parsed(text)
+    sizes = search_sizes(spec, AVX2)
+    assert list(sizes.best) == list(spec.ranges[0].sizes(spec.greatest[0]))
+    for size, impl in sizes.best.items():
+        assert impl.spec == spec.at(size)
+        assert impl.cost == best_program(spec.at(size), AVX2).impl.cost
+
+
+@pytest.fixture(scope="module")
+def covered() -> Cover:
+    return cover(parsed("matmul:1..20x16x24:f32"), AVX2)
+
+
+def test_every_size_has_its_best_program(covered: Cover) -> None:
+    sizes = [m for part in covered.parts for m in range(part.first, part.last + 1)]
+    assert sizes == list(range(1, 21))
+    # Beyond the best: comparisons that choose what remains of a loop.
+    assert all(0 <= regret < 0.05 for regret in covered.regrets.values())
+    least = min(covered.regrets.values())
+    assert least == 0
+
+
+def test_fewer_programs_where_a_regret_is_allowed(covered: Cover) -> None:
+    spec = covered.sizes.spec
+    counts = [len(covered.parts)]
+    for percent in (5, 40, 400):
+        allowed = cover(spec, AVX2, percent)
+        counts.append(len(allowed.parts))
+        worst = max(allowed.regrets.values())
+        assert worst <= max(percent / 100, max(covered.regrets.values()))
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] < counts[0]
+
+
+def test_ranges_that_are_too_many_are_refused() -> None:
+    with pytest.raises(SearchError, match="2 ranges"):
+        search_sizes(parsed("matmul:1..4x5x1..6:f32"), AVX2)
+    with pytest.raises(SearchError, match="1025 sizes"):
+        search_sizes(parsed("matmul:1..1025x5x6:f32"), AVX2)
+
+
+def test_steps(covered: Cover) -> None:
+    stepped = search_sizes(parsed("matmul:4..20/8x16x24:f32"), AVX2)
+    assert {m: stepped.cost(m) for m in (4, 12, 20)} == {
+        m: covered.sizes.cost(m) for m in (4, 12, 20)
+    }
+    assert list(itertools.islice(stepped.best, 4)) == [4, 12, 20]
