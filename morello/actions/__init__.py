@@ -1,7 +1,8 @@
 """Actions: the rewrites that the search and a schedule choose from.
 
 Read `base.py` first. `ACTIONS`, in `candidates.py`, is the one list of them: an action
-that is in it is tried by the search and has an op in the ``morello_transform`` dialect.
+that is in it has an op in the ``morello_transform`` dialect and is tried by the search,
+but `Range`, which puts programs of several sizes together.
 """
 
 from morello.actions.base import Action, Child, Expansion, Hole, Rewrite

@@ -257,7 +257,8 @@ class Action(HashedOnce, ABC):
             ScheduleError: the action does not apply; the message says why.
         """
         if spec.ranges:
-            return rewrite_over(self, spec, target)
+            cost, holes = rewrite_over(self, spec, target)
+            return Rewrite(cost, tuple(Hole(*hole) for hole in holes))
         expansion = self.expand(Frame.of(spec), target)
         reason = expansion.refusal()
         if reason:

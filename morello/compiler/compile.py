@@ -29,6 +29,7 @@ def compile(
     db: PathLike | Overlay | None = None,
     time_limit: float | Patience | None = None,
     tune: bool | float | Literal["learned"] | None = None,
+    regret: float = 0.0,
 ) -> Kernel:
     """The fastest kernel for a Spec that the search finds.
 
@@ -61,6 +62,9 @@ def compile(
             the same on every machine. ``"learned"`` is, of programs of different
             classes, the choice of the learned model of the target, for calls with one
             thread; nothing is measured, and it is the same on every machine, too.
+        regret: of a Spec with a size that each call says (``matmul:1..64x256x256``):
+            how much more than its best program a size may cost, in percent. The more,
+            the fewer programs the kernel has.
 
     Raises:
         SpecError, TargetError, SearchError, ScheduleError, CompileError: an argument is
@@ -85,7 +89,7 @@ def compile(
     if goal.spec.ranges:
         _check_range(goal, threads, tune)
         count = 1
-    driver = Driver(machine, count, Searches(db, time_limit, tuning))
+    driver = Driver(machine, count, Searches(db, time_limit, tuning, regret))
     stages = driver.stages(goal, schedule)
     return driver.kernel(stages, parameters(stages.spec), goal.open)
 

@@ -26,6 +26,7 @@ class Searches:
         time_limit: of all searches together.
         tune: the seconds that tuning a goal may take; 0 to use what was measured
             before; None for the model's choice; or ``learned``.
+        regret: what a size of a range may cost more than its best program, in percent.
     """
 
     def __init__(
@@ -33,7 +34,9 @@ class Searches:
         db: PathLike | Overlay | None,
         time_limit: float | Patience | None,
         tune: float | Literal["learned"] | None = None,
+        regret: float = 0.0,
     ) -> None:
+        self._regret = regret
         self._db = db
         self._tune = tune
         self._patience = Patience.of(time_limit)
@@ -74,7 +77,7 @@ class Searches:
         """
         start = time.perf_counter()
         try:
-            return cover(spec, target, watch=watch_of(share)).solution
+            return cover(spec, target, self._regret, watch_of(share)).solution
         except SearchStoppedError as error:
             raise SearchError(
                 f"the search of every size of {spec} was stopped: {error.what}",

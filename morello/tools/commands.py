@@ -24,6 +24,7 @@ from morello.tools.flags import (
     flag,
     gigahertz,
     part,
+    percentage,
     positional,
     seconds,
     target_names,
@@ -223,6 +224,20 @@ class ExplainOptions:
     unfused: bool = flag(
         "search for each node of a graph by itself, too, and say what fusing saves",
         default=False,
+    )
+    regret: float = flag(
+        "of a Spec with a range of sizes: how much more than its best program a size "
+        "may cost, in percent (default: 0)",
+        default=0.0,
+        metavar="P",
+        parse=percentage,
+    )
+    prove: int = flag(
+        "of a Spec with a range of sizes: search N of them alone, too, and compare "
+        "(default: 0)",
+        default=0,
+        metavar="N",
+        parse=whole_number(0),
     )
     untuned: bool = _untuned()
     ghz: float = flag(

@@ -136,6 +136,21 @@ def seconds(text: str) -> float:
     return value
 
 
+def percentage(text: str) -> float:
+    """A percentage from 0 on.
+
+    Raises:
+        ArgumentTypeError: something else.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < 1e6:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a percentage from 0 on")
+    return number
+
+
 def gigahertz(text: str) -> float:
     """A reader of clocks: more than 0, at most 100."""
     try:

@@ -21,6 +21,8 @@ def test_what_actions_say_of_many_specs_is_as_listed() -> None:
 def test_each_action_is_listed_where_it_applies(kind: type[Action]) -> None:
     if kind.name == "specialize_range":
         pytest.skip("tried for ops with a general form: test_specialize_range.py")
+    if kind.name == "range":
+        pytest.skip("the search does not try it: tests/ranges")
     text = listing.FILE.read_text()
     rows = [x for x in text.splitlines() if x.startswith(f"  {kind.name}(")]
     assert any(row.rpartition(": ")[2][0].isdigit() for row in rows)

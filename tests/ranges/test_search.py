@@ -64,6 +64,7 @@ def test_fewer_programs_where_a_regret_is_allowed(covered: Cover) -> None:
     assert counts[-1] < counts[0]
 
 
+@pytest.mark.quick
 def test_ranges_that_are_too_many_are_refused() -> None:
     with pytest.raises(SearchError, match="2 ranges"):
         search_sizes(parsed("matmul:1..4x5x1..6:f32"), AVX2)

@@ -6,7 +6,6 @@ sizes above (handle ``high``). First is the one that a call of the greatest size
 """
 
 from morello.actions import Range
-from morello.dialect.build import build_spec_op
 from morello.dialect.sizes import (
     SIZE_ATTRIBUTE,
     chain_attribute,
@@ -14,8 +13,9 @@ from morello.dialect.sizes import (
     size_value,
 )
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.loops.nest import index
+from morello.dialect.transform.loops.nest import build_tile, index
 from morello.dialect.transform.price import COUNTED_ATTRIBUTE
+from morello.dialect.transform.subview import Start
 from morello.mlir import dialect, ir
 
 
@@ -34,7 +34,8 @@ def apply_range(site: Site, action: Range) -> Left:
         hole = site.hole(role)
         assert hole is not None
         with ir.InsertionPoint(block):
-            child = left[role] = build_spec_op(hole.spec, site.operands)
+            child = build_tile(site, site.spec.ranges[0].dims[0], hole.spec, Start(0))
+            left[role] = child
             if hole.spec.ranges:
                 child.attributes[SIZE_ATTRIBUTE] = chain_attribute(chain)
             scf.YieldOp([])

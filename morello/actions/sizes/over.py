@@ -5,7 +5,7 @@ memories at the greatest. A dimension of a hole that depends on the range is as 
 that, or a multiple of it; what remains of a loop along it is a range of its own.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,13 +14,31 @@ from morello.machine import Target
 from morello.spec import Limits, SizeRange, Spec
 from morello.spec.frame import Frame
 
-if TYPE_CHECKING:
-    from morello.actions.base import Action, Child, Hole, Rewrite
-
 _PARTS = frozenset({"remainder", "low", "high"})
 """Holes that some sizes have and others have not."""
 
 Array = np.ndarray[Any, Any]
+
+
+class Left(NamedTuple):
+    """A hole: its role, its Spec, and how often it counts at the greatest size."""
+
+    role: str
+    spec: Spec
+    times: int
+
+
+class Rewriting(Protocol):
+    """An action (`morello.actions.base.Action`)."""
+
+    name: ClassVar[str]
+    takes_ranges: ClassVar[bool]
+
+    def passes(self, spec: Spec) -> bool:
+        """Whether it passes the ranges of a Spec on."""
+
+    def expand(self, frame: Frame, target: Target) -> Any:
+        """The rewrite of every Spec of a frame."""
 
 
 class SizesError(ScheduleError):
@@ -36,15 +54,15 @@ class SizesError(ScheduleError):
         self.holds = holds
 
 
-def rewrite_over(action: "Action", spec: Spec, target: Target) -> "Rewrite":
-    """The rewrite of a Spec with a range.
+def rewrite_over(
+    action: Rewriting, spec: Spec, target: Target
+) -> tuple[int, tuple[Left, ...]]:
+    """The cost of the rewrite of a Spec with a range, and the holes that it leaves.
 
     Raises:
         SizesError: the action does not apply at some size.
         ScheduleError: it applies to settled sizes alone, or there are two ranges.
     """
-    from morello.actions.base import Rewrite
-
     if len(spec.ranges) > 1:
         raise ScheduleError(f"{action.name} takes one range of sizes, not two")
     one = spec.ranges[0]
@@ -78,12 +96,10 @@ def rewrite_over(action: "Action", spec: Spec, target: Target) -> "Rewrite":
         for child in expansion.children
         if np.any(child.exists)
     )
-    return Rewrite(int(_last(expansion.cost)), holes)
+    return (int(_last(expansion.cost)), holes)
 
 
-def _hole(action: "Action", child: "Child", sizes: Array) -> "Hole":
-    from morello.actions.base import Hole
-
+def _hole(action: Rewriting, child: Any, sizes: Array) -> Left:
     exists = np.broadcast_to(child.exists, sizes.shape) != 0
     if not exists.all() and child.role not in _PARTS:
         raise SizesError(f"{action} leaves '{child.role}' of some sizes only", exists)
@@ -108,7 +124,7 @@ def _hole(action: "Action", child: "Child", sizes: Array) -> "Hole":
     reason = varies_inside(spec)
     if reason:
         raise SizesError(f"{action} leaves {spec}: {reason}", ~exists)
-    return Hole(child.role, spec, int(_last(child.times)))
+    return Left(child.role, spec, int(_last(child.times)))
 
 
 def varies_inside(spec: Spec) -> str:
@@ -132,7 +148,7 @@ def varies_inside(spec: Spec) -> str:
     return ""
 
 
-def _check_multiple(action: "Action", own: Array, sizes: Array) -> None:
+def _check_multiple(action: Rewriting, own: Array, sizes: Array) -> None:
     """Refuse sizes of a hole that are no multiple of the range's."""
     if np.any(own * sizes[-1] != sizes * own[-1]):
         raise SizesError(

@@ -18,7 +18,7 @@ import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
 from morello.machine import Target
-from morello.spec import SpecKey
+from morello.spec import Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 
 COST = 3000
@@ -55,6 +55,10 @@ class Range(Action):
             Child("high", frame, 1 - is_low, dims),
         )
         return Expansion((Condition(splits, reason),), COST, children)
+
+    def passes(self, spec: Spec) -> bool:
+        """Whether the range is of one dimension."""
+        return len(spec.ranges[0].dims) == 1
 
     @classmethod
     def candidates(

@@ -19,6 +19,7 @@ from morello.explain import (
     unfused,
 )
 from morello.explain import Request as Wanted
+from morello.explain.cover import cover_text, proof_text
 from morello.explain.words import Clock
 from morello.machine import Target
 from morello.search import Solver, best_program, best_settled
@@ -31,6 +32,7 @@ from morello.search.queries.measured import (
     program_of,
 )
 from morello.search.queries.partial_program import HOLE, Partial
+from morello.search.ranges.cover import cover
 from morello.spec import OpenSpec, Spec
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
@@ -60,8 +62,36 @@ def main(options: ExplainOptions) -> int:
     if options.html is not None:
         check_output(options.html)
     request = Request.read(options.spec, options.target, options.schedule, options.db)
+    if request.goal.spec.ranges:
+        _explain_cover(options, request)
+        return 0
     _write(options, *_explained(options, request))
     return 0
+
+
+def _explain_cover(options: ExplainOptions, request: Request) -> None:
+    """The programs of every size of a range.
+
+    Raises:
+        UsageError: a flag is for settled sizes.
+        SearchError: a size has no program.
+    """
+    settled = options.html, options.json, options.count, options.at, options.schedule
+    if any(settled) or options.candidates or options.unfused:
+        raise UsageError(
+            "--html, --json, --count, --at, --candidates, --unfused and --schedule "
+            f"explain settled sizes, and {request.text} has a range",
+            "give one of its sizes",
+        )
+    spec, target = request.spec, request.target
+    with request.working() as show:
+        watch = watch_of(request.patience(show))
+        found = cover(spec, target, options.regret, watch)
+        step = max(1, len(found.sizes.best) // max(1, options.prove))
+        some = list(found.sizes.best)[step // 2 :: step][: options.prove]
+        alone = {m: best_program(spec.at(m), target).impl.cost for m in some}
+    text = cover_text(found, target, Clock(options.ghz))
+    write_output("-", text + (proof_text(found, alone) if alone else ""))
 
 
 def _explain_model(options: ExplainOptions) -> int:

@@ -1,0 +1,92 @@
+"""The programs of a Spec with a size that each call says, and what they cost."""
+
+from collections.abc import Iterable, Iterator
+
+from morello.explain.words import Clock, counted, percent, searched_text
+from morello.machine import Target
+from morello.search.ranges.cover import Cover, Part
+from morello.spec import print_spec
+
+_HEAD = ("sizes", "cycles at the greatest", "regret", "program")
+
+
+def cover_text(found: Cover, target: Target, clock: Clock) -> str:
+    """Each range of sizes with its regret and its program at the greatest size."""
+    spec = found.sizes.spec
+    regrets = found.regrets
+    worst = max(regrets, key=lambda size: regrets[size])
+    mean = sum(regrets.values()) / len(regrets)
+    name = spec.kind.dims[spec.ranges[0].dims[0]]
+    lines = [
+        f"{print_spec(spec, target.limits)} on {target.name}",
+        f"{counted(len(regrets), 'size')} of {name}: "
+        f"{counted(len(found.parts), 'range')} with a program each, "
+        f"{searched_text(found.sizes.statistics)}",
+        f"regret, over the best program of each size: mean {percent(mean)}, worst "
+        f"{percent(regrets[worst])} at {name} = {worst}",
+        "",
+        *_table(_rows(found, regrets, clock)),
+        "",
+        "regret: the greatest of the range; it has the comparisons that choose a "
+        "program for",
+        "what remains of a loop, and not those that choose the range",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(
+    found: Cover, regrets: dict[int, float], clock: Clock
+) -> Iterator[tuple[str, ...]]:
+    yield _HEAD
+    for part in found.parts:
+        own = [r for size, r in regrets.items() if part.first <= size <= part.last]
+        last = int(part.costs[-1])
+        cells = clock.cycles(last).removesuffix(" cycles"), percent(max(own))
+        yield (_sizes(part), *cells, _program(part))
+
+
+def _sizes(part: Part) -> str:
+    if part.first == part.last:
+        return str(part.first)
+    return f"{part.first}..{part.last}"
+
+
+def _program(part: Part) -> str:
+    """The decisions down to the first that leaves several holes, then its kernels."""
+    words, impl = [], part.impl
+    while True:
+        words.append(str(impl.action))
+        leading = [b.impl for b in impl.branches if b.role != "remainder"]
+        if not leading:
+            break
+        impl = leading[-1]
+    return "; ".join(word for word in words if not word.startswith("move("))
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    every = list(rows)
+    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if i == len(widths) - 1 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in every
+    ]
+
+
+def proof_text(found: Cover, alone: dict[int, int]) -> str:
+    """The costs of some sizes beside those of a search of each alone.
+
+    Args:
+        alone: the cost that a search of the size alone has found.
+    """
+    wrong = {m: cost for m, cost in alone.items() if cost != found.sizes.cost(m)}
+    if not wrong:
+        return f"{counted(len(alone), 'size')} searched alone: the same costs\n"
+    lines = [f"{counted(len(wrong), 'size')} of {len(alone)} searched alone differ:"]
+    lines += [
+        f"  {m}: {cost} millicycles, and {found.sizes.cost(m)} with the others"
+        for m, cost in wrong.items()
+    ]
+    return "\n".join(lines) + "\n"
