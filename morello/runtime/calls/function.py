@@ -290,6 +290,11 @@ class NativeFunction:
         shape that does not fit, is left for the check to refuse.
         """
         if output.size is not None and self._size is not None:
+            if all(p.size is None for p in self.parameters[: self._inputs]):
+                raise ArgumentError(
+                    f"{output.role} is missing, and no input says {output.size.name}",
+                    "give the array to write as out=",
+                )
             output = output.at(self._size.of([_shape(array) for array in inputs]))
         shape = output.shape
         if output.alternatives and self._all_are_shorter(inputs):
