@@ -25,6 +25,7 @@ from morello.actions.loops.split_parallel import SplitParallel
 from morello.actions.loops.tile import Tile
 from morello.actions.loops.tile_parallel import TileParallel
 from morello.actions.select import Select
+from morello.actions.sizes.over import SizesError
 from morello.actions.sizes.range import Range
 from morello.actions.specialize_range import SpecializeRange
 from morello.actions.to_accum import ToAccum
@@ -49,6 +50,7 @@ __all__ = [
     "Range",
     "Rewrite",
     "Select",
+    "SizesError",
     "SpecializeRange",
     "Split",
     "SplitParallel",

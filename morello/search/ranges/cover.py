@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from morello.actions.sizes.over import SizesError
+from morello.actions import SizesError
 from morello.errors import ScheduleError, SearchError
 from morello.machine import Target
 from morello.search.dp.solver import Solution, Watch

@@ -8,8 +8,7 @@ import dataclasses
 
 import numpy as np
 
-from morello.actions import Range
-from morello.actions.base import Child
+from morello.actions import Child, Range
 from morello.errors import ScheduleError, SearchError
 from morello.search.dp.table import TableId
 from morello.search.impl import Branch, Impl
