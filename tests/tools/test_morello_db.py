@@ -64,6 +64,26 @@ def test_info(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "with decisions only" in text
 
 
+def test_info_tells_tables_by_kind_and_goals_by_label(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "new.sqlite"
+    for goal in ("fill:3:f32", "fill:2x3:f32", "max:9x8:f32"):
+        assert main(["explain", goal, "--db", str(path)]) == 0
+    found = _info(path, capsys)
+    assert found["goals"] == {"fill": 2, "max": 1}
+    rows = {row["kind"]: row for row in found["kinds"]}  # type: ignore[attr-defined]
+    names = [row.name for row, _ in Database(path).rows()]
+    assert rows["fill"]["tables"] == sum(n.startswith("Fill(") for n in names)
+    assert rows["compose"]["tables"] == sum(n.startswith("Compose(") for n in names)
+    for field in ("tables", "specs", "boxes", "cost_boxes"):
+        assert sum(row[field] for row in rows.values()) == found[field]
+    assert main(["db", "info", "--db", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "2 fill, 1 max" in text
+    assert text.index("compose") < text.index("search")
+
+
 def test_info_says_what_searches_took(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,12 @@ from morello.search.storage.transfer import copy_rows, opened
 from morello.suggestions import did_you_mean
 from morello.tools.commands import DbOptions
 from morello.tools.input_output import UsageError, write_output
+from morello.tools.subcommands.db_contents import (
+    TablesByKind,
+    goals_by_label,
+    goals_text,
+    kind_text,
+)
 from morello.tools.subcommands.db_measured import (
     copy_measured,
     measured_data,
@@ -81,6 +87,11 @@ class Info:
     searches: tuple[dict[str, Any], ...] = ()
     """Searches with this version: the fields of a `SearchRow`, both compressions,
     and ``programs_log10`` where they were counted."""
+    kinds: tuple[dict[str, Any], ...] = ()
+    """The tables of each kind, and those of graphs together: ``kind``, ``tables``,
+    ``specs``, ``boxes`` and ``cost_boxes``."""
+    goals: dict[str, int] = dataclasses.field(default_factory=dict)
+    """How many of ``programs`` there are of each label of a Spec."""
     code: str | None = None
     """The folder of machine code, which belongs to the user and not to a database."""
     code_files: int = 0
@@ -125,8 +136,10 @@ def info(path: Path) -> Info:
     if not path.exists():
         return Info(str(path), 0, 0, 0, 0, 0, 0, 0, None, None, **code)
     tables = current = damaged = points = boxes = cost_boxes = table_bytes = 0
+    kinds = TablesByKind()
     with opened(path) as database:
         for row, is_whole in database.rows():
+            kinds.add(row)
             tables += 1
             damaged += not is_whole
             current += _is_current(row)
@@ -136,6 +149,7 @@ def info(path: Path) -> Info:
             table_bytes += len(row.decisions) + len(row.costs)
         pins = tuple(pin_data(pin, is_whole) for pin, is_whole in database.pins())
         programs = [row for row, is_whole in database.programs() if is_whole]
+        served = list(filter(_is_current, programs))
         measured = tuple(measured_data(database))
         searches = tuple(map(search_data, _current(database.searches())))
     return Info(
@@ -150,11 +164,13 @@ def info(path: Path) -> Info:
         points / boxes if boxes else None,
         points / (boxes + cost_boxes) if boxes else None,
         pins,
-        sum(map(_is_current, programs)),
+        len(served),
         table_bytes,
         sum(len(row.spec) + len(row.family) + len(row.program) for row in programs),
         measured,
         searches,
+        kinds.data,
+        goals_by_label(served),
         **code,
     )
 
@@ -221,6 +237,7 @@ def _info(path: Path, options: DbOptions) -> int:
         ),
         ("damaged", f"{contents.damaged:,}"),
         ("programs", f"{contents.programs:,}, {size_text(contents.program_bytes)}"),
+        ("goals", goals_text(contents.goals) or "none"),
         ("Specs", f"{contents.specs:,}"),
         ("boxes", f"{contents.boxes:,} of decisions, {contents.cost_boxes:,} of costs"),
     ]
@@ -232,6 +249,7 @@ def _info(path: Path, options: DbOptions) -> int:
                 f"{contents.compression:.0f} with costs",
             )
         )
+    rows += [(row["kind"], kind_text(row)) for row in contents.kinds]
     if contents.code is not None:
         size = size_text(contents.code_bytes)
         rows.append(("code", f"{size} in {contents.code}"))
