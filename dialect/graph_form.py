@@ -10,9 +10,11 @@ Maps are from the dimensions of the graph to the axes of a value, as ``indexing_
 of ``linalg.generic``. A body is a value by its number, inputs first; a constant; or a
 function and its arguments. ``output`` is missing where a node is internal; it may be
 ``"accumulate"``. ``after = [array<i64: 1>, …]`` has the zeros after the last element of
-each axis of the inputs, where there are any.
+each axis of the inputs, where there are any. ``halves = [array<i64: 0, 1>, …]`` has 1
+for each axis, divided by 2, whose elements are the halves of bytes.
 """
 
+import dataclasses
 import functools
 import re
 from typing import Any
@@ -59,8 +61,15 @@ def _written(graph: Graph) -> ir.Attribute:
     }
     after = [[axis.after for axis in axes] for axes in graph.inputs]
     if any(map(any, after)):
-        entries["after"] = ir.ArrayAttr.get(list(map(ir.DenseI64ArrayAttr.get, after)))
+        entries["after"] = _numbers(after)
+    halves = [[int(axis.halves) for axis in axes] for axes in graph.inputs]
+    if any(map(any, halves)):
+        entries["halves"] = _numbers(halves)
     return ir.DictAttr.get(entries)
+
+
+def _numbers(of_axes: list[list[int]]) -> ir.Attribute:
+    return ir.ArrayAttr.get(list(map(ir.DenseI64ArrayAttr.get, of_axes)))
 
 
 def _map(graph: Graph, axes: tuple[IndexMap, ...]) -> ir.Attribute:
@@ -153,7 +162,9 @@ def _array(entries: dict[str, Any], name: str) -> list[Any]:
 def _graph(entries: dict[str, Any]) -> Graph:
     inputs = [_axes(attr) for attr in _array(entries, "inputs")]
     if "after" in entries:
-        inputs = _padded(inputs, _array(entries, "after"))
+        inputs = _extended(inputs, entries, "after")
+    if "halves" in entries:
+        inputs = _extended(inputs, entries, "halves")
     nodes: list[Node] = []
     outputs: list[Output] = []
     dims = [dims_of(axes) for axes in inputs]
@@ -190,16 +201,20 @@ def _text(entries: dict[str, Any], name: str) -> str:
     return str(found.value)
 
 
-def _padded(
-    inputs: list[tuple[IndexMap, ...]], after: list[Any]
+def _extended(
+    inputs: list[tuple[IndexMap, ...]], entries: dict[str, Any], name: str
 ) -> list[tuple[IndexMap, ...]]:
-    counts = [tuple(a) if isinstance(a, ir.DenseI64ArrayAttr) else () for a in after]
+    """The maps of the inputs with a field, of which each axis has a number."""
+    numbers = _array(entries, name)
+    counts = [tuple(a) if isinstance(a, ir.DenseI64ArrayAttr) else () for a in numbers]
     if list(map(len, counts)) != list(map(len, inputs)):
-        raise _UnfitError("'after' has no number for each axis of the inputs")
+        raise _UnfitError(f"'{name}' has no number for each axis of the inputs")
+    if name == "halves":
+        counts = [tuple(map(bool, own)) for own in counts]
     return [
         tuple(
-            IndexMap(a.terms, a.before, n, a.divisor)
-            for a, n in zip(axes, own, strict=True)
+            dataclasses.replace(axis, **{name: number})
+            for axis, number in zip(axes, own, strict=True)
         )
         for axes, own in zip(inputs, counts, strict=True)
     ]

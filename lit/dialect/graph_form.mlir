@@ -15,6 +15,20 @@ func.func @windows(%w: memref<8xf32>, %x: memref<14xf32>, %s: memref<2xf32>, %y:
 
 // -----
 
+#f = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
+#q = #morello.tensor<"u8", "MEM", #morello.layout<"[0]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+// Two numbers of 4 bits in each byte.
+// CHECK: #[[BYTES:map[0-9]*]] = affine_map<(d0) -> (d0 floordiv 2)>
+// CHECK: {graph = {halves = [array<i64: 1>], inputs = [#[[BYTES]]]
+func.func @nibbles(%q: memref<4xi8>, %y: memref<8xf32>) {
+  "morello.compose"(%q, %y) {graph = {halves = [array<i64: 1>], inputs = [affine_map<(d0) -> (d0 floordiv 2)>], nodes = [{body = ["neg", 0], map = affine_map<(d0) -> (d0)>, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, serial = true, sizes = array<i64: 8>, tensors = [#q, #f]} : (memref<4xi8>, memref<8xf32>) -> ()
+  return
+}
+
+// -----
+
 #g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
 #g1 = #morello.tensor<"f32", "MEM", #morello.layout<"[0]">, true, 0>
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">

@@ -72,5 +72,5 @@ class ScaledWeights:
 
 def in_halves(integers: Array) -> Array:
     """Integers of 4 bits, k x n, as `ScaledWeights.stored` has them: k is even."""
-    packed: Array = integers[..., ::2, :] | integers[..., 1::2, :] << 4
-    return packed.astype(np.uint8)
+    packed = integers[..., ::2, :] | integers[..., 1::2, :] << 4
+    return np.ascontiguousarray(packed, np.uint8)
