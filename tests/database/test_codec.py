@@ -12,7 +12,7 @@ import pytest
 
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.dp.table import COST_BOUND, Costs, Table
+from morello.search.dp.table import COST_BOUND, Costs, Table, TableId
 from morello.search.storage import table_store
 from morello.search.storage.codec import (
     CodecError,
@@ -154,11 +154,17 @@ def test_a_store_holds_no_more_than_its_room(
     monkeypatch.setattr(table_store, "DENSE_BYTES", 1)
     limits = AVX2.limits
     store = TableStore(AVX2, limits, limits, None)
-    packed: list[Any] = []
+    packed: list[TableId] = []
     whole = store._pack
-    monkeypatch.setattr(store, "_pack", lambda t: (packed.append(t.id), whole(t))[1])
+
+    def pack(table: Table) -> Packed:
+        packed.append(table.id)
+        return whole(table)
+
+    monkeypatch.setattr(store, "_pack", pack)
     for table in tables:
-        store.put(table.id, Costs.of(table.box, table.costs), lambda t=table: t)
+        given = functools.partial(dataclasses.replace, table)
+        store.put(table.id, Costs.of(table.box, table.costs), given)
     assert [*store] == [table.id for table in tables]
     assert len(store) == len(tables)
     assert packed == [table.id for table in tables[:-1]]
