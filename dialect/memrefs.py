@@ -175,6 +175,6 @@ def _gapless_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _gapless(shape: tuple[int, ...], strides: list[int]) -> bool:
-    """Whether strides are those of one array; of an extent of 1 any stride will do."""
+    """Whether strides are those of a contiguous array; axes of one element have any."""
     wanted = zip(shape, strides, _gapless_strides(shape), strict=True)
     return all(extent == 1 or have == want for extent, have, want in wanted)

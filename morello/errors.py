@@ -30,7 +30,7 @@ def _visible(char: str) -> str:
 
 
 class MorelloError(Exception):
-    """What is wrong, where, why, and what to do about it.
+    """Base of all errors for users: the fault, its place, the reason, and a remedy.
 
     Args:
         what: one sentence that names the argument or the place and the reason.

@@ -183,7 +183,8 @@ class _Steps:
     dilation: tuple[int, int]
 
     def along(self, axis: int, extent: int, taps: int) -> tuple[int, int]:
-        """Of rows or columns: the outputs, and the places before the first.
+        """Number of outputs along rows or columns, and of padded places before the
+        first.
 
         Raises:
             MorelloError: the filter does not fit.

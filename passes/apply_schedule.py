@@ -100,7 +100,7 @@ def named_sequences(module: ir.Operation) -> dict[str, ir.Operation]:
 
 
 def entry_sequence(module: ir.Operation) -> ir.Operation:
-    """The sequence to run.
+    """The named sequence with which a schedule begins.
 
     Raises:
         PassFailure: there is none, or it does not take one handle to the module.

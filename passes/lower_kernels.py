@@ -22,7 +22,7 @@ from morello.suggestions import did_you_mean
 
 @dataclasses.dataclass(frozen=True)
 class _Leaf:
-    """A ``morello.kernel`` that may be emitted."""
+    """Op ``morello.kernel`` whose kernel and Spec were checked."""
 
     op: ir.Operation
     kernel: Kernel
@@ -52,7 +52,7 @@ def _legal(spec: Spec) -> str:
 
 
 def _check(op: ir.Operation) -> _Leaf:
-    """The kernel and Spec of an op.
+    """Check an op, and read its kernel and its Spec.
 
     Raises:
         PassFailure: the kernel is unknown or does not take the Spec; the op is a Spec

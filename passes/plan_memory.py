@@ -149,7 +149,7 @@ def _plan(function: ir.Operation) -> _Plan | None:
 
 
 def _called(function: ir.Operation) -> list[ir.Operation]:
-    """The calls in a function."""
+    """All ``func.call`` ops within a function."""
     calls: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:

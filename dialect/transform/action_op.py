@@ -125,7 +125,7 @@ class ActionOp:
 
             @staticmethod
             def apply(op: Any, rewriter: Any, results: Any, state: Any) -> Any:
-                """Rewrite every op of the handle."""
+                """Apply the action to every op of the handle."""
                 return row.apply(op, rewriter, results, state)
 
             @staticmethod

@@ -59,7 +59,7 @@ def tracing() -> Iterator[Trace]:
 def record(
     op: ir.Operation, action: Action, rewrite: Rewrite, left: Mapping[str, ir.Operation]
 ) -> None:
-    """Add a step, if somebody wants to know.
+    """Add a rewrite to the trace, if one is being recorded.
 
     Args:
         op: the Spec op that is rewritten.

@@ -46,7 +46,7 @@ class Select(Action):
         return kernel is not None and kernel.takes_any(spec)
 
     def feature(self, key: SpecKey) -> str:
-        """The kernel."""
+        """Name of the class of programs that use it: the kernel's name."""
         return self.kernel
 
     @classmethod

@@ -36,7 +36,7 @@ class Bundle(Files):
 
     @classmethod
     def of(cls, libraries: Sequence[Library]) -> Files:
-        """The kernels together; one alone as it is."""
+        """Files of several kernels in one bundle; one kernel stays as it is."""
         return libraries[0] if len(libraries) == 1 else cls(tuple(libraries))
 
     @cached_property

@@ -54,7 +54,7 @@ def checks() -> str:
 
 
 def _memory(parameter: Parameter) -> list[int]:
-    """The words of ``Memory`` in ``entry.c``."""
+    """Words of the struct ``Memory`` that ``entry.c`` reads."""
     size = parameter.dtype.itemsize
     row, apart = parameter.row if parameter.strides else (0, 0)
     if parameter.any_row:

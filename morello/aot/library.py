@@ -253,7 +253,7 @@ def _meaning(spec: Spec) -> str:
 
 
 def unknown_suffix(path: str | Path) -> CompileError:
-    """The error for a file whose suffix is not known."""
+    """Make the error for a file name whose suffix names no format."""
     suffix = Path(path).suffix
     what = f"the suffix {suffix!r}" if suffix else "no suffix"
     return CompileError(

@@ -160,7 +160,7 @@ def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
 
 
 def _drawn(task: _Task) -> Drawn:
-    """Draw, compile and time."""
+    """Draw programs of a task, compile them, and time them."""
     plan, spec, target = task.plan, task.spec, task.target
     with shared(plan.lock):
         if task.later:

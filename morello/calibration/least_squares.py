@@ -35,7 +35,7 @@ def constrained_least_squares(a: Matrix, b: Matrix, g: Matrix, h: Matrix) -> Mat
 
 
 def non_negative_least_squares(a: Matrix, b: Matrix) -> Matrix:
-    """The x >= 0 that makes \\|a x - b\\| least.
+    """Solve a x = b for x >= 0 in the least-squares sense.
 
     Args:
         a: rows x columns.

@@ -51,7 +51,7 @@ class Probe:
     needs: Op = Op.FMA
 
     def code(self, isa: Isa) -> str:
-        """The body of the loop."""
+        """Assembly of the loop's body."""
         return r"\0A".join(
             self.text.format(
                 r="%zmm" if isa.vector_bytes == 64 else "%ymm",

@@ -19,7 +19,7 @@ from morello.search import Branch, Impl
 
 
 def reprice(impl: Impl, target: Target) -> Impl:
-    """Copy a program with its costs on ``target``.
+    """Copy a program, with its costs computed for ``target``.
 
     Raises:
         ScheduleError: an action does not apply on this target.

@@ -46,7 +46,7 @@ _TRIES = 20
 
 @dataclasses.dataclass(frozen=True)
 class _Place:
-    """A Spec in a table."""
+    """Spec, and the table of the search that has it."""
 
     spec: Spec
     table: TableId
@@ -123,7 +123,7 @@ class Sampler:
         return visit(self._root)
 
     def _bests(self, way: _Way) -> Iterator[Impl]:
-        """The best program of each hole."""
+        """Best programs of the children, in order."""
         for _, hole in way.holes:
             yield self._run.program(hole.spec, self._run.entry(hole.table))
 

@@ -36,7 +36,8 @@ def target_file(found: Calibration, command: str) -> str:
 
 
 def trial_lines(found: Calibration) -> Iterator[str]:
-    """How good the choices were of what each round tried."""
+    """Lines that say, for each round, how good the choices among the tried programs
+    were."""
     for index, trial in enumerate(found.trials):
         name = f"round {index}" if index else "before"
         note = ", kept" if index == found.kept else ""

@@ -182,7 +182,7 @@ def _made(make: MakeExecutor) -> Executor:
 
 
 def _writable(wanted: PathLike | Overlay | None) -> Overlay:
-    """The databases, the first of which can be written.
+    """Databases of a text, of which the first has to be writable.
 
     Raises:
         MorelloError: there is none.

@@ -26,7 +26,7 @@ class Parts:
     settled: tuple[int, ...]
 
     def engine(self) -> Engine:
-        """The machine code in this process.
+        """Load the machine code into this process.
 
         Raises:
             TargetError: this machine lacks a feature that the code may use.

@@ -279,7 +279,7 @@ class AffineCostModel(CostModel):
         return c.line_mem_demand if how is Access.DEMAND else c.line_mem_overlapped
 
     def _store(self, level: Memory) -> int:
-        """A line that is written to ``level``."""
+        """Millicycles of writing back one cache line to ``level``."""
         return self._prices.store_l2 if level is L2 else self._prices.store_mem
 
 

@@ -37,4 +37,4 @@ class CostModel(ABC):
 
     @abstractmethod
     def kernel(self, frame: Frame, counts: OpCounts) -> Ints:
-        """One run of a kernel."""
+        """Millicycles of one run of a kernel, for each Spec of the frame."""

@@ -60,7 +60,7 @@ class Folded:
 
 
 def fold(node: Node, unfold: bool = False) -> Folded:
-    """A node and the moves above it, from the first of them.
+    """Fold moves that emit no code into the node below them.
 
     Args:
         node: where to begin.

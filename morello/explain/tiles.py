@@ -57,7 +57,8 @@ def whole(spec: Spec) -> tuple[Tiles, ...]:
 
 
 def moved(impl: Impl, tiles: tuple[Tiles, ...], target: Target) -> Tiles | None:
-    """The tiles of the operand that an Impl's action moves; None if it moves none."""
+    """Tiles of the operand that a program's first action moves; None if it
+    moves none."""
     action = impl.action
     if not isinstance(action, Move):
         return None

@@ -47,7 +47,7 @@ class ModelArrays:
         preparation: Preparation | None,
         packed: Iterable[Packed],
     ) -> "ModelArrays":
-        """The arrays of a model that was searched.
+        """Constants and packed weights of a model whose parts were searched.
 
         Args:
             tensors: with the weights that the search has packed.

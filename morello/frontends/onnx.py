@@ -243,7 +243,7 @@ def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
 
 
 def _lowered(importer: Any, context: ir.Context, proto: Any) -> ir.Operation:
-    """A model as a module of linalg on tensors."""
+    """Lower a model to a module of linalg on tensors."""
     info = importer.ModelInfo(proto)
     made = info.create_module(context=context)
     module = made if isinstance(made, ir.Operation) else made.operation

@@ -296,7 +296,7 @@ class Emitter(ABC):
 
     @abstractmethod
     def knows_strides(self, buffer: Buffer) -> bool:
-        """Whether no stride of a buffer is first said by a call."""
+        """Whether all strides of a buffer are known when the code is compiled."""
 
     @abstractmethod
     def again(self, index: Value) -> Value:

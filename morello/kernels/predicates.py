@@ -62,7 +62,7 @@ def paired(layout: Layout) -> tuple[int, int] | None:
 
 
 def size_is_one(frame: Frame, dim: int) -> Condition:
-    """One size is 1."""
+    """Condition that a dimension has one element."""
     name = frame.key.kind.dims[dim]
     return Condition(frame.sizes[dim] == 1, f"needs {name} = 1: tile it to 1")
 

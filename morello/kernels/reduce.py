@@ -208,7 +208,8 @@ class ReduceColumns(Kernel):
     """The most vectors: the others are the operation's own."""
 
     def accepts(self, key: SpecKey) -> bool:
-        """The same dimension innermost in both; the other in src and out unpacked."""
+        """Whether src and out have one innermost dimension, and neither is packed along
+        the reduced one."""
         node = _reduction(key)
         if node is None:
             return False

@@ -23,7 +23,8 @@ class Scalar(Kernel):
     """
 
     def accepts(self, key: SpecKey) -> bool:
-        """What reads something and is no graph; a reduction adds to its output."""
+        """Whether the kind reads operands and is no graph; a reduction has to add to
+        its output."""
         kind = key.kind
         reads = any(operand.is_read for operand in kind.operands)
         adds = kind.accumulates or not kind.reductions

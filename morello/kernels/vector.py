@@ -270,7 +270,7 @@ def _inner(key: SpecKey) -> int:
 
 
 def _loads(dtype: Dtype, count: Ints, lanes: int, isa: Isa) -> Ops:
-    """Loads of a row; the end is masked or in pieces."""
+    """Number of loads of a row; its end is one masked load or several smaller ones."""
     whole: Ops = {"load": count // lanes}
     if isa.loads_masked(dtype):
         return add(whole, {"masked_load": tail_of(count, lanes)})

@@ -139,7 +139,7 @@ class Counts:
 
 
 def _frame(specs: Sequence[Spec]) -> Frame:
-    """The Specs of one key as arrays."""
+    """Frame of several Specs that have one key."""
     sizes = np.array([spec.sizes for spec in specs], np.int64)
     limits = np.array([s.limits.free for s in specs], np.int64)
     return Frame(

@@ -37,7 +37,7 @@ class Cache:
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """The machine that we run on.
+    """Machine that this process runs on: CPU, features and caches.
 
     Args:
         cpu: the name that LLVM has for it, e.g. ``znver4``.

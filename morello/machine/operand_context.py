@@ -43,7 +43,7 @@ class OperandContext:
     def of(
         cls, goal: Spec, near_lines: int, l3_lines: int, l1_sets: int
     ) -> "OperandContext":
-        """Find the context of the operands of ``goal``.
+        """Context of a goal: in which caches its operands are at first.
 
         Args:
             near_lines: lines of operands that stay in L2.

@@ -265,7 +265,7 @@ def _signed(digits: str) -> str:
 
 
 def refuse_hazards(text: str) -> None:
-    """Refuse what no kernel may hold.
+    """Refuse LLVM IR with constructs that a kernel must not have.
 
     Args:
         text: LLVM IR, before or after optimisation.

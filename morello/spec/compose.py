@@ -168,7 +168,7 @@ class Compose(Kind):
 
     @cached_property
     def dims(self) -> tuple[str, ...]:
-        """``d0``, ``d1``, …"""
+        """Names of the dimensions: ``d0``, ``d1``, …"""
         return tuple(f"d{i}" for i in range(self.graph.rank))
 
     @cached_property
@@ -394,7 +394,7 @@ class Compose(Kind):
         )
 
     def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
-        """The element of the one node, which visits each of its inputs' once."""
+        """Element of a graph of one node, computed from one element of each input."""
         (node,), number = self.graph.nodes, computed_in(dtypes)
 
         @cache

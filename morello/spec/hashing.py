@@ -8,7 +8,7 @@ _HASH = "_hash"
 
 
 def _nothing(value: object) -> tuple[()]:
-    """The fields of a value without fields."""
+    """Hashed fields of a class that has none."""
     return ()
 
 

@@ -60,7 +60,7 @@ class IndexMap(HashedOnce):
 
     @staticmethod
     def of(dim: int) -> "IndexMap":
-        """The map that is a dimension."""
+        """Identity map of one dimension."""
         return _plain(dim)
 
     @cached_property
@@ -73,7 +73,7 @@ class IndexMap(HashedOnce):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the map is a dimension."""
+        """Whether the map is one dimension, unchanged."""
         return self.dim is not None
 
     @cached_property

@@ -110,7 +110,7 @@ class Kind(ABC):
 
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
-        """The options that the text form may give."""
+        """Names of the options that the text form may give."""
         names = (field.name for field in dataclasses.fields(cls))
         return tuple(name for name in names if name not in ("accum", "rank"))
 
@@ -232,7 +232,7 @@ class Kind(ABC):
         return operand
 
     def followers(self, operand: int) -> tuple[int, ...]:
-        """The operands that follow an operand."""
+        """Operands that have to be in the same memory as an operand, and move with it."""
         return ()
 
     @property

@@ -64,7 +64,7 @@ class Matmul(Kind):
 
     @property
     def dims(self) -> tuple[str, ...]:
-        """Batch, rows, inner, columns."""
+        """Names of the dimensions: batch, rows, inner dimension, columns."""
         return ("b", "m", "k", "n")
 
     @property
@@ -124,7 +124,7 @@ class Matmul(Kind):
         return sizes[2] + self.accum
 
     def in_f64(self, sizes: tuple[int, ...], arrays: tuple[Array, ...]) -> Array:
-        """The product, and what it is added to."""
+        """Product in f64, plus the initial output if it accumulates."""
         lhs, rhs, *initial = arrays
         return sum(initial, np.matmul(lhs, rhs))
 

@@ -64,7 +64,7 @@ class Move(ElementByElement):
             )
 
     def flops(self, sizes: tuple[int, ...]) -> int:
-        """None."""
+        """Zero: a move only copies or casts."""
         return 0
 
     def evaluate(
@@ -80,7 +80,7 @@ class Move(ElementByElement):
         return dst.stored(src.values(arrays[0]))
 
     def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
-        """A cast."""
+        """Element of src, cast to the dtype of dst."""
         return elements.convert(elements.read(0), *dtypes)
 
     def random(

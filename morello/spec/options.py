@@ -25,7 +25,7 @@ _READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
 
 
 def text_value(field: "dataclasses.Field[Any]", text: str) -> Any:
-    """The value of an option.
+    """Parse the text of an option's value.
 
     Raises:
         SpecError: the text is no value of its type.

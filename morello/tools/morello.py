@@ -76,7 +76,8 @@ class _Parser(argparse.ArgumentParser):
         super()._print_message(printable(message, stream), stream)
 
     def _flags(self) -> Iterator[str]:
-        """The flags of all commands: which was meant is not known any more."""
+        """Flags of all commands, for hints where it is not known which command was
+        meant."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
                 for parser in action.choices.values():

@@ -88,7 +88,7 @@ def _marked(run: Function) -> Function:
 def _compiled(
     traced: GraphModule, options: Options, weights: frozenset[int]
 ) -> Function:
-    """The graph with each group as one node.
+    """Compile a graph: each group becomes one node.
 
     Args:
         traced: with static shapes.
@@ -136,7 +136,7 @@ def _replaced(
     options: Options,
     weights: frozenset[Node],
 ) -> Group:
-    """Put a group in the place of its nodes."""
+    """Replace nodes of a graph by a call of a new group."""
     inner, inputs, _ = fuse_as_graphmodule(
         traced, nodes, name, always_return_tuple=True
     )

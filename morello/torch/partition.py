@@ -31,7 +31,7 @@ from morello.torch.ops import (
 
 
 class _Support(OperatorSupportBase):
-    """Whether a node may be in a group."""
+    """Tells PyTorch's partitioner which nodes may be in a group."""
 
     def is_node_supported(
         self, submodules: Mapping[str, torch.nn.Module], node: Node
@@ -102,7 +102,7 @@ def is_plain(value: Any) -> bool:
 
 
 def other_dtypes(graph: GraphModule) -> list[str]:
-    """The floats for which alone ops are in no group."""
+    """Names of the float dtypes that alone keep ops out of groups."""
     names: set[str] = set()
     for node in graph.graph.nodes:
         if node.op == "call_function" and node.target in COMPUTED:

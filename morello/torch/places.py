@@ -76,7 +76,7 @@ _LOOKUPS: dict[Any, Callable[[Node], Iterator[Lookup]]] = {
 
 
 def lookups_of(node: Node) -> tuple[Lookup, ...]:
-    """The lookups of an op."""
+    """Lookups by index that an op does, if any."""
     find = _LOOKUPS.get(node.target)
     return () if find is None else tuple(find(node))
 

@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 
 @dataclasses.dataclass(frozen=True)
 class Leaf:
-    """An array of a shape."""
+    """Array in the pattern of arguments, by its shape."""
 
     shape: Shape
 

@@ -33,12 +33,12 @@ def logical_not(a: Any) -> Tracer:
 
 
 def logical_and(a: Any, b: Any) -> Tracer:
-    """1.0 where neither is 0."""
+    """Elementwise and: 1.0 where neither a nor b is 0, else 0.0."""
     return _where(a, _where(b, 1.0, 0.0) if isinstance(b, Tracer) else _truth(b), 0.0)
 
 
 def logical_or(a: Any, b: Any) -> Tracer:
-    """1.0 where one is not 0."""
+    """Elementwise or: 1.0 where a or b is not 0, else 0.0."""
     return _where(a, 1.0, _where(b, 1.0, 0.0) if isinstance(b, Tracer) else _truth(b))
 
 

@@ -147,7 +147,8 @@ class TracedFunction:
         )
 
     def _output(self, result: Tracer) -> int:
-        """The number of the tensor that has the elements of a result, in order."""
+        """Index of the output that has the elements of a result; equal results share
+        one."""
         tensors, tensor = self._recording.tensors, result.stored()
         root = tensors.root(tensor)
         if isinstance(tensors.all[root], Given):

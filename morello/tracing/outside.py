@@ -255,7 +255,7 @@ class _Globals(dict[str, Any]):
 
 
 class _List(list[Any]):
-    """A list from outside, which is not written."""
+    """List from outside of the traced function, of which writes are refused."""
 
 
 class _Dict(dict[Any, Any]):
@@ -291,7 +291,7 @@ class _Object:
 
 
 def stand_in_of(value: Any, number: int, outside: Outside) -> Any:
-    """The stand-in of an object."""
+    """Wrap an object from outside so that reads of its attributes are noted."""
     _check(value)
     owner: Any = type(value)
     kind = _stand_in_class(owner)

@@ -42,7 +42,7 @@ def _nothing(count: int) -> Array:
 
 
 class Recording:
-    """Notes down tensors.
+    """Program that a traced function builds: tensors and nodes, in order.
 
     Args:
         name: of the function.

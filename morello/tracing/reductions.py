@@ -121,7 +121,7 @@ def nansum(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
 
 
 def _present(a: Any, axis: Any, keepdims: bool) -> Tracer:
-    """How many elements are numbers."""
+    """Number of elements along axes that are not NaN."""
     return function("equal", a, a).sum(axis, keepdims)
 
 

@@ -61,19 +61,20 @@ class Cut:
 
     @property
     def turned(self) -> "Cut":
-        """The same elements of the axis the other way round."""
+        """Cut that selects the same elements when the axis is reversed."""
         first, last = (self.size - 1 - self.places[i] for i in (0, -1))
         places = range(first, last + 1, -self.places.step)
         return dataclasses.replace(self, places=places)
 
     def index(self, shape: Shape) -> IndexMap:
-        """What indexes the axis, by the axes of the array that is left."""
+        """Index map of the axis, in terms of the axes of the array that is left."""
         terms = {} if self.is_one else {self.axis: abs(self.places.step)}
         return window_of(terms, -self.places[0], shape, self.size)
 
 
 def cuts_of(parts: tuple[Any, ...], extents: Shape) -> tuple[list[Cut], Shape]:
-    """What is left of each axis of an array, and the shape of it all.
+    """Resolve an index: the elements of each axis that are left, and the resulting
+    shape.
 
     Args:
         parts: of an index: integers, slices, new axes (``None``) and ``...``.

@@ -88,7 +88,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy's, of the result."""
+        """NumPy dtype that the result has: float32, int64 or bool."""
         return DTYPES[self.kind]
 
     def __len__(self) -> int:
@@ -285,7 +285,8 @@ class Tracer(NDArrayOperatorsMixin):
         return self._cut(*cuts_of(parts, self._shape))
 
     def _cut(self, cuts: list[Cut], shape: Shape) -> "Tracer":
-        """The elements that slices leave; what they read backwards is copied first."""
+        """Array of the elements that slices select; arrays that are reversed are copied
+        first."""
         read = dims_of(self._access.axes)
         back = [i for i, cut in enumerate(cuts) if cut.is_backwards and i in read]
         if back:
@@ -338,7 +339,7 @@ class Tracer(NDArrayOperatorsMixin):
         return self.reshape(-1, order=order)
 
     def reshape(self, *shape: Any, order: str = "C") -> "Tracer":
-        """Axes of one element added or left out; of an argument, any other shape."""
+        """Reshape: adds or removes axes of one element; arguments take any shape."""
         given = shape[0] if len(shape) == 1 and not is_integer(shape[0]) else shape
         if order != "C":
             raise refusal(f"reshape with order={order!r} is not traced")

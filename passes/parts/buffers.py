@@ -81,7 +81,7 @@ def _size(op: ir.Operation) -> int:
 
 
 def _owner(op: ir.Operation) -> ir.Operation | None:
-    """The parallel loop around a buffer, if there is one.
+    """Parallel loop in which a buffer is allocated; None outside of any.
 
     Raises:
         PassFailure: a parallel region of which nothing is known, or one in another.

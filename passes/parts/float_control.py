@@ -32,7 +32,7 @@ def guard_float_control(ops: Iterable[ir.Operation]) -> None:
 
 
 def _body(op: ir.Operation) -> ir.Operation:
-    """The parallel loop or the function around an op."""
+    """Enclosing parallel loop or function of an op."""
     around = op.parent.operation
     while around.name not in (_THREADS, "func.func"):
         around = around.parent.operation

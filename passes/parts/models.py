@@ -31,7 +31,7 @@ class ConvertModel(Pass):
             find_target(self.target)
 
     def run(self, module: ir.Operation) -> None:
-        """Convert ``module``.
+        """Convert the functions of a module to Specs, in place.
 
         Raises:
             PassFailure: at the last op that is refused, the others being reported.

@@ -19,5 +19,5 @@ class PassFlag:
 
     @property
     def element(self) -> str:
-        """The pass in a pipeline."""
+        """Text of the pass as an element of a pipeline."""
         return self.name if self.options is None else f"{self.name}{{{self.options}}}"

@@ -85,7 +85,7 @@ def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
 
 
 def _buffer(parts: int, sizes: tuple[int, ...], tensor: TensorSpec) -> ir.Value:
-    """Room for so many partial results, each of whole lines."""
+    """Allocate a buffer for partial results, each padded to whole cache lines."""
     memref = dialect("memref")
     inner = math.prod(sizes[1:])
     grain = LINE // math.gcd(LINE, inner)

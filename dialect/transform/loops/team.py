@@ -6,7 +6,7 @@ from morello.mlir import dialect, ir
 
 
 def build_team(threads: int) -> ir.Operation:
-    """The end of the body of a loop with one iteration a thread.
+    """Finish the body of a parallel loop with one iteration for each thread.
 
     The block that it is in has the number of the thread as its argument.
     """

@@ -39,7 +39,7 @@ class Merged:
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Merge(Action):
-    """Taps and channels become one dimension."""
+    """Merges the dimensions of taps and channels of a convolution into one."""
 
     name: ClassVar[str] = "merge"
 

@@ -61,7 +61,7 @@ class Cutting:
 
     @property
     def keys(self) -> tuple[SpecKey, SpecKey]:
-        """The keys of both halves."""
+        """Keys of both halves: producers, then consumers."""
         return self.producers.key, self.consumers.key
 
 
@@ -337,6 +337,6 @@ def _graph(key: SpecKey) -> Graph:
 
 @lru_cache(maxsize=65536)
 def operand_of(graph: Graph, value: int) -> Operand:
-    """A value as if it were an operand."""
+    """Operand that an intermediate value becomes when it is stored."""
     name = value_name(graph, value)
     return Operand(name, graph.axes(value), is_read=True, is_written=True)

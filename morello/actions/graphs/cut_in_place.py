@@ -102,7 +102,7 @@ class CutInPlace(Action):
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["CutInPlace"]:
-        """Every such cut."""
+        """Cuts of a graph whose temporary fits in the place of the output."""
         if key.kind.as_graph is not None:
             yield from _candidates(key)
 

@@ -76,11 +76,11 @@ class Online(Action):
         return Expansion((), 0, children)
 
     def feature(self, key: SpecKey) -> str:
-        """The maximum."""
+        """Name of the class of programs that use it: ``online`` and the maximum."""
         return f"online {self.value}"
 
     def settling(self, key: SpecKey) -> Settling | str:
-        """The parts; or why there are none."""
+        """Keys of the parts; or a sentence that says why there are none."""
         return _settling(self.value, key)
 
     @classmethod

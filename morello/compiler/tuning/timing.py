@@ -104,7 +104,7 @@ def no_collection() -> Iterator[None]:
 
 @contextlib.contextmanager
 def pinned(wanted: bool) -> Iterator[None]:
-    """Keep the calling thread on one of the cores that it may use, if ``wanted``.
+    """Context in which the calling thread stays on one core, if ``wanted``.
 
     The last one: systems tend to serve interrupts on the first. Where the system does
     not allow it, the thread stays where it is put.

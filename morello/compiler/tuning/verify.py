@@ -114,7 +114,8 @@ class Definition:
 
 
 def rounds(spec: Spec) -> bool:
-    """Whether a right output may differ from the definition's in its last bits."""
+    """Whether the definition rounds, so that right outputs may differ in their last
+    bits."""
     floats = any(spec.dtypes[out].is_float for out in spec.kind.written)
     return floats and spec.kind.rounded_terms(spec.sizes) > 0
 
@@ -200,7 +201,7 @@ def _differs(output: _Output, expected: Array, got: Array) -> Array:
 
 
 def _errors(reference: Array, bound: Array, got: Array) -> tuple[Array, Array]:
-    """The error of each element, and what part of its bound that is.
+    """Error of each element, and its ratio to the bound of that element.
 
     An element that the definition has infinite or NaN must be the same.
     """

@@ -81,7 +81,7 @@ def _parameter_type(tensors: Tensors, tensor: int) -> ir.Type:
 def _functions(
     tensors: Tensors, parts: Sequence[tuple[Part, Spec] | PlainPart], name: str
 ) -> list[Any]:
-    """The function of each part."""
+    """MLIR functions of the parts, in order; equal parts share one."""
     functions: list[Any] = []
     known: dict[tuple[Spec, tuple[str, ...]], Any] = {}
     for number, part in enumerate(parts):

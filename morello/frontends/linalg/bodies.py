@@ -96,7 +96,7 @@ def constant(element: Element) -> Expression:
 
 
 def is_number(element: Any) -> bool:
-    """Whether an element is known."""
+    """Whether an element is a constant."""
     return isinstance(element, bool | int | float)
 
 
@@ -212,7 +212,7 @@ def _called(name: str, operands: list[Element]) -> Element:
 
 
 def _composed(op: ir.Operation, operands: list[Element]) -> Element:
-    """Ops that are several functions."""
+    """Element of an op that is several functions of the table."""
     given = list(map(constant, operands))
     match op.name:
         case "math.copysign":

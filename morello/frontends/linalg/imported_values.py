@@ -103,7 +103,7 @@ class ImportedValues:
         return self.names.get(key_of(inside or op.location), op.name)
 
     def define(self, value: ir.Value, tensor: int) -> None:
-        """A value is a tensor as it is."""
+        """Note that an MLIR value is a tensor, unchanged."""
         shape = self.tensors.all[tensor].shape
         self.known[value] = Read(tensor, own_axes(shape), shape)
 
@@ -191,7 +191,7 @@ class ImportedValues:
         return Read(source.tensor, axes, shape)
 
     def spread(self, same: Same) -> Read:
-        """A tensor of one number, as one that is read."""
+        """Tensor whose elements are all one number, broadcast when it is read."""
         number = float(same.number)
         given = self.constant(f"number{number}", np.full((1,), number, np.float32))
         return Read(given, (ONE,), same.shape)

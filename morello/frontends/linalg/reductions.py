@@ -78,8 +78,8 @@ def split(expression: Expression, out: int) -> tuple[str, Expression]:
 
 
 def _numbers_of(term: Expression, function: str) -> Expression:
-    """A term of a reduction; where its function takes a number before NaN, NaN is what
-    changes no number."""
+    """Term of a reduction, with NaN replaced by the neutral element where its function
+    ignores NaN."""
     if function not in _LEAST_NUMBERS:
         return term
     return Call(function, (term, constant(_LEAST_NUMBERS[function])))

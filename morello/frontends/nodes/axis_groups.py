@@ -4,7 +4,8 @@
 def axis_groups(
     old_shape: tuple[int, ...], new_shape: tuple[int, ...]
 ) -> list[tuple[list[int], list[int]]]:
-    """The axes of two shapes that hold the same elements, as few together as may be."""
+    """Minimal groups of axes of two shapes, so that groups of both hold the same
+    elements."""
     groups: list[tuple[list[int], list[int]]] = []
     old, new = 0, 0
     while old < len(old_shape) or new < len(new_shape):

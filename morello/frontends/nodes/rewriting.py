@@ -44,7 +44,7 @@ class Rewriter:
         self._nodes: dict[Node, int] = {}
 
     def add(self, node: Node) -> int:
-        """A new node; one that computes the same as an earlier one is that."""
+        """Add a node, or return the earlier one that computes the same."""
         if node.into is not None:
             return self.new.add(node)
         key = dataclasses.replace(node, place="")

@@ -88,7 +88,7 @@ class Node:
 
     @property
     def kept(self) -> frozenset[int]:
-        """The dimensions that it has."""
+        """Dimensions that are not reduced."""
         return frozenset(plain_dims(self.axes))
 
     @property
@@ -100,7 +100,7 @@ class Node:
 
 @dataclasses.dataclass(frozen=True)
 class Within:
-    """A part of a `Joined` tensor."""
+    """Rectangular part of a `Joined` tensor, where a node writes its elements."""
 
     tensor: int
     shape: tuple[int, ...]

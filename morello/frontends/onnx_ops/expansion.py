@@ -241,7 +241,7 @@ class Arguments:
         return name
 
     def get(self, name: str, otherwise: Any) -> Any:
-        """An attribute."""
+        """Value of an attribute, which is noted as read; else ``otherwise``."""
         self.attributes_read.add(name)
         return self._attributes.get(name, otherwise)
 

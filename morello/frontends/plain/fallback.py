@@ -136,7 +136,7 @@ class Fallback:
             self.importer.known[value] = Foreign(tensor, str(value.type))
 
     def returns(self, op: ir.Operation, value: ir.Value) -> bool:
-        """Return elements that no graph has; whether it did."""
+        """Return a value whose dtype no graph has; whether it has one."""
         element = self.element(value.type)
         if not isinstance(element, PlainDtype):
             return False

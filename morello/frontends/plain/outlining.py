@@ -92,7 +92,7 @@ class _Outline:
         """Each after those that it reads."""
 
     def visit(self, op: ir.Operation) -> None:
-        """Take an op, and what has to be computed for it."""
+        """Include an op, and the ops that compute its operands."""
         self._check(op)
         for value in captured(op):
             if value in self.inputs:

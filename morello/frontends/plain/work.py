@@ -35,7 +35,7 @@ def _is_empty(value: ir.Value) -> bool:
 
 
 def _elements(value: ir.Value) -> int:
-    """How many a value has; a number is one."""
+    """Number of elements of a value: 1 for a number, 0 for a dynamic shape."""
     kind = value.type.maybe_downcast()
     if not isinstance(kind, ir.RankedTensorType):
         return 1

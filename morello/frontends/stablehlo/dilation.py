@@ -79,7 +79,7 @@ class _Convolution:
         self.loops = 2 * self.rank + 4
 
     def build(self) -> ir.Value:
-        """The ops, at the current insertion point; the result."""
+        """Build the ops at the current insertion point, and return the result."""
         image = self._padded(self.op.operands[0])
         numbers = self.numbers
         image = self._grouped(image, numbers.input_feature_dimension)
@@ -216,7 +216,7 @@ def _reshaped(value: ir.Value, shape: list[int]) -> ir.Value:
 
 
 def _fill_body(op: ir.Operation, operands: list[ir.Value]) -> None:
-    """The sum of products, in the elements of the result."""
+    """Fill the body of the loop: a sum of products in the dtype of the result."""
     arith, linalg = dialect("arith"), dialect("linalg")
     elements = [ir.RankedTensorType(value.type).element_type for value in operands]
     block = op.regions[0].blocks.append(

@@ -39,7 +39,7 @@ def horizontal_sums(emitter: Emitter, vectors: Sequence[Value]) -> list[Value]:
 
 
 def horizontal_sums_ops(count: Ints, isa: Isa) -> Ops:
-    """The instructions of `horizontal_sums` of ``count`` vectors."""
+    """Count of the instructions of `horizontal_sums` for ``count`` vectors."""
     additions: Ints = 0
     for _ in _stages(isa.lanes(Dtype.F32)):
         count = ceil_div(count, 2)

@@ -88,7 +88,7 @@ class _Look:
 
     @property
     def together(self) -> int:
-        """How many are looked at side by side."""
+        """Number of vectors that are checked side by side."""
         return min(len(self.runs), _TOGETHER)
 
     def rows(

@@ -13,7 +13,7 @@ from morello.kernels.code.elements import EmittedElements
 
 
 class Side(tuple[Any, ...]):
-    """A value of each vector."""
+    """Values of one name for several vectors that are computed side by side."""
 
     __slots__ = ()
 

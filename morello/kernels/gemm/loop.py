@@ -226,7 +226,7 @@ class GemmLoop:
     def _row(
         self, i: int, at: Value, columns: Sequence[Value], chains: Sequence[Value]
     ) -> list[Value]:
-        """The sums of a row of lhs, one step on."""
+        """Sums of a row of lhs after one more step along k."""
         factor = self._factor(i, at)
         return [
             self.emitter.multiply_add(factor, column, chain)

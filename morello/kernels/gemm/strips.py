@@ -347,8 +347,8 @@ class GemmStrips(Kernel):
         columns: int,
         to_l1: bool = False,
     ) -> None:
-        """Lines of a few rows of a strip. A row that begins within a line ends in one
-        more."""
+        """Lines of a few rows of a strip that are prefetched; a row that is not aligned
+        has one more."""
         for by in range(rows):
             for start in (*range(0, columns, _LINE), columns - 1):
                 at = (0, emitter.offset(row, by), emitter.offset(column, start))

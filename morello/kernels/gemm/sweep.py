@@ -50,7 +50,7 @@ class GemmSweep(Kernel):
         )
 
     def op_counts(self, frame: Frame) -> OpCounts:
-        """The tiles; lines of rhs arrive while their products are computed."""
+        """Operations of all tiles; loads of rhs overlap with the products."""
         _, _, k, n = frame.sizes
         width = self.width(frame)
         rhs = frame.key.tensors[1]
@@ -73,7 +73,7 @@ class GemmSweep(Kernel):
 
     @abstractmethod
     def takes_layouts(self, key: SpecKey) -> bool:
-        """Whether rhs, and lhs with it, lie as it reads them."""
+        """Whether lhs and rhs have layouts that the loops read."""
 
     @abstractmethod
     def width(self, frame: Frame) -> Ints:
@@ -98,7 +98,7 @@ class GemmRows(GemmSweep):
     """Rows that such a set holds."""
 
     def takes_layouts(self, key: SpecKey) -> bool:
-        """rhs row-major, one run of memory."""
+        """Whether rhs is row-major and contiguous."""
         rhs = key.tensors[1]
         return rhs.contiguous and rhs.layout == _ROW_MAJOR
 
@@ -168,7 +168,7 @@ class GemmPanels(GemmSweep):
         return lhs.layout == _ROW_MAJOR and rhs.layout in self._layouts
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """Registers for the sums of a panel."""
+        """Sizes at which the sums of a panel fit into registers."""
         most = self._sums // (_panel(frame.key) // self.isa.lanes(Dtype.F32))
         return (
             size_is_one(frame, 0),
@@ -247,5 +247,6 @@ def _panel(key: SpecKey) -> int:
 
 
 def _together(m: Ints, panel: int, sums: int, isa: Isa) -> Ints:
-    """Panels that ``m`` rows are multiplied by at a time, for enough sums."""
+    """Number of panels that ``m`` rows are multiplied by at a time, so that there are
+    enough sums."""
     return np.maximum(sums * isa.lanes(Dtype.F32) // panel // np.maximum(m, 1), 1)

@@ -109,7 +109,7 @@ class GemmRegisters(Kernel):
         return ()
 
     def register_operands(self, key: SpecKey) -> tuple[int, ...]:
-        """out."""
+        """Operands that have to be in registers: out."""
         return (2,) if isinstance(key.kind, Matmul) else ()
 
     def _panels(self, key: SpecKey) -> dict[int, tuple[Form, ...]]:

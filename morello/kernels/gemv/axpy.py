@@ -66,7 +66,7 @@ class GemvAxpy(Kernel):
 
     @property
     def layout(self) -> Layout:
-        """Such panels: one run of memory that is read from end to end."""
+        """Layout of rhs that it asks for: panels of columns, each contiguous."""
         return Layout.parse(f"[0,2,1,2p{self.columns}]")
 
     @property
@@ -191,7 +191,7 @@ class GemvAxpy(Kernel):
         return self.element.counts(frame, self.streams, own)
 
     def code(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> Columns:
-        """The code of columns of out."""
+        """Writer of the code that computes columns of out."""
         own = self.prefetch if isinstance(self.prefetch, OwnRows) else None
         return Columns(emitter, spec, operands, self.element, self.streams, own)
 

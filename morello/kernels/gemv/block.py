@@ -73,7 +73,7 @@ class GemvBlock:
     """Whether rows that are read side by side are far from each other."""
 
     def neighbours(self, at: Value, rows: int) -> list[Value]:
-        """The rows from ``at`` on."""
+        """Indices of ``rows`` rows, from ``at`` on."""
         return [self.emitter.offset(at, i) for i in range(rows)]
 
     @property

@@ -100,7 +100,7 @@ class Bytes(Stepped):
         ]
 
     def factor(self, emitter: Emitter, lhs: Buffer, i: int, row: Value) -> Value:
-        """A group of lhs, again and again."""
+        """Load a group of lhs, broadcast to all lanes."""
         return self.in_words(emitter, self._group(emitter, lhs, i, row, self.run), lhs)
 
     def _group(

@@ -195,7 +195,8 @@ class Columns:
     def prefetching(
         self, rows: Sequence[Value], columns: int, following: int
     ) -> list[Part]:
-        """Parts of the columns, and what is prefetched meanwhile, if anything.
+        """Split the columns into parts, each with the lines that are prefetched
+        meanwhile.
 
         `own_rows`, or in all of them the same of the rows ``following`` rows on.
         """

@@ -65,7 +65,7 @@ class GemvDot(Kernel):
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """The products that it has."""
+        """Combinations of dtypes that it takes."""
         return tuple(mix for element in self.elements for mix in element.mixes)
 
     def element(self, key: SpecKey) -> Element:

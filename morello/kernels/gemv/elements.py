@@ -85,7 +85,7 @@ class Element(ABC):
 
     @property
     def unit(self) -> int:
-        """Columns of rhs that are taken at a time."""
+        """Number of columns of rhs that are loaded at a time."""
         return self.lanes
 
     @property
@@ -110,7 +110,7 @@ class Element(ABC):
 
     @property
     def tail(self) -> "Element":
-        """The row for columns that are no step."""
+        """Row of the table for the columns that are left over after whole steps."""
         return self
 
     def rows_of(self, row: Value) -> tuple[Value, ...]:
@@ -146,7 +146,7 @@ class Element(ABC):
         return emitter.multiply_add(lhs, rhs, total)
 
     def ordered(self, emitter: Emitter, sums: Sequence[Value]) -> Sequence[Value]:
-        """The sums of a unit as out has them."""
+        """Permute the sums of a unit into the order that out has."""
         return sums
 
     # The code of the dot form.
@@ -257,7 +257,7 @@ class Whole(Stepped):
 
     @property
     def beside(self) -> int:
-        """A step of rhs, and a factor."""
+        """Number of registers besides the sums: for a step of rhs, and for a factor."""
         return self.units + 1
 
     def read(
@@ -273,7 +273,7 @@ class Whole(Stepped):
     def passes_of(
         self, frame: Frame, columns: Ints, streams: int, own: bool
     ) -> tuple[Phase, ...]:
-        """The phases of some columns in passes over out.
+        """Phases, for the cost model, of columns that are computed in passes over out.
 
         A sum goes through memory from a pass to the next: four latencies. A single row
         waits for its lines; those of several arrive beside arithmetic, but for a few
@@ -403,7 +403,7 @@ class Halves(Element):
     def read(
         self, emitter: Emitter, rhs: Buffer, row: Value, start: Value, count: int
     ) -> tuple[Value, ...]:
-        """A register of rhs."""
+        """Load one register of rhs."""
         return (emitter.load(rhs, (0, row, start), self.unit),)
 
     def widen(self, emitter: Emitter, loaded: Sequence[Value]) -> Sequence[Value]:

@@ -46,7 +46,7 @@ class GemvPanels(GemvAxpy):
         return OpCounts(phases, kernels=1, loops=panels)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """A loop over panels; the last rows of the last one prefetch nothing."""
+        """Emit a loop over panels; the last rows of the last one prefetch nothing."""
         code = self.code(emitter, spec, operands)
         _, _, k, n = spec.sizes
         columns, distance = self.columns, self.distance

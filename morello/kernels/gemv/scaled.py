@@ -64,7 +64,7 @@ class ScaledRows(Kernel):
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """Integers beside floats."""
+        """Dtypes of operands that are taken together: integer weights beside floats."""
         return ((Dtype.F32, Dtype.F32, Dtype.S8, Dtype.F32),)
 
     @property
@@ -143,7 +143,7 @@ class ScaledRows(Kernel):
         return tuple(found)
 
     def op_counts(self, frame: Frame) -> OpCounts:
-        """What is done for each vector of integers, and for each row of them."""
+        """Operations for each vector of integers, and for each row that uses it."""
         product = _product(frame.key)
         assert product is not None
         of, sizes = _Operands.of(frame.key, product), frame.sizes
@@ -200,7 +200,7 @@ class ScaledRows(Kernel):
         return {"vector_op": 1 + zero + (1 if product.halves else 0)}
 
     def _side(self, m: Ints) -> Ints:
-        """Vectors of sums of a row side by side."""
+        """Number of vectors of sums that a row has in registers at a time."""
         side = np.where(m * self.panel <= self.most_sums, self.panel, 2)
         return int(side) if np.ndim(side) == 0 else side
 
@@ -290,7 +290,7 @@ class _Code:
                 self._store(i, column, length, total)
 
     def _is_apart(self, width: int) -> bool:
-        """Whether each block is summed by itself, and then scaled."""
+        """Whether each block of integers is summed by itself before it is scaled."""
         return bool(self.of.scales) and bool(_is_apart(width, self.most_sums))
 
     def _sets(self, width: int) -> int:
@@ -462,8 +462,8 @@ class _Code:
         return tuple(found)
 
     def _index(self, operand: int, row: int, inner: Value, column: Value) -> Index:
-        """The place of an operand; ``inner`` counts places of the integers, elements of
-        others."""
+        """Index into an operand; ``inner`` counts integers along the inner
+        dimension."""
         by = {self.product.inner: inner, self.product.columns: column}
         if self.product.rows is not None:
             by[self.product.rows] = row

@@ -48,7 +48,7 @@ class GraphScalar(Kernel):
         return OpCounts.of({"scalar": count})
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Each node from what it reads."""
+        """Emit the nodes of the graph in order, each from the values that it reads."""
         kind = spec.kind
         assert isinstance(kind, Compose)
         graph, number = kind.graph, computed_in(spec.dtypes)

@@ -250,7 +250,7 @@ class GraphWriter:
         return body(rest, carried) if rest else carried
 
     def _vector(self, at: dict[int, Any], env: Env, column: Any, count: int) -> Env:
-        """Everything that has vectors, at one place; outputs are stored."""
+        """Compute all values that have vectors at one place, and store outputs."""
         vectors = self._vectors(at, env, [(column, count)])
         return {v: of_vector(value, 0) for v, value in vectors.items()}
 

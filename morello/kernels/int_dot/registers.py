@@ -311,12 +311,12 @@ class IntDot(Kernel):
 
     @property
     def _widths(self) -> tuple[int, ...]:
-        """Columns of the panels that it asks for."""
+        """Widths, in columns, of the panels of rhs that it asks for."""
         return tuple(vectors * self._lanes for vectors in self.columns)
 
     @property
     def _forms(self) -> dict[int, tuple[Form, ...]]:
-        """The panels of groups that it asks for."""
+        """Layouts that it asks for, by operand: panels of groups."""
         group = self.group
         rows = (Layout.parse(f"[0,1,2,1p{r},2p{group}]") for r in self.rows)
         panels = (Layout.parse(f"[0,2,1,2p{c},1p{group}]") for c in self._widths)

@@ -92,7 +92,7 @@ class Interleave(Kernel):
         return OpCounts.of(times(add(each, cast_ops(frame.key.dtypes)), steps))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Group by group of rows, vector by vector."""
+        """Emit a loop over groups of rows, and within it over vectors."""
         down, across = self._dims(spec.key)
         src, dst = operands
         lanes = self.isa.lanes(dst.tensor.dtype)

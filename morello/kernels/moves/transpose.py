@@ -150,7 +150,7 @@ class TransposePrefetch(Kernel):
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """Few columns; two dimensions."""
+        """Sizes that it takes: few columns; only two dimensions are larger than 1."""
         across, down = (t.layout.innermost for t in frame.key.tensors)
         columns = np.isin(frame.sizes[across], self.columns)
         numbers = " or ".join(map(str, self.columns))
@@ -234,7 +234,7 @@ class _Strip:
 
     @property
     def columns(self) -> int:
-        """The columns of src."""
+        """Number of columns of src."""
         return self.spec.sizes[self.src.tensor.layout.innermost]
 
     def prefetch(self, row: Value) -> None:

@@ -35,7 +35,7 @@ def diagnose_form(array: Any, parameter: Parameter) -> None:
 
 
 def _check_kind(array: Any, parameter: Parameter) -> None:
-    """Only arrays: anything else would have to be copied into one."""
+    """Refuse what is no array: it would have to be copied into one."""
     role = parameter.role
     if isinstance(array, np.ma.MaskedArray):
         raise ArgumentError(

@@ -195,7 +195,7 @@ class NativeFunction:
         return self._by_position(args, kwargs)
 
     def _shared(self, arrays: list[Any]) -> list[Any]:
-        """The arrays, those of other libraries as NumPy arrays on their memory.
+        """Arguments as NumPy arrays; those of other libraries share their memory.
 
         Raises:
             ArgumentError: the memory of one cannot be shared.

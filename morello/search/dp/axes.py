@@ -161,7 +161,7 @@ class Box(HashedOnce):
 
     @cached_property
     def size(self) -> int:
-        """How many points there are."""
+        """Number of points of the box."""
         return math.prod(self.shape)
 
     @cached_property

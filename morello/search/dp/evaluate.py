@@ -40,7 +40,7 @@ class Below(Protocol):
         """The table that a hole of a parent's table is looked up in."""
 
     def costs(self, identity: TableId) -> Costs:
-        """The costs of a table."""
+        """Costs of a table that was solved before."""
 
 
 @dataclasses.dataclass(frozen=True)

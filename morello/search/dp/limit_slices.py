@@ -32,7 +32,8 @@ class Slices:
 
     @classmethod
     def of(cls, costs: Floats, dims: int, others: tuple[Floats, ...] = ()) -> "Slices":
-        """The distinct slices of ``costs``, whose first ``dims`` axes are sizes.
+        """Group the slices of ``costs`` that are equal; its first ``dims`` axes are
+        sizes.
 
         Args:
             others: arrays of the same shape that have to be equal in equal slices, too.

@@ -362,7 +362,7 @@ class _Run:
         return self.store.entry(identity)
 
     def _solve_again(self, identity: TableId) -> None:
-        """Solve a table of which what the database has is damaged."""
+        """Solve a table whose row in the database is damaged."""
         self._stored.discard(identity)
         self.store.drop(identity)
         self._solve(identity)

@@ -58,7 +58,7 @@ class Tables(Below, Protocol):
         """Let Ctrl-C, or what watches the search, end it."""
 
     def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
-        """The points of a table that are decided already."""
+        """Points of a table that pins decide, each with its action."""
 
 
 class TableSolver:

@@ -45,7 +45,7 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no loop at all."""
+        """Whether no loop along the dimension is tried."""
         return not len(self.actions)
 
     @cached_property

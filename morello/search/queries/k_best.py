@@ -325,7 +325,7 @@ class KBest:
 
 
 class _LateError(Exception):
-    """The time is over."""
+    """Raised inside of the query when its time limit is over."""
 
 
 @dataclasses.dataclass

@@ -38,7 +38,7 @@ class Measured:
 
     @property
     def model(self) -> MeasuredRow:
-        """The model's choice."""
+        """Measurement of the program that the cost model prefers."""
         return self.rows[0]
 
     @property

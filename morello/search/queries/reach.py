@@ -63,7 +63,7 @@ class Reach:
         return graph.order(lambda node: node.id in self._followed)
 
     def _wait(self, node: Node, slack: float) -> None:
-        """Follow a table later; those with operands in the farthest memories first."""
+        """Queue a table to be followed later; operands in far memories go first."""
         if node.excess.size and node.excess.min() <= slack and self._is_new(node):
             distance = sum(tensor.level.distance for tensor in node.id.key.tensors)
             heapq.heappush(self._waiting, (-distance, next(self._numbers), node))

@@ -66,7 +66,7 @@ class LabelBoxes:
         return LabelBoxes(shape, np.ascontiguousarray(ends[kept]), clipped[kept])
 
     def expand(self) -> Words:
-        """The dense array."""
+        """Dense array of labels that the boxes cover."""
         dense = np.full(self.shape, NO_ACTION, np.int32)
         work = _Work(self.shape)
         compiled().paint_labels(
@@ -81,7 +81,7 @@ class LabelBoxes:
 
 @dataclasses.dataclass(frozen=True)
 class CostBoxes:
-    """Costs of a table.
+    """Costs of a table as boxes in which they are affine.
 
     Args:
         axes: the coordinates of each axis.
@@ -140,7 +140,7 @@ class CostBoxes:
         return CostBoxes(axes, self.dims, new, corners)
 
     def expand(self) -> Floats:
-        """The dense array."""
+        """Dense array of costs that the boxes cover; infinite elsewhere."""
         dense = np.full(tuple(map(len, self.axes)), np.inf)
         work = _Work(dense.shape)
         scale = _Scale.of(self.axes, self.dims)

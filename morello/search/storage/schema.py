@@ -108,7 +108,7 @@ class SearchRow:
 
     @property
     def checksum(self) -> bytes:
-        """Hash of everything in the row."""
+        """Checksum of all other columns of the row."""
         return checksum_of(*(repr(v).encode() for v in dataclasses.astuple(self)))
 
     @property
@@ -221,7 +221,7 @@ def read_searches(connection: sqlite3.Connection) -> tuple[SearchRow, ...]:
 
 
 def _search(values: tuple[object, ...] | None) -> SearchRow | None:
-    """A note and its checksum; None if it is damaged, or says what cannot be."""
+    """Decode a note of a search; None if it is damaged or contradicts itself."""
     if values is None:
         return None
     *fields, checksum = values
@@ -260,7 +260,7 @@ class Cover:
 
     @property
     def checksum(self) -> bytes:
-        """Hash of everything in the row."""
+        """Checksum of all other columns of the row."""
         return checksum_of(self.base, self.key, self.sizes.encode())
 
 

@@ -51,7 +51,7 @@ class _Exact:
         self.e = e
 
     def product(self, a: Any, b: Any) -> tuple[Any, Any]:
-        """A product, and what is left of it."""
+        """Product of two floats as a sum of two: the rounded one and its error."""
         e = self.e
         high = e.multiply(a, b)
         return high, e.multiply_add(a, b, e.multiply(high, e.constant(_F32, -1.0)))
@@ -64,7 +64,7 @@ class _Exact:
         return high, e.add(e.subtract(a, e.subtract(high, back)), e.subtract(b, back))
 
     def total(self, terms: list[Any]) -> tuple[Any, list[Any]]:
-        """The sum of several, and what is left of it at each step."""
+        """Sum of several floats, and the rounding error of each addition."""
         value, left = terms[0], []
         for term in terms[1:]:
             value, error = self.sum(value, term)

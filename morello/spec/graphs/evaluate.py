@@ -215,7 +215,7 @@ def _spread(
     dims: Sequence[int],
     sizes: tuple[int, ...],
 ) -> Array:
-    """A value that broadcasts over some dimensions of the graph, in their order."""
+    """Transpose and broadcast an array to some dimensions of the graph."""
     view, own = _view(array, axes, sizes)
     order = [own.index(d) for d in dims if d in own]
     shape = [sizes[d] if d in own else 1 for d in dims]

@@ -115,7 +115,7 @@ def computed(
 
 
 def paired(elements: Any, reduction: str, number: Dtype, a: Any, b: Any) -> Any:
-    """What a reduction makes of two elements of f32 or s32."""
+    """Combine two elements of f32 or s32 as a reduction does."""
     if reduction == "sum":
         return elements.add(a, b)
     if reduction == "max":

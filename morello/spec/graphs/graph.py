@@ -90,11 +90,11 @@ class Graph(HashedOnce):
         return range(len(self.inputs), self.count)
 
     def is_node(self, value: int) -> bool:
-        """Whether a value is computed."""
+        """Whether a value is computed by a node, and is no input."""
         return value >= len(self.inputs)
 
     def node(self, value: int) -> Node:
-        """The node that a value is."""
+        """Node that computes a value, which is no input."""
         return self.nodes[value - len(self.inputs)]
 
     def axes(self, value: int) -> tuple[IndexMap, ...]:
@@ -168,7 +168,8 @@ class Graph(HashedOnce):
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """A graph that is made of another's values, and where they come from."""
+    """Graph made of values of another graph, with the dimensions and values it has
+    there."""
 
     graph: Graph
     dims: tuple[int, ...]
@@ -290,7 +291,7 @@ def _is_number(expression: Expression) -> bool:
 
 
 def composed(outer: Part, inner: Part) -> Part:
-    """A part of a part, as one of the graph."""
+    """Part of the whole graph that is ``inner``, which is a part of ``outer``."""
     return Part(
         inner.graph,
         tuple(outer.dims[dim] for dim in inner.dims),

@@ -253,7 +253,7 @@ SHORT_NAMES = {
 
 @dataclasses.dataclass(frozen=True)
 class Named:
-    """A graph in its canonical form, with sizes."""
+    """Canonical graph that a short name stands for, with sizes."""
 
     graph: Graph
     sizes: tuple[int, ...]

@@ -120,7 +120,7 @@ class _Reader:
         """Of the part of an expression that is read."""
 
     def read(self, text: str) -> tuple[Graph, Names]:
-        """The graph of a text."""
+        """Parse the text of a graph."""
         for statement in text.split(";"):
             self.statement = statement.strip()
             self._define()
@@ -478,7 +478,7 @@ class _Printer:
         self.seen: set[int] = set()
 
     def text(self) -> str:
-        """The statements."""
+        """Statements of the graph, one for each node, with ``;`` between them."""
         return ";".join(map(self._statement, self.graph.node_values))
 
     def _statement(self, value: int) -> str:

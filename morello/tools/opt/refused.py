@@ -86,5 +86,5 @@ def check_flag(spelled: str, name: str) -> None:
 
 
 def refused_flags() -> list[str]:
-    """The names, without dashes."""
+    """Names of the refused flags, without dashes."""
     return sorted(_REFUSED)

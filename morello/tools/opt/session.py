@@ -60,7 +60,7 @@ class Session:
         return marker.join(output or b"" for output in self.outputs.values())
 
     def child(self, left: Sequence[tuple[int, Chunk]]) -> Ending:
-        """Run a child on the chunks that are left."""
+        """Run the chunks that are left in a child process."""
 
         def job(send: Send) -> None:
             # MLIR is imported in the child alone.
@@ -84,7 +84,7 @@ class Session:
         stream.flush()
 
     def receive(self, event: object) -> None:
-        """Take in one event of the child."""
+        """Handle one event that the child has sent."""
         match event:
             case events.Entered(stage):
                 self.stage = stage

@@ -29,7 +29,8 @@ class Chunk:
 
     @property
     def padded(self) -> str | bytes:
-        """The text below as many empty lines as put it on its lines in the input."""
+        """Text of the chunk after empty lines, so that its line numbers are those of
+        the input."""
         if isinstance(self.source, bytes):
             return self.source
         indent = " " * (self.first_column - 1)

@@ -257,14 +257,15 @@ def _search_data(solution: Solution | None) -> dict[str, Any] | None:
 
 
 def _rate(amount: int, seconds: float | None) -> float | None:
-    """10^9 a second; None of nothing, or where nothing was timed."""
+    """Rate in units of 10^9 a second; None where the count is zero or nothing was
+    timed."""
     return amount / seconds / 1e9 if amount and seconds else None
 
 
 def _text(
     found: Measurement, subject: Subject, kernel: Kernel, verdict: Verdict
 ) -> str:
-    """A measurement for a person."""
+    """Format a measurement as the table that is printed."""
     samples = f"{found.samples} samples of {found.calls_per_sample} calls"
     rows = [
         *subject.rows(kernel, found.cpu),

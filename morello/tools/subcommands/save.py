@@ -106,7 +106,7 @@ def packed_file(file: str, operand: str) -> str:
 
 
 def _input(spec: Spec, name: str) -> int:
-    """The number of an operand that is only read.
+    """Index of the operand with a name, which has to be an input.
 
     Raises:
         ArgumentError: there is no such operand.

@@ -105,7 +105,7 @@ def _has_one(to: Expansion, own: Arguments, place: int) -> bool:
 
 
 def quantized_product(to: Expansion, own: Arguments) -> Results:
-    """A product of matrices of scaled integers, which is scaled, too.
+    """Matrix product of quantised integers, with the scales applied to the result.
 
     Raises:
         CompileError: the rows of the result have scales of their own.

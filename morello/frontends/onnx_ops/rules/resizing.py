@@ -24,7 +24,7 @@ _MOST_WEIGHTS = 1 << 24
 
 
 def resized(to: Expansion, own: Arguments) -> Results:
-    """An image in other sizes, axis by axis.
+    """Resize an image, axis by axis (ONNX ``Resize``).
 
     Raises:
         CompileError: factors or sizes are known only in a call.

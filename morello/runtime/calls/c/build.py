@@ -42,7 +42,7 @@ _HEAD = "; Made by build.py of the C beside it: change that.\n\n"
 
 
 def sources() -> list[Path]:
-    """The files that become modules."""
+    """C files, each of which is compiled to a module of LLVM IR."""
     return sorted(FOLDER.glob("*.c"))
 
 
