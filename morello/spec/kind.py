@@ -232,7 +232,7 @@ class Kind(ABC):
         return operand
 
     def followers(self, operand: int) -> tuple[int, ...]:
-        """Operands that have to be in the same memory as an operand, and move with it."""
+        """Operands that have to be in the memory of an operand, and move with it."""
         return ()
 
     @property
