@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from morello.errors import SpecError
+from morello.spec.dtypes import Dtype
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -66,8 +69,48 @@ class ScaledWeights:
         weights[..., self.order, :] = wide
         return weights
 
+    def spec(self, rows: int) -> str:
+        """The Spec of ``x @ weights`` in f32, of ``rows`` rows of x: a kernel of it
+        takes x and `arguments`. Rows of x in another order (`order`) are the caller's.
+
+        Raises:
+            SpecError: there are more dimensions than k and n.
+        """
+        if len(self.shape) > _MATRIX:
+            raise SpecError(
+                f"weights of the shape {self.shape} are no matrix",
+                "take one of them: a ScaledWeights of a part of each array",
+            )
+        k, n = self.shape
+        number = "q[k/2,n]" if self.bits < _BYTE else "q[k,n]"
+        at = f"[k//{self.group},n]"
+        if not isinstance(self.zeros, int):
+            number = f"({number}-z{at})"
+        elif self.zeros:
+            number = f"({number}-{self.zeros})"
+        weight = f"s{at}*{number}"
+        if self.offsets is not None:
+            weight = f"{weight}+o{at}"
+        dtypes = [_dtype(array) for array in self.arguments]
+        graph = f"y[m,n]=sum(a[m,k]*({weight}))"
+        return f"compose:{rows}x{n}x{k}:f32,{','.join(dtypes)},f32:graph={graph}"
+
+    @property
+    def arguments(self) -> tuple[Array, ...]:
+        """The arrays that a kernel of `spec` takes after x."""
+        zeros = () if isinstance(self.zeros, int) else (self.zeros,)
+        offsets = () if self.offsets is None else (self.offsets,)
+        return (self.scales, self.stored, *zeros, *offsets)
+
     def _along(self, part: Array) -> Array:
         return np.repeat(part.astype(np.float32), self.group, axis=-2)
+
+
+_MATRIX, _BYTE = 2, 8
+
+
+def _dtype(array: Array) -> str:
+    return str(next(dtype for dtype in Dtype if dtype.numpy == array.dtype))
 
 
 def in_halves(integers: Array) -> Array:
