@@ -272,6 +272,11 @@ def test_where_there_is_no_model_nothing_is_chosen(
         morello.compile(TEXT, target=AVX2, threads=1, tune="learned")
     with pytest.raises(CompileError, match="for avx2 with 2 threads"):
         morello.compile(TEXT, target=AVX2, threads=2, tune="learned")
+    monkeypatch.setenv("MORELLO_LEARNED", str(tmp_path / "gone.npz.xz"))
+    with pytest.raises(MorelloError, match=r"gone\.npz\.xz"):
+        find_model(AVX2)
+    monkeypatch.delenv("MORELLO_LEARNED")
+    assert find_model(dataclasses.replace(AVX2, name="new")) is None
 
 
 @pytest.mark.parametrize("name", shipped_models())
