@@ -285,6 +285,7 @@ def _refusal(
     return ""
 
 
+@lru_cache(maxsize=65536)
 def _rounded(key: SpecKey) -> frozenset[int]:
     """The outputs that keep less than f32, which nodes that read them do not."""
     forms = given_forms(key)

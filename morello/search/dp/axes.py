@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.actions import ACTIONS
+from morello.actions import ACTIONS, Action
 from morello.lazy import cached_property
 from morello.machine import Target
 from morello.spec import Kind, Limits, Memory, Spec, SpecKey, TensorSpec
@@ -217,7 +217,7 @@ def box(
             parts = {sizes[dim][-1]}
             if dim in key.kind.reductions:
                 axis = sizes[dim]
-                parts |= {s for a in ACTIONS for s in a.part_sizes(key, axis, target)}
+                parts |= {s for a in _CUTTING for s in a.part_sizes(key, axis, target)}
             kept = tuple(size for size in cut[dim] if size in parts)
             cut = (*cut[:dim], kept, *cut[dim + 1 :])
     left = tuple(
@@ -256,6 +256,16 @@ def registers_taken(key: SpecKey, sizes: tuple[Any, ...], registers: Memory) -> 
     return taken
 
 
+def _overriding(method: str) -> tuple[type[Action], ...]:
+    """The actions that have a method of their own: every key asks them."""
+    usual = getattr(Action, method).__func__
+    return tuple(a for a in ACTIONS if getattr(a, method).__func__ is not usual)
+
+
+_TAKING = _overriding("levels_taken")
+_CUTTING = _overriding("part_sizes")
+
+
 def matters(key: SpecKey, memory: Memory, target: Target) -> bool:
     """Whether what is left of a memory can still decide.
 
@@ -270,7 +280,7 @@ def matters(key: SpecKey, memory: Memory, target: Target) -> bool:
 @lru_cache(maxsize=65536)
 def _levels_taken(key: SpecKey, target: Target) -> frozenset[Memory]:
     """The caches that operands can still move to."""
-    return frozenset().union(*(a.levels_taken(key, target) for a in ACTIONS))
+    return frozenset().union(*(a.levels_taken(key, target) for a in _TAKING))
 
 
 def _limit_axis(
