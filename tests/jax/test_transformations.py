@@ -15,6 +15,7 @@ from jax import lax  # noqa: E402
 
 import morello.jax  # noqa: E402
 from morello.errors import ArgumentError  # noqa: E402
+from morello.jax.function import _has_reverse_rule  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -147,6 +148,28 @@ def test_it_is_what_the_function_itself_gives(
     assert jax.tree.structure(wanted) == jax.tree.structure(found)
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+DEEP: dict[str, Callable[[Function], Function]] = {
+    "alone": lambda f: f,
+    "in jit": jax.jit,
+    "in checkpoint": jax.checkpoint,
+    "in vmap": jax.vmap,
+    "in a loop": lambda f: lambda x: lax.scan(lambda c, r: (c, f(r)), 0.0, x)[1],
+    "in a branch": lambda f: lambda x: lax.cond(x[0, 0] > 0, f, lambda x: x, x),
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_a_reverse_rule_is_found_however_deep(name: str) -> None:
+    for function in (clipped, ruled, jnp.tanh):
+        traced = jax.make_jaxpr(DEEP[name](function))(X)
+        assert _has_reverse_rule(traced.jaxpr) == (function is clipped)
+
+
+def test_a_reverse_rule_in_jit_is_used() -> None:
+    run = morello.jax.compile(lambda x: jax.jit(clipped)(x) + x, X, threads=1)
+    np.testing.assert_array_equal(jax.grad(total(run))(X), np.full(X.shape, 4.0))
 
 
 def test_derivatives_are_those_of_what_was_traced() -> None:
