@@ -121,6 +121,10 @@ def test_a_scale_that_is_no_number_spoils_its_column_alone() -> None:
     np.testing.assert_array_equal(found, wanted)
 
 
+ALONG = "y[m,n]=sum(a[m,k]*(s[n,k//32]*(q[n,k/2]-8)))"
+"""Neighbours along k are neighbours in memory."""
+
+
 @pytest.mark.parametrize(
     ("sizes", "dtypes", "text"),
     [
@@ -128,14 +132,20 @@ def test_a_scale_that_is_no_number_spoils_its_column_alone() -> None:
         ("24x20x3", "f32,u8,f32,f32", "w[k,n]=q[k/2,n]*s[n];y[m,n]=sum(a[m,k]*w)"),
         ("24x20", "u8,f32", "y[k,n]=exp(q[k/2,n]*0.01)"),
         ("20x24", "u8,f32", "y[n]=max(q[k/2,n])"),
+        ("3x44", "u8,f32", "y[m]=sum(q[m,k/2])"),
+        ("3x44", "u8,f32", "y[m,k]=exp(q[m,k/2]*0.01)"),
+        ("3x7x40", "f32,f32,u8,f32", ALONG),
+        ("3x40x40", "f32,f32,u8,f32:x1=any:x2=any", ALONG),
     ],
 )
 def test_graphs_read_halves_of_bytes(sizes: str, dtypes: str, text: str) -> None:
     kernel = morello.compile(f"compose:{sizes}:{dtypes}:graph={text}", threads=1)
-    arrays = kernel.spec.random(np.random.default_rng(0))
+    spec = kernel.spec
+    arrays = spec.random(np.random.default_rng(0))
     wide = tuple(array.astype(np.float64) for array in arrays)
-    ((number, error),) = kernel.spec.kind.reference(kernel.spec.sizes, wide)
-    assert np.all(np.abs(kernel(*arrays) - number) <= error)
+    ((number, error),) = spec.kind.reference(spec.sizes, wide)
+    found = kernel(*(spec.to_physical(i, array) for i, array in enumerate(arrays)))
+    assert np.all(np.abs(found - number) <= error)
 
 
 def test_what_has_scales_is_known_in_any_order() -> None:

@@ -53,6 +53,7 @@ from morello.spec.graphs.blocks import block_of, in_one_block
 from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
+from morello.spec.operand import Operand
 
 _SHUFFLES = 2
 """Shuffles that bring every second lane of two vectors together."""
@@ -144,8 +145,13 @@ def _lead(key: SpecKey) -> int:
     operands = key.kind.operands
     return max(
         range(len(operands)),
-        key=lambda i: (operands[i].is_plain, operands[i].rank, i),
+        key=lambda i: (_is_whole(operands[i]), operands[i].rank, i),
     )
+
+
+def _is_whole(operand: Operand) -> bool:
+    """Whether each element of an operand is read at one point of its dimensions."""
+    return all(axis.is_plain or axis.halves for axis in operand.axes)
 
 
 def _wanted_inner(key: SpecKey) -> int | None:
@@ -159,23 +165,32 @@ def _wanted_inner(key: SpecKey) -> int | None:
 
 
 def _inner(key: SpecKey) -> int | None:
-    """The dimension along vectors: the innermost of an operand of the most dimensions;
-    None where it is not innermost in all operands that have it, undivided."""
+    """The dimension along vectors: the innermost of an operand of the most dimensions,
+    or one of halves of bytes; None where it is not innermost in all operands that have
+    it, undivided."""
     operands, tensors = key.kind.operands, key.tensors
     lead = _lead(key)
     if not operands[lead].rank:
         return None
+    pairs = zip(operands, tensors, strict=True)
+    axes = [own.axes[t.layout.innermost] for own, t in pairs if own.rank]
+    halved = [axis.dims[0] for axis in axes if axis.halves]
     inner = operands[lead].dims[tensors[lead].layout.innermost]
-    for operand, tensor in zip(operands, tensors, strict=True):
+    return next((dim for dim in (inner, *halved) if _is_inner(key, dim)), None)
+
+
+def _is_inner(key: SpecKey, inner: int) -> bool:
+    """Whether a dimension is innermost in all operands that have it, undivided."""
+    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
         if inner in operand.dims:
             innermost = operand.axis(inner) == tensor.layout.innermost
             axis = operand.map(inner)
             apart = not innermost or operand.step(inner) > MOST_STEP
-            if axis.halves or (apart and not axis.is_divided):
-                return None
+            if apart and (axis.halves or not axis.is_divided):
+                return False
         elif tensor.level.is_registers:
-            return None
-    return inner
+            return False
+    return True
 
 
 def _value(key: SpecKey) -> Graph:

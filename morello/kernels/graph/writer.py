@@ -174,10 +174,25 @@ class GraphWriter:
         element = self.emitter.load_element(buffer, self._index(value, at))
         return self._number(value, at, element)
 
+    def _halved(self, value: int) -> int | None:
+        """The dimension of which two elements are in a byte."""
+        axes = self.graph.axes(value)
+        return next((axis.dims[0] for axis in axes if axis.halves), None)
+
+    def _both_halves(self, buffer: Buffer, index: tuple[Any, ...], count: int) -> Value:
+        """A vector of elements, of which two are in a byte."""
+        emitter, width = self.emitter, self.lanes // 2
+        loaded = emitter.load(buffer, index, width, (count + 1) // 2)
+        words = emitter.convert(loaded, buffer.tensor.dtype, Dtype.S32)
+        low, high = emitter.half(words, 0), emitter.half(words, 1)
+        order = [lane // 2 + lane % 2 * width for lane in range(self.lanes)]
+        both = emitter.shuffle(low, high, order)
+        return emitter.convert(both, Dtype.S32, self.number)
+
     def _number(self, value: int, at: Mapping[int, Any], loaded: Value) -> Value:
         """An element, or a vector, in the dtype that is computed in."""
         dtype = self.buffers[value].tensor.dtype
-        halved = next((a.dims[0] for a in self.graph.axes(value) if a.halves), None)
+        halved = self._halved(value)
         if halved is None:
             return self.emitter.convert(loaded, dtype, self.number)
         word = self.emitter.convert(loaded, dtype, Dtype.S32)
@@ -282,6 +297,8 @@ class GraphWriter:
             return self._element(value, at)
         if buffer.tensor.level.is_registers:
             return self.emitter.load_register(buffer, self._register(index))
+        if self._halved(value) == self.inner:
+            return self._both_halves(buffer, index, count)
         if step_of(self.graph, value, self.inner) == 1:
             vector = self.emitter.load(buffer, index, self.lanes, count)
             return self._number(value, at, vector)
