@@ -287,6 +287,22 @@ class Emitter(ABC):
         """The size that a call gives to the dimensions of the Spec's range."""
 
     @abstractmethod
+    def sum(self, a: Value, b: Value) -> Value:
+        """The sum of two indices."""
+
+    @abstractmethod
+    def difference(self, a: Value, b: Value) -> Value:
+        """An index less another, which is not greater."""
+
+    @abstractmethod
+    def ratio(self, a: Value, b: Value) -> Value:
+        """An index divided by another, rounded down."""
+
+    @abstractmethod
+    def switch(self, index: Value, cases: dict[int, Callable[[], None]]) -> None:
+        """Run the case of an index; it has one of them."""
+
+    @abstractmethod
     def quotient(self, index: Value, by: int) -> Value:
         """An index divided by a positive number, rounded down."""
 
@@ -309,8 +325,8 @@ class Emitter(ABC):
     @abstractmethod
     def loop(
         self,
-        start: int,
-        end: int,
+        start: Value,
+        end: Value,
         step: int,
         carried: Sequence[Value],
         body: Body,

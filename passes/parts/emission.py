@@ -6,7 +6,7 @@ set has them for such elements, else in pieces. No byte too many is touched.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from morello.dialect.memrefs import whole_type
@@ -293,6 +293,45 @@ class MlirEmitter(Registers):
         assert self._spec is not None
         return size_value(self._before, self._spec)
 
+    def sum(self, a: Value, b: Value) -> Value:
+        """`Emitter.sum`."""
+        if isinstance(a, int):
+            return a + b if isinstance(b, int) else self.offset(b, a)
+        if isinstance(b, int):
+            return self.offset(a, b)
+        return arith.AddIOp(a, b).result
+
+    def difference(self, a: Value, b: Value) -> Value:
+        """`Emitter.difference`."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return arith.SubIOp(self._index(a), self._index(b)).result
+
+    def ratio(self, a: Value, b: Value) -> Value:
+        """`Emitter.ratio`."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a // b
+        return arith.DivUIOp(self._index(a), self._index(b)).result
+
+    def switch(self, index: Value, cases: dict[int, Callable[[], None]]) -> None:
+        """`Emitter.switch`: comparisons, halving the cases."""
+        numbers = sorted(cases)
+        if len(numbers) == 1:
+            cases[numbers[0]]()
+            return
+        half = len(numbers) // 2
+        is_low = arith.CmpIOp(
+            arith.CmpIPredicate.ult, index, self._index(numbers[half])
+        )
+        ways = scf.IfOp(is_low.result, has_else=True)
+        for block, some in (
+            (ways.then_block, numbers[:half]),
+            (ways.else_block, numbers[half:]),
+        ):
+            with ir.InsertionPoint(block):
+                self.switch(index, {number: cases[number] for number in some})
+                scf.YieldOp([])
+
     def quotient(self, index: Value, by: int) -> Value:
         """`Emitter.quotient`."""
         if isinstance(index, int):
@@ -345,8 +384,8 @@ class MlirEmitter(Registers):
 
     def loop(
         self,
-        start: int,
-        end: int,
+        start: Value,
+        end: Value,
         step: int,
         carried: Sequence[Value],
         body: Body,

@@ -9,7 +9,8 @@ other out of L1 before the others read them.
 """
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,9 @@ its rows, which hardware follows, and is the faster."""
 
 _LINE = LINE_BYTES // Dtype.F32.itemsize
 """Elements of a cache line."""
+
+_MANY = 4
+"""Blocks from which on their number changes no code: each prefetches a step."""
 
 _TRIP = 4
 """Rows that a trip prefetches of the first strip."""
@@ -227,35 +231,85 @@ class GemmStrips(Kernel):
         lanes = self.isa.lanes(Dtype.F32)
         return np.minimum(vectors, self.most_vectors) * lanes
 
+    def takes_any(self, spec: Spec) -> bool:
+        """Any number of rows: code for each number of rows that a block has."""
+        return spec.ranges[0].dims == (1,)
+
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over strips. Of a few rows of rhs, out is most of what is written: it
         is written along its rows, block by block."""
-        m = spec.sizes[1]
-        if not self._is_short(*spec.sizes[1:3]):
-            self._strips(emitter, spec, operands, 0)
+        if not spec.ranges:
+            self._divided(emitter, spec, operands, self._division(spec.sizes[1]))
             return
-        for rows, first, count in self._blocks(m):
+        m, most_rows = emitter.size(), self.most_rows
+        settled = dataclasses.replace(spec, ranges=())
+        blocks = emitter.quotient(emitter.offset(m, most_rows - 1), most_rows)
+        above = emitter.offset(emitter.sum(m, blocks), -1)
+        few = emitter.offset(emitter.at_most(blocks, _MANY), -1)
+        case = emitter.sum(
+            emitter.linear([(few, most_rows + 1)]), emitter.ratio(above, blocks)
+        )
+
+        def write(division: _Division) -> None:
+            if division.blocks > 1:
+                whole = emitter.linear([(blocks, division.most)])
+                fewer = emitter.difference(whole, m)
+                large = emitter.difference(blocks, fewer)
+                division = dataclasses.replace(division, large=large, fewer=fewer)
+            self._divided(emitter, settled, operands, division)
+
+        cases: dict[int, Callable[[], None]] = {}
+        for size in spec.ranges[0].sizes(spec.greatest[0]):
+            division = self._division(size)
+            few_blocks = min(division.blocks, _MANY)
+            number = (few_blocks - 1) * (most_rows + 1) + division.most
+            cases[number] = functools.partial(write, division)
+        emitter.switch(case, cases)
+
+    def _divided(
+        self,
+        emitter: Emitter,
+        spec: Spec,
+        operands: Sequence[Buffer],
+        division: "_Division",
+    ) -> None:
+        """All strips of all blocks."""
+        if not (division.blocks > 1 and spec.sizes[2] < self.least_k):
+            self._strips(emitter, spec, operands, 0, division)
+            return
+        most, large = division.most, division.large
+        middle = emitter.linear([(large, most)])
+        end = emitter.linear([(large, most), (division.fewer, most - 1)])
+        for rows, first, last, count in (
+            (most, 0, middle, large),
+            (most - 1, middle, end, division.fewer),
+        ):
 
             def block(row: Value, _: Sequence[Value], rows: int = rows) -> list[Value]:
                 part = dataclasses.replace(spec, sizes=(1, rows, *spec.sizes[2:]))
-                self._strips(emitter, part, operands, row)
+                self._strips(emitter, part, operands, row, _Division(rows))
                 return []
 
-            if count > 1:
-                emitter.loop(first, first + count * rows, rows, (), block)
+            if not isinstance(count, int) or count > 1:
+                emitter.loop(first, last, rows, (), block)
             elif count:
                 block(first, ())
 
     def _strips(
-        self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer], row: Value
+        self,
+        emitter: Emitter,
+        spec: Spec,
+        operands: Sequence[Buffer],
+        row: Value,
+        division: "_Division",
     ) -> None:
         """All strips of the rows from ``row`` on, and the columns that are left, which
         prefetch nothing."""
-        _, m, k, n = spec.sizes
-        width = int(self._width(self._most(m)))
+        k, n = spec.sizes[2:]
+        width = int(self._width(division.most))
         whole = n // width * width
         copy = None
-        if m > self.most_rows:
+        if division.blocks > 1:
             form = TensorSpec(Dtype.F32, L1, _ROW_MAJOR, contiguous=True)
             copy = emitter.scratch(form, (1, k, min(n, width)))
 
@@ -263,8 +317,12 @@ class GemmStrips(Kernel):
             self._prefetch(emitter, operands[1], at, _TRIP, 0, min(n, width))
             return []
 
+        def write(column: Value, columns: int, prefetches: bool = True) -> None:
+            strip = _Strip(copy, row, column, columns, prefetches)
+            self._strip(emitter, spec, operands, strip, division)
+
         def strip(column: Value, _: Sequence[Value]) -> list[Value]:
-            self._strip(emitter, spec, operands, copy, row, column, width)
+            write(column, width)
             return []
 
         emitter.loop(0, k, _TRIP, (), first_strip)
@@ -273,28 +331,23 @@ class GemmStrips(Kernel):
         elif whole:
             strip(0, ())
         if n > whole:
-            columns = n - whole
-            self._strip(
-                emitter, spec, operands, copy, row, whole, columns, prefetches=False
-            )
+            write(whole, n - whole, prefetches=False)
 
     def _strip(
         self,
         emitter: Emitter,
         spec: Spec,
         operands: Sequence[Buffer],
-        copy: Buffer | None,
-        row: Value,
-        column: Value,
-        columns: int,
-        prefetches: bool = True,
+        strip: "_Strip",
+        division: "_Division",
     ) -> None:
-        """All rows from ``row`` on, block by block; the first copies the strip for the
+        """All rows of a strip, block by block; the first copies the strip for the
         others. Each prefetches a part of the next strip: memory has the time of all."""
-        m, k = spec.sizes[1:3]
+        k, most = spec.sizes[2], division.most
+        copy, column, columns = strip.copy, strip.column, strip.columns
         vectors = ceil_div(columns, emitter.isa.lanes(Dtype.F32))
-        each = trip(Dtype.F32, self._most(m), vectors)
-        share = ceil_div(each, ceil_div(m, self.most_rows))
+        each = trip(Dtype.F32, most, vectors)
+        share = ceil_div(each, division.blocks)
 
         def block(rows: int, number: Value, further: Value, is_first: bool) -> None:
             def prefetch(at: Value) -> None:
@@ -311,31 +364,33 @@ class GemmStrips(Kernel):
                 dataclasses.replace(spec, sizes=(1, rows, k, columns)),
                 operands,
                 column,
-                prefetch if prefetches else None,
-                emitter.linear([(row, 1), (further, 1)]),
+                prefetch if strip.prefetches else None,
+                emitter.linear([(strip.row, 1), (further, 1)]),
                 ColumnsCopy(copy, is_filled=not is_first) if copy else None,
             )
 
-        block(self._most(m), 0, 0, is_first=True)
-        before = 1
-        for rows, first, count in self._blocks(m, without_first=True):
+        block(most, 0, 0, is_first=True)
+        large, fewer = division.large, division.fewer
+        for rows, first, before, count in (
+            (most, most, 1, emitter.offset(large, -1)),
+            (most - 1, emitter.linear([(large, most)]), large, fewer),
+        ):
 
             def others(
                 at: Value,
                 _: Sequence[Value],
                 rows: int = rows,
-                first: int = first,
-                before: int = before,
+                first: Value = first,
+                before: Value = before,
             ) -> list[Value]:
-                further = emitter.offset(emitter.linear([(at, rows)]), first)
-                block(rows, emitter.offset(at, before), further, is_first=False)
+                further = emitter.sum(emitter.linear([(at, rows)]), first)
+                block(rows, emitter.sum(at, before), further, is_first=False)
                 return []
 
-            if count > 1:
+            if not isinstance(count, int) or count > 1:
                 emitter.loop(0, count, 1, (), others)
             elif count:
                 others(0, ())
-            before += count
 
     def _prefetch(
         self,
@@ -358,16 +413,48 @@ class GemmStrips(Kernel):
         """1 where each block goes through all strips before the next begins, else 0."""
         return (m > self.most_rows) * (k < self.least_k) * 1
 
-    def _blocks(
-        self, m: int, without_first: bool = False
-    ) -> tuple[tuple[int, int, int], ...]:
-        """Rows of a block, where the first begins, and how many there are."""
+    def _division(self, m: int) -> "_Division":
+        """The blocks of so many rows."""
         blocks, most = ceil_div(m, self.most_rows), int(self._most(m))
-        large = m % blocks or blocks
-        at = most * without_first
-        count = large - without_first
-        return (most, at, count), (most - 1, most * large, blocks - large)
+        fewer = most * blocks - m
+        return _Division(most, blocks, blocks - fewer, fewer)
 
     def _most(self, m: Any) -> Any:
         """Rows of the largest block."""
         return ceil_div(m, ceil_div(m, self.most_rows))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Division:
+    """Rows that are divided into blocks.
+
+    Args:
+        most: the rows of a large block; another has one less.
+        blocks: how many there are; of a range of sizes as many, or `_MANY` for more.
+        large: the large blocks, which come first: a number, or a value.
+        fewer: the others.
+    """
+
+    most: int
+    blocks: int = 1
+    large: Value = 1
+    fewer: Value = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class _Strip:
+    """Columns of rhs by which rows are multiplied.
+
+    Args:
+        copy: room for a copy of them; None where no other block reads them.
+        row: the first row of lhs.
+        column: the first column.
+        columns: how many.
+        prefetches: whether there is a next strip.
+    """
+
+    copy: Buffer | None
+    row: Value
+    column: Value
+    columns: int
+    prefetches: bool
