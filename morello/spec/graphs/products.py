@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from morello.spec.embedding import ONE, Embedding
 from morello.spec.graphs.expression import Call, Reference, references
-from morello.spec.graphs.graph import Graph, Node
+from morello.spec.graphs.graph import Graph
 from morello.spec.index_map import plain_dims
 from morello.spec.matmul import Matmul
 from morello.spec.move import Move
@@ -16,11 +16,8 @@ def product(graph: Graph, value: int) -> Embedding | None:
 
     Its columns are the last axis of the node, so that these lie side by side.
     """
-    return _product(graph, value) if value in graph.contractions else None
-
-
-def _product(graph: Graph, value: int) -> Embedding | None:
-    """`product` of a sum of products of two values."""
+    if value not in graph.contractions:
+        return None
     node = graph.node(value)
     factors = tuple(references(node.expression))
     plain = all(axis.is_plain for v in factors for axis in graph.axes(v))
@@ -66,16 +63,6 @@ def normal(graph: Graph) -> Embedding | None:
     if len(graph.nodes) != 1:
         return None
     return product(graph, len(graph.inputs))
-
-
-@lru_cache(maxsize=65536)
-def multiplied(graph: Graph) -> Embedding | None:
-    """The `Matmul` that a graph is whose one node sums products of two values, of
-    which one may be a vector."""
-    match graph.nodes:
-        case (Node(_, "sum", Call("mul", (Reference(a), Reference(b)))),) if a != b:
-            return _product(graph, len(graph.inputs))
-    return None
 
 
 _COPIES = (Reference(0), Call("copy", (Reference(0),)))
