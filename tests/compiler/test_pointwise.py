@@ -50,6 +50,18 @@ def test_it_has_the_bits_of_the_definition(text: str) -> None:
     assert found[numbers].tobytes() == wanted[numbers].tobytes()
 
 
+@pytest.mark.parametrize("target", ["avx2", "avx512"])
+@pytest.mark.parametrize(
+    "text", ["softmax:3x19:f16", "move:7x33:f32,f16", "residual_matmul:5x7x9:f16"]
+)
+def test_instructions_cast_f16(text: str, target: str) -> None:
+    """No function does, which no process has; also of parts of vectors."""
+    asm = morello.compile(text, threads=1, target=target, time_limit=1).asm
+    assert "vcvtps2ph" in asm
+    assert "hf2" not in asm
+    assert "call" not in asm
+
+
 def test_threads_share_a_map() -> None:
     kernel = morello.compile("add:64x1000:f32", threads=2)
     a, b = np.random.default_rng(1).standard_normal((2, 64, 1000), np.float32)
