@@ -18,6 +18,7 @@ from morello.search.queries.best_program import parallel_goal
 from morello.search.queries.k_best import k_best
 from morello.search.queries.program_class import class_text
 from morello.search.storage.overlay import Overlay, PathLike, open_database
+from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec, print_spec
 
 
@@ -93,7 +94,7 @@ def candidates(
     overlay = open_database(db)
     if not goal.is_settled:
         wanted, _ = best_settled(OpenSpec(wanted, goal.open), machine, overlay)
-    solver = Solver(machine.at(wanted), overlay)
+    solver = Solver(machine.at(wanted), overlay, shelf=SHELF)
     return find_candidates(wanted, machine, solver, operator.index(k))
 
 

@@ -15,6 +15,7 @@ from morello.search.queries.best_program import SearchStoppedError, watch_of
 from morello.search.queries.measured import measured_solution
 from morello.search.ranges.cover import cover
 from morello.search.storage.overlay import Overlay, PathLike, open_database
+from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec
 
 
@@ -103,7 +104,7 @@ class Searches:
         from morello.compiler.tuning import Plan, tune
 
         watch = watch_of(share)
-        solver = Solver(target.at(spec), overlay, watch, pins)
+        solver = Solver(target.at(spec), overlay, watch, pins, SHELF)
         try:
             tune(spec, target, solver, Plan(self._tune))
         except SearchStoppedError:  # in a hurry nothing is measured
@@ -116,7 +117,8 @@ class Searches:
         """The choice of the learned model; None if the search is stopped before."""
         from morello.compiler.tuning.order import learned_solution
 
-        solver = Solver(target.at(spec), overlay, watch_of(share))
+        watch = watch_of(share)
+        solver = Solver(target.at(spec), overlay, watch, shelf=SHELF)
         try:
             return learned_solution(spec, target, solver)
         except SearchStoppedError:

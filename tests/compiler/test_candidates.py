@@ -7,6 +7,10 @@ import pytest
 
 import morello
 from morello.machine import AVX2
+from morello.search import Solver
+from morello.search.dp.table_solver import TableSolver
+from morello.search.storage.shelf import SHELF
+from morello.spec import parse_spec
 
 
 def test_the_first_is_what_is_compiled_and_others_can_be() -> None:
@@ -54,3 +58,19 @@ def test_numbers_of_numpy_are_numbers_and_a_goal_is_a_spec() -> None:
     assert len(morello.candidates("fill:3:f32", np.int64(1))) == 1
     with pytest.raises(morello.MorelloError, match="'spec' is NoneType"):
         morello.candidates(None, 1)  # type: ignore[arg-type]
+
+
+def test_tables_of_earlier_goals_are_not_solved_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    goal = parse_spec("max:9x8:f32", AVX2.limits)
+    SHELF.clear()
+    Solver(AVX2.at(goal), shelf=SHELF).solve(goal)
+    monkeypatch.setattr(TableSolver, "solve", _refuse)
+    assert len(morello.candidates("max:9x8:f32", 2, target=AVX2, threads=1)) == 2
+    with pytest.raises(AssertionError, match="is solved again"):
+        morello.candidates("max:9x7:f32", 2, target=AVX2, threads=1)
+
+
+def _refuse(solver: TableSolver) -> None:
+    raise AssertionError(f"{solver.key} is solved again")

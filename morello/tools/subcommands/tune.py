@@ -13,6 +13,7 @@ from morello.search.dp.solver import pins_of
 from morello.search.queries.best_program import parallel_goal, watch_of
 from morello.search.queries.measured import Measured, find_measured, measured_key
 from morello.search.storage.overlay import Overlay
+from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec
 from morello.tools.braces import expand_braces
 from morello.tools.input_output import UsageError, write_output
@@ -108,7 +109,8 @@ def _tuned(
     with progress(f"tuning {request.text}") as show:
         patience = request.patience(show)
         goal = _settled(goal, request.goal, target, database)
-        solver = Solver(target.at(goal), database, watch_of(patience))
+        watch = watch_of(patience)
+        solver = Solver(target.at(goal), database, watch, shelf=SHELF)
         pins = pins_of(database, target)
         known = find_measured(measured_key(goal, target, pins), database)
         if known is not None and not options.again:
