@@ -2,6 +2,8 @@
 
 import inspect
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,3 +75,28 @@ def test_a_trace_is_compiled() -> None:
     np.testing.assert_array_equal(kernel(X, W), np.maximum(X @ W, 0))
     by_text = morello.compile(*traced.specs("avx2"), target="avx2", threads=1)
     assert by_text.spec == kernel.spec
+
+
+BETWEEN: dict[str, Callable[[Any, Any], Any]] = {
+    "nothing": lambda s, m: s,
+    "a mask after": lambda s, m: s + m,
+    "a mask before": lambda s, m: m + s,
+    "masks on both sides": lambda s, m: m * (s + m) - m,
+    "a choice": lambda s, m: np.where(m > 0, s, -np.inf),
+}
+
+
+@pytest.mark.parametrize("divided", ["powers", "result"])
+@pytest.mark.parametrize("name", BETWEEN)
+def test_two_products_and_what_is_between_them_are_one_spec(
+    name: str, divided: str
+) -> None:
+    def heads(q: Any, k: Any, v: Any, m: Any) -> Any:
+        scores = BETWEEN[name](q @ k.T, m)
+        powers = np.exp(scores - scores.max(-1, keepdims=True))
+        total = powers.sum(-1, keepdims=True)
+        return (powers / total) @ v if divided == "powers" else (powers @ v) / total
+
+    (text,) = morello.trace(heads, (6, 4), (5, 4), (5, 3), (6, 5)).specs("avx2")
+    assert text.startswith("compose:6x5x4x3:f32:graph=")
+    assert text.count("sum(") == 3
