@@ -130,7 +130,7 @@ class _Reader:
         if version not in (2, 3):
             raise ArgumentError(
                 f"{self.path} has version {version} of GGUF",
-                "write it anew in version 3, in the order of bytes of x86",
+                "write it anew in version 3, little-endian",
             )
         tensors, pairs = self.numbers("QQ")
         return tensors, pairs
