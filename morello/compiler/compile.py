@@ -87,8 +87,8 @@ def compile(
     _check(goal, schedule)
     count = available_threads(thread_count(threads, schedule))
     if goal.spec.ranges:
-        _check_range(goal, threads, tune)
-        count = 1
+        _check_range(goal, tune)
+        count = 1  # of the most that are allowed
     driver = Driver(machine, count, Searches(db, time_limit, tuning, regret))
     stages = driver.stages(goal, schedule)
     return driver.kernel(stages, parameters(stages.spec), goal.open)
@@ -102,10 +102,9 @@ def _check_schedule(schedule: Any) -> None:
         )
 
 
-def _check_range(goal: OpenSpec, threads: int | None, tune: Any) -> None:
+def _check_range(goal: OpenSpec, tune: Any) -> None:
     """Refuse what a Spec with a size that each call says cannot have yet."""
     for given, what in (
-        (threads is not None and threads > 1, f"{threads} threads"),
         (bool(tune), "tuning"),
         (not goal.is_settled, "an open layout"),
     ):

@@ -129,7 +129,6 @@ def test_the_schedule_and_the_pickle_give_the_same_object(kernel: Kernel) -> Non
 @pytest.mark.parametrize(
     ("text", "options", "part"),
     [
-        ("matmul:1..8x4x4:f32", {"threads": 2}, "2 threads"),
         ("matmul:1..8x4x4:f32", {"tune": True}, "tuning"),
         ("matmul:1..8x4x4:f32:rhs=any", {}, "an open layout"),
         ("matmul:1..8x4x1..8:f32", {}, "2 sizes that each call says"),
@@ -145,6 +144,26 @@ def test_what_cannot_be_yet_is_refused(
     with pytest.raises(MorelloError) as refused:
         morello.compile(text, target="avx2", **options)
     assert part in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["sum:1..9x40:f32", "softmax:1..5x24:f32", "relu:1..7x24:f32"]
+)
+def test_rows_of_graphs(text: str) -> None:
+    kernel = compiled(text)
+    assert kernel.impl is not None
+    assert kernel.cost() == kernel.impl.cost  # less remains at 9 than at 7
+    rng = np.random.default_rng(5)
+    for m in kernel.spec.ranges[0].sizes(kernel.spec.greatest[0]):
+        spec = kernel.spec.at(m)
+        (given,) = spec.random(rng)
+        wanted = spec.evaluate(given)
+        np.testing.assert_allclose(kernel(given), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_a_call_has_one_thread() -> None:
+    kernel = morello.compile("matmul:1..2x4x4:f32", target="avx2", threads=2)
+    assert kernel.threads == 1
 
 
 def test_c_is_refused() -> None:

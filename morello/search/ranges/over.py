@@ -56,7 +56,10 @@ class Over:
             else:
                 found = self.program(own, hole.spec, under)
             branches.append(Branch(hole.role, hole.times, found))
-        return _impl(spec, impl, rewrite.cost, branches)
+        found = Impl(spec, impl.action, 0, tuple(branches))
+        # At the greatest size less may remain of a loop than at others.
+        cost = int(self._cost(found, spec.at(*spec.greatest)))
+        return dataclasses.replace(found, cost=cost)
 
     def _table(self, table: TableId, impl: Impl, child: Child) -> TableId:
         return self.tables.below(table, impl.action, child)
@@ -111,11 +114,6 @@ class Over:
                     given[child.role], child.frame.spec()
                 )
         return total
-
-
-def _impl(spec: Spec, impl: Impl, own: int, branches: list[Branch]) -> Impl:
-    cost = own + sum(branch.times * branch.impl.cost for branch in branches)
-    return Impl(spec, impl.action, cost, tuple(branches))
 
 
 def switch(spec: Spec, parts: list[tuple[int, Impl]], over: Over) -> Impl:
