@@ -84,7 +84,7 @@ func.func @f(%a: memref<1x6x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf3
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<1x6x4xi32>, %b: memref<1x4x16xf32>, %c: memref<1x6x16xf32>) {
-  // expected-error@+1 {{matmul has no product s32,f32,f32; use factors of f32, bf16 or f16 with an output of f32, or integers no wider than an output of s32 or s16: bf16,bf16,f32; u8,s8,s32}}
+  // expected-error@+1 {{matmul has no product s32,f32,f32; use factors of f32, bf16 or f16 with an output of f32, or integers no wider than an output of s32 or s16, or of at most 16 bits and f32: bf16,bf16,f32; u8,s8,s32; f32,s8,f32}}
   "morello.matmul"(%a, %b, %c) {accum = false, limits = #limits, serial = true, sizes = array<i64: 1, 6, 4, 16>, tensors = [#i3, #g3, #g3]} : (memref<1x6x4xi32>, memref<1x4x16xf32>, memref<1x6x16xf32>) -> ()
   return
 }
