@@ -327,3 +327,18 @@ def test_a_function_keeps_its_code() -> None:
         return bool(others and (function(A, B) == A + B).all())
 
     assert check_in_child(child)
+
+
+def test_a_new_output_lies_as_its_parameter_says(function: NativeFunction) -> None:
+    """With its gaps where those are fixed, and without any where a call says them."""
+    fixed = Parameter("c", F32, (6, 8), is_output=True, strides=(10, 1))
+    assert function._new_output(fixed, []).strides == (40, 4)
+    any_row = Parameter("c", F32, (6, 8), is_output=True, strides=(9, 1), any_row=9)
+    assert function._new_output(any_row, []).strides == (32, 4)
+    batch = Parameter(
+        "c", F32, (1, 6, 8), ((6, 8),), is_output=True, strides=(60, 10, 1)
+    )
+    for inputs, strides in (((A, A), (40, 4)), ((A[None], A), (240, 40, 4))):
+        found = function._new_output(batch, inputs)
+        assert found.strides == strides
+        assert found.dtype == F32
