@@ -266,7 +266,7 @@ def test_dtypes_that_have_no_meaning(
     kind: Kind, dtypes: tuple[Dtype, ...], message: str
 ) -> None:
     with pytest.raises(SpecError, match=message):
-        kind.dtypes(dtypes)
+        kind.check_dtypes(kind.dtypes(dtypes))
 
 
 def test_a_fill_of_another_value() -> None:
