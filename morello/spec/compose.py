@@ -308,7 +308,8 @@ class Compose(Kind):
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """f32, or a narrow float for inputs and for outputs that are maps; or s32.
         Inputs may be integers that widen to that."""
-        number, count = computed_in(dtypes), len(self.graph.inputs)
+        floats = any(dtype.is_float for dtype in dtypes)
+        number, count = Dtype.F32 if floats else Dtype.S32, len(self.graph.inputs)
         wrong = next(
             (
                 dtype
