@@ -1,6 +1,9 @@
 """One search of every size beside a search of each, and the programs that cover all."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -78,3 +81,24 @@ def test_steps(covered: Cover) -> None:
         m: covered.sizes.cost(m) for m in (4, 12, 20)
     }
     assert list(itertools.islice(stepped.best, 4)) == [4, 12, 20]
+
+
+def test_hash_seeds_change_nothing() -> None:
+    code = (
+        "from morello.machine import AVX2\n"
+        "from morello.search.ranges.cover import cover\n"
+        "from morello.spec import parse_spec\n"
+        "print(cover(parse_spec('matmul:1..9x4x8:f32', AVX2.limits), AVX2).impl)"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(texts) == 1
+    assert "range(m, " in texts.pop()
