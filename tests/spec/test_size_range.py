@@ -4,8 +4,7 @@ import dataclasses
 
 import pytest
 
-import morello
-from morello.errors import MorelloError, SpecError
+from morello.errors import SpecError
 from morello.machine import AVX2
 from morello.spec import SizeRange, Spec, parse_spec, print_spec
 
@@ -101,8 +100,3 @@ def test_ranges_of_no_dimension_are_refused() -> None:
     ):
         with pytest.raises(SpecError):
             dataclasses.replace(static, ranges=(wrong,))
-
-
-def test_what_needs_settled_sizes_says_so() -> None:
-    with pytest.raises(MorelloError, match="sizes that each call says"):
-        morello.compile("matmul:1..4x5x6:f32", threads=1)
