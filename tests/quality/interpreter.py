@@ -22,12 +22,14 @@ from tests.quality.lanes import (
     bitcast,
     cast_float,
     dtype_of,
+    integer_to_float,
     intrinsic,
     run_of,
     shift_left,
     shift_right_unsigned,
     sign_extend,
     truncate,
+    unsigned_to_float,
     zero_extend,
 )
 
@@ -401,6 +403,8 @@ MAKERS: dict[str, Callable[[ir.Operation], Callable[..., Any]]] = {
     "arith.truncf": cast_float,
     "arith.extsi": sign_extend,
     "arith.extui": zero_extend,
+    "arith.sitofp": integer_to_float,
+    "arith.uitofp": unsigned_to_float,
     "arith.trunci": truncate,
     "llvm.call_intrinsic": intrinsic,
     "llvm.extractvalue": _extract_value,

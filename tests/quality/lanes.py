@@ -58,6 +58,18 @@ def truncate(op: ir.Operation) -> Callable[..., Any]:
     return lambda a: np.asarray(a).astype(dtype)[()]
 
 
+def integer_to_float(op: ir.Operation) -> Callable[..., Any]:
+    """To the nearest float, ties to even."""
+    dtype = _element(op.results[0].type)
+    return lambda a: np.asarray(a).astype(dtype)[()]
+
+
+def unsigned_to_float(op: ir.Operation) -> Callable[..., Any]:
+    """To the nearest float, ties to even, of bits that are no sign."""
+    dtype = _element(op.results[0].type)
+    return lambda a: _unsigned(a).astype(dtype)[()]
+
+
 def cast_float(op: ir.Operation) -> Callable[..., Any]:
     """A float of another width, as VCVTPH2PS and VCVTPS2PH have it."""
     source, dest = (
