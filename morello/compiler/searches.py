@@ -1,6 +1,5 @@
 """Searches that one kernel needs, with one time limit and one choice of tuning."""
 
-import dataclasses
 import time
 from numbers import Real
 from typing import Any, Literal
@@ -51,10 +50,7 @@ class Searches:
 
     def _share(self) -> Patience:
         """The time of the next search."""
-        left = self._patience.after(self.seconds)
-        if left.seconds is None:
-            return left
-        return dataclasses.replace(left, seconds=left.seconds / self.left)
+        return self._patience.after(self.seconds).shared(self.left)
 
     def __call__(self, spec: Spec, target: Target) -> Solution:
         """The best program of a Spec."""

@@ -57,6 +57,24 @@ def test_a_time_limit_holds_and_there_is_a_program(text: str, seconds: float) ->
     check_costs(found)
 
 
+def test_after_the_grace_the_first_program_is_taken() -> None:
+    """And not none, however busy the machine is."""
+    spec = parse_spec("matmul:3x700x77:f32", AVX2.limits)
+    solver = Solver(dataclasses.replace(AVX2.at(spec), relayouts=False))
+    first, *others = first_programs(spec, solver, lambda: None)
+    assert min(impl.cost for impl in others) < first.cost
+    late = Patience(1.0).after(2.0)
+    assert best_program(spec, AVX2, patience=late).impl == first
+
+
+def test_a_late_search_leaves_less_grace_to_the_next_ones() -> None:
+    patience = Patience(2.0, grace=0.5)
+    assert patience.after(1.5) == Patience(0.5, grace=0.5)
+    assert patience.after(2.25).shared(5) == Patience(0.0, grace=0.05)
+    assert patience.after(9.0) == Patience(0.0, grace=0.0)
+    assert Patience().after(9.0).shared(2) == Patience()
+
+
 def test_what_was_solved_makes_a_first_program_better() -> None:
     spec = parse_spec("matmul:33x17x40:f32", AVX2.limits)
     solver = Solver(AVX2.at(spec))

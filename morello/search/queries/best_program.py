@@ -4,8 +4,9 @@
 Ctrl-C where the caller says so. A time limit leaves half of the seconds to that, and
 what is left to the smaller space without other layouts; if this ends before, the whole
 space goes on. After Ctrl-C the smaller space has `LEAST` seconds. Where neither ends,
-there is a `first_program`, made of the tables that were solved. The solution then says
-that it is not complete. These tables are in the database, if there is one, and the next
+there is a `first_program`, made of the tables that were solved: the best of those that
+`GRACE` after the limit has time for, and one in any case. The solution then says that
+it is not complete. These tables are in the database, if there is one, and the next
 search goes on from them.
 """
 
@@ -30,7 +31,8 @@ LEAST = 10.0
 """Seconds that the smaller space gets after Ctrl-C, unless that is pressed again."""
 
 GRACE = 0.35
-"""Seconds of this thread after the limit in which there is a first program."""
+"""Seconds after the limit in which a better first program is looked for. Until there is
+one they are seconds of this thread: a busy machine makes a search late, not fail."""
 
 _KEPT = 256
 """How many solutions are remembered, of some 20 KB each; their tables are not. The
@@ -52,11 +54,13 @@ class Patience:
         seconds: after how long; None for never.
         interruptible: whether Ctrl-C stops the search and not the caller.
         watch: told before each table.
+        grace: seconds after the limit in which first programs are compared.
     """
 
     seconds: float | None = None
     interruptible: bool = False
     watch: Watch | None = None
+    grace: float = GRACE
 
     def __post_init__(self) -> None:
         if self.seconds is None:
@@ -76,10 +80,19 @@ class Patience:
         return limit if isinstance(limit, Patience) else cls(limit)
 
     def after(self, seconds: float) -> "Patience":
-        """Subtract seconds that have passed from the limit."""
+        """Subtract seconds that have passed from the limit, then from the grace."""
         if self.seconds is None:
             return self
-        return dataclasses.replace(self, seconds=max(0.0, self.seconds - seconds))
+        left = float(self.seconds) - seconds
+        grace = max(0.0, self.grace + min(0.0, left))
+        return dataclasses.replace(self, seconds=max(0.0, left), grace=grace)
+
+    def shared(self, searches: int) -> "Patience":
+        """One of equal shares of the time, for so many searches."""
+        if self.seconds is None:
+            return self
+        seconds, grace = self.seconds / searches, self.grace / searches
+        return dataclasses.replace(self, seconds=seconds, grace=grace)
 
 
 def best_program(
@@ -176,22 +189,27 @@ def _search_less(
             left = patience.after(time.perf_counter() - start)
             stopped.watch_by(watch_of(left))
             return stopped.solve(spec)
-    return solution or _first(spec, (smaller, stopped))
+    grace = patience.after(time.perf_counter() - start).grace
+    return solution or _first(spec, (smaller, stopped), grace)
 
 
-def _first(spec: Spec, solvers: tuple[Solver, ...]) -> Solution:
-    """A program that is found at once, from what the solvers know.
+def _first(spec: Spec, solvers: tuple[Solver, ...], grace: float) -> Solution:
+    """The best program of those that are found at once, from what the solvers know.
+
+    Args:
+        grace: the seconds for that.
 
     Raises:
         SearchError: there is none.
     """
-    end = time.thread_time() + GRACE
+    best: Impl | None = None
+    end, last = time.perf_counter() + grace, time.thread_time() + GRACE
 
     def pause() -> None:
-        if time.thread_time() >= end:
+        is_late = best is not None and time.perf_counter() >= end
+        if is_late or time.thread_time() >= last:
             raise SearchStoppedError("no more time")
 
-    best: Impl | None = None
     with contextlib.suppress(SearchStoppedError):
         for solver in solvers:
             for impl in first_programs(spec, solver, pause):
