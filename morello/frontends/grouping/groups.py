@@ -44,7 +44,9 @@ def grouped(tensors: Tensors) -> tuple[Step, ...]:
 
 def is_product(node: Node) -> bool:
     """Whether a node is a sum of products of two tensors, of which each lacks a
-    dimension: a contraction or a convolution."""
+    dimension: a contraction or a convolution. What reads halves of bytes is one."""
+    if any(axis.halves for access in node.reads for axis in access.axes):
+        return True
     match node.expression:
         case Call("mul", (Reference(a), Reference(b))) if a != b:
             every = node.kept | node.reduced

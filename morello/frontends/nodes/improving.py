@@ -1,5 +1,6 @@
 """The passes over a DAG of tensors, in order."""
 
+from morello.frontends.nodes.halving import halved
 from morello.frontends.nodes.pointwise import absorbed, shared
 from morello.frontends.nodes.products import hoisted
 from morello.frontends.nodes.reshapes import without_reshapes
@@ -9,6 +10,7 @@ from morello.frontends.nodes.tensors import Tensors
 
 def improved(tensors: Tensors) -> Tensors:
     """The tensors of a model as graphs compute them best."""
-    for step in (without_reshapes, absorbed, guarded, hoisted, absorbed, shared):
+    steps = without_reshapes, absorbed, guarded, hoisted, absorbed, shared, halved
+    for step in steps:
         tensors = step(tensors)
     return tensors

@@ -171,8 +171,16 @@ def _spread(to: Expansion, own: Arguments, place: int) -> str | None:
     axis %= len(x)
     if not block:
         return _along(to, own.input(place), len(x) - 1 - axis)
-    blocks = to.constant(np.arange(x[axis]) // block)
-    return to.op("Gather", own.input(place), blocks, axis=axis)
+    return _of_blocks(to, own.input(place), x[axis], block, axis)
+
+
+def _of_blocks(to: Expansion, x: str, count: int, block: int, axis: int) -> str:
+    """What has one element for each block along an axis, as one for each place: a
+    constant of a constant."""
+    places = np.arange(count) // block
+    if x in to.held:
+        return to.constant(to.array(x).take(places, axis))
+    return to.op("Gather", x, to.constant(places), axis=axis)
 
 
 def _is_known(to: Expansion, own: Arguments) -> bool:
@@ -247,14 +255,21 @@ def product_of_blocks(to: Expansion, own: Arguments) -> Results:
         )
     blocks = -(-k // block)
     numbers = _numbers(to.array(weights).reshape(n, -1), bits, k)
-    zeros = np.full((n, blocks), 1 << (bits - 1), np.uint8)
+    moved = _cast(to, to.constant(numbers.T), "FLOAT")
     if points:
         zeros = _numbers(to.array(points).reshape(n, -1), bits, blocks)
-    places = to.constant(np.arange(k) // block)
-    scales = to.op("Gather", to.reshape(own.input(2), n, blocks), places, axis=1)
-    offset = to.op("Gather", _cast(to, to.constant(zeros), "FLOAT"), places, axis=1)
-    moved = to.op("Sub", _cast(to, to.constant(numbers), "FLOAT"), offset)
-    columns = to.op("Transpose", to.op("Mul", moved, scales), perm=[1, 0])
+        of_rows = to.constant(zeros.T.repeat(block, 0)[:k].astype(np.float32))
+        moved = to.op("Sub", moved, of_rows)
+    else:
+        moved = to.op("Sub", moved, to.number(1 << (bits - 1)))
+    scales = own.input(2)
+    if scales in to.held:
+        array = to.array(scales).reshape(n, blocks)
+        spread = to.constant(array.T.repeat(block, 0)[:k])
+    else:
+        table = to.op("Transpose", to.reshape(scales, n, blocks), perm=[1, 0])
+        spread = _of_blocks(to, table, k, block, 0)
+    columns = to.op("Mul", moved, spread)
     y = to.op("MatMul", own.input(0), columns)
     return [to.op("Add", y, own.input(5)) if own.input(5) else y]
 
