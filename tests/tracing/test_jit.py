@@ -367,6 +367,22 @@ def layers(x: Any, weights: Any) -> Any:
     return x
 
 
+@pytest.mark.parametrize("rows", [2, 4])
+def test_reductions_that_share_no_pass_are_parts(rows: int) -> None:
+    """A square's axes are two as well. As one graph they are searched for minutes."""
+    x = np.arange(4.0 * rows, dtype=np.float32).reshape(rows, 4)
+    x[1, 2] = np.nan
+
+    def function(x: Any) -> Any:
+        return np.nansum(x, 1), np.nanmax(x, 1), np.nanmean(x, 0)
+
+    run = morello.jit(function, threads=1)
+    for result, wanted in zip(run(x), function(x), strict=True):
+        np.testing.assert_array_equal(result, wanted)
+    assert len(run.kernel((rows, 4)).specs) > 1
+    assert not any(part.crosses for part in morello.trace(function, (rows, 4)).parts)
+
+
 def test_layers_of_any_number_share_a_program() -> None:
     (x,), weights = arrays((4, 8)), [w / 3 for w in arrays(*[(8, 8)] * 12)]
     run = morello.jit(layers, threads=1)

@@ -214,7 +214,8 @@ class _Grouping:
         except UnfitError:
             return False
         has_product = any(is_product(self.nodes[i]) for i in nodes)
-        return has_product or len(part.operands) <= MOST_OF_MAPS
+        is_small = len(part.operands) <= MOST_OF_MAPS
+        return has_product or (is_small and not part.crosses)
 
     def _is_known(self, nodes: frozenset[int]) -> bool:
         """Whether the search is good at such a graph."""

@@ -1,6 +1,7 @@
 """A group of nodes as one Spec: `part_of_nodes`."""
 
 import dataclasses
+import itertools
 import math
 
 from morello.errors import SpecError
@@ -21,6 +22,7 @@ from morello.frontends.nodes.tensors import (
     View,
 )
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
+from morello.spec.graphs.cuts import cuts
 from morello.spec.graphs.expression import (
     Call,
     Expression,
@@ -36,6 +38,10 @@ from morello.spec.named_form import NamedForm, named_form
 
 MOST_OPERANDS = 8
 """Of a Spec op."""
+
+MOST_CUTS = 16
+"""Of a whole program as one graph, some of whose reductions share no pass: every cut
+leaves parts that are cut again in nearly as many ways."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +92,22 @@ class Part:
     def _tensors(self, written: bool) -> tuple[int, ...]:
         pairs = zip(self.kind.operands, self.operands, strict=True)
         return tuple(own.tensor for op, own in pairs if op.is_written == written)
+
+    @property
+    def crosses(self) -> bool:
+        """Whether two reductions, no products, are of rows along other dimensions, and
+        neither reads the other: no pass computes both."""
+        graph = self.kind.as_graph
+        if graph is None:
+            return False
+        maps = {v for v in graph.node_values if graph.is_map(v)}
+        reductions = {*graph.node_values} - maps - {*graph.contractions}
+        return any(
+            first not in graph.below[second]
+            and graph.dims_of(first) - graph.dims_of(second)
+            and graph.dims_of(second) - graph.dims_of(first)
+            for first, second in itertools.combinations(sorted(reductions), 2)
+        )
 
     def spec(self, limits: Limits) -> Spec:
         """The Spec that it computes."""
@@ -242,16 +264,20 @@ def part_of_nodes(
 
 
 def whole_part(tensors: Tensors) -> Part | None:
-    """All nodes as one graph, as they are; None where that is none."""
+    """All nodes as one graph, as they are; None where that is none, or takes too long
+    to search."""
     every = enumerate(tensors.all)
     computed = {i: t for i, t in every if not isinstance(t, Given | View)}
     if not all(isinstance(t, Node) for t in computed.values()):
         return None
     outputs = tuple(sorted(tensors.root(result) for result in tensors.results))
     try:
-        return part_of_nodes(tensors, tuple(computed), outputs)
+        part = part_of_nodes(tensors, tuple(computed), outputs)
     except UnfitError:
         return None
+    graph = part.kind.as_graph
+    is_slow = graph is not None and part.crosses and len(cuts(graph)) > MOST_CUTS
+    return None if is_slow else part
 
 
 def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
