@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from morello.search.storage.shelf import SHELF
 from tests.progress import Progress
 
 os.environ["MORELLO_DB"] = "none"
@@ -93,8 +94,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def exempt_from_collection() -> None:
-    """Exempt what earlier files have left, from modules to cached tables, from garbage
-    collection: late in a run one would take seconds."""
+    """Exempt what earlier files have left from garbage collection, which would take
+    seconds late in a run, and let go of their tables: forks copy what a process has."""
+    SHELF.clear()
     gc.collect()
     gc.freeze()
 
