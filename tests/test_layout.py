@@ -82,6 +82,7 @@ IMPORTS = {
     },
     "frontends": {
         "spec",
+        "weights",
         "machine",
         "search",
         "dialect",
