@@ -67,7 +67,7 @@ def evaluate(
                 scale = _spread(np.exp(grown), axes, node.axes, sizes)
                 held[value] = held[value] * scale
             result = _reduced(graph, node, sizes, values, held.get(value), number)
-        values[value] = result.astype(number.numpy)
+            values[value] = result.astype(number.numpy)
     return tuple(values[out.value] for out in graph.outputs)
 
 

@@ -212,3 +212,15 @@ def test_a_verdict_counts_what_differs_and_names_the_worst() -> None:
     assert (verdict.elements, verdict.differing, verdict.max_error) == (2, 2, 1.0)
     assert str(verdict).startswith("max error 1 against the definition in f64, ")
     assert str(verdict).endswith("[1] is 4.0, the definition has 3.0")
+
+
+def test_an_infinity_of_the_definition_is_right_though_f64_has_a_number() -> None:
+    spec = parse_spec("compose:2x3:f32:graph=y[m]=sum(exp(x[m,n]))", AVX2.limits)
+    x = np.array([[100, 1, 1], [1, 1, 1]], np.float32)
+    (right,) = spec.outputs(x)
+    assert right[0] == np.inf
+    near = np.array([np.inf, np.nextafter(right[1], np.float32(0))], np.float32)
+    assert judge(spec, (x,), near, exact=False).holds
+    for first in (np.float32(1e38), -np.inf, np.nan):
+        wrong = np.array([first, near[1]], np.float32)
+        assert not judge(spec, (x,), wrong, exact=False).holds
