@@ -47,7 +47,7 @@ def test_a_linked_kernel_computes_its_spec(
     check_linked(unsearched(text), tmp_path, file)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @NEEDS_CC
 @pytest.mark.parametrize("kind", instances(), ids=str)
 def test_a_linked_kernel_of_every_kind_computes_its_spec(

@@ -134,7 +134,7 @@ def test_the_ablation_has_a_row_a_coefficient(capsys: Capture, tmp_path: Path) -
     assert [row.split("`")[1] for row in rows[3:]] == list(names(Coefficients))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_the_ablation_fits_the_others_anew(capsys: Capture) -> None:
     sample = ["--samples", "3", "--seconds", "0.001"]
     words = ["--spec", "fill:100:f32", "--refit", "3", "--fit-spec", "max:16x100:f32"]

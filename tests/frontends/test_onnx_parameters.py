@@ -72,7 +72,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("layer", "given", "made", "value"),
     CASES,

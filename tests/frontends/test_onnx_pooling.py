@@ -87,7 +87,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("layer", "given", "result", "constants"),
     CASES,

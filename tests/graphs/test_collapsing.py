@@ -83,7 +83,7 @@ def test_a_copy_into_another_order_costs_what_the_copy_of_rows_does() -> None:
     assert whole == searched("move:40x324:f32:dst=[1,0]")[1].cost
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_a_graph_that_is_a_product_costs_what_the_product_does() -> None:
     text = "compose:48x40x32:f32:graph=y[m,n]=sum(a[m,k]*b[k,n])"
     assert searched(text)[1].cost == searched("matmul:48x32x40:f32")[1].cost

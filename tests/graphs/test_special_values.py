@@ -153,7 +153,7 @@ def _definition(x: Array) -> Array:
 SOFTMAXES = {"online": online_softmax, "shared": shared_softmax}
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("way", SOFTMAXES)
 @pytest.mark.parametrize("name", ROWS)
 def test_softmax_in_parts_is_the_definition(name: str, way: str) -> None:
@@ -229,7 +229,7 @@ def _inputs(seed: int = 0) -> tuple[Array, Array, Array]:
     return q, k, v
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("first", [0, 100, 1000, 1023])
 def test_attention_where_keys_before_one_are_masked(first: int) -> None:
     """The last coordinate is 1 of queries and -inf of masked keys."""

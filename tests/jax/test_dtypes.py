@@ -63,7 +63,7 @@ def check(dtype: str) -> None:
         )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", SMALL + FLOATS)
 def test_dtypes_in_and_out(dtype: str) -> None:
     check(dtype)

@@ -49,7 +49,7 @@ def cast(sizes: tuple[int, ...], src: str, dst: str) -> Spec:
     return spec(Move(len(sizes)), sizes, src, dst)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("src", "dst"), CASTS, ids=IDS)
 def test_rows_at_every_edge_size(src: str, dst: str) -> None:
     sizes = [(rows, n) for n in EDGE for rows in (1, 3)] + [(m, 5) for m in EDGE]
@@ -57,7 +57,7 @@ def test_rows_at_every_edge_size(src: str, dst: str) -> None:
     check_random(legal_cases("copy_rows", tuple(given)))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("src", "dst"), CASTS, ids=IDS)
 def test_registers_at_every_edge_size(src: str, dst: str) -> None:
     sizes = [(rows, n) for n in EDGE for rows in (1, 3)]
@@ -73,7 +73,7 @@ def test_registers_at_every_edge_size(src: str, dst: str) -> None:
             check_random(cases)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("src", ["bf16", "f16", "u8", "s8", "s16", "u16"])
 def test_every_small_transpose_that_widens(src: str) -> None:
     dst = "f32" if src in NARROW else "s32"
@@ -98,7 +98,7 @@ def test_one_element(src: str, dst: str) -> None:
 PAIRS = (("u8", "s16"), ("s8", "s16"), ("s16", "s16"), ("s8", "s8"), ("u8", "u8"))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("src", "dst"), PAIRS)
 def test_rows_become_panels_of_pairs(src: str, dst: str) -> None:
     forms = f"{src}@L1[0,1,2]", f"{dst}@L1[0,2,1,2p32,1p2]"
@@ -106,7 +106,7 @@ def test_rows_become_panels_of_pairs(src: str, dst: str) -> None:
     check_random(legal_cases("interleave2", tuple(cast(s, *forms) for s in sizes)))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("src", "dst"), PAIRS)
 def test_rows_become_panels_of_rows_of_pairs(src: str, dst: str) -> None:
     for layout in ("[0,1,2,1p6,2p2]", "[0,1,2,1p8,2p2]"):
@@ -146,7 +146,7 @@ def all_patterns(source: str, dest: str = "bf16") -> np.ndarray[Any, Any]:
     return lower.reshape(-1).view(np.float32)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("src", "dst"), CASTS[:6], ids=IDS[:6])
 @pytest.mark.parametrize("name", ["copy_rows", "scalar"])
 def test_all_patterns_of_narrow_floats(name: str, src: str, dst: str) -> None:

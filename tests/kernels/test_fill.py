@@ -17,7 +17,7 @@ def fills(dtype: str, place: str) -> tuple[Spec, ...]:
     )
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ELEMENT_TYPES)
 def test_rows(dtype: Dtype) -> None:
     check_random(legal_cases("fill_rows", fills(dtype.value, "L1[0,1]")))
@@ -28,7 +28,7 @@ def test_rows_of_other_layouts(layout: str) -> None:
     check_random(legal_cases("fill_rows", fills("f32", f"L1{layout}")))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ELEMENT_TYPES)
 def test_registers(dtype: Dtype) -> None:
     place = f"VRF[0,1]v{32 // dtype.itemsize}"

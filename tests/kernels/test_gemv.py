@@ -59,7 +59,7 @@ def test_axpy_is_exact_where_it_prefetches() -> None:
     check_random(Case("gemv_axpy", axpy(s, rhs="MEM")) for s in sizes)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_by_four_rows_is_exact(dtype: str) -> None:
     rows = (2, 5, 6) if dtype == "f32" else (2, 5)
@@ -69,7 +69,7 @@ def test_axpy_by_four_rows_is_exact(dtype: str) -> None:
     check_random(Case("gemv_axpy_4", s) for s in given)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("accum", [True, False])
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
@@ -107,7 +107,7 @@ def test_axpy_overwrites_what_out_holds(dtype: str) -> None:
     check_random(Case("gemv_axpy", s) for s in given)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("accum", [False, True])
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_dot_is_exact_at_every_edge_size(dtype: str, accum: bool) -> None:
@@ -130,7 +130,7 @@ def test_dot_is_exact_where_it_prefetches() -> None:
     check_random(Case("gemv_dot", dot(s, level="MEM")) for s in sizes)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("accum", [True, False])
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_dot_that_asks_ahead_is_exact(dtype: str, accum: bool) -> None:
@@ -167,7 +167,7 @@ def mixed(
     return spec(Matmul(accum), sizes, f"{lhs}@L1{ROWS}", f"bf16@{rhs}", f"f32@L1{ROWS}")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lhs", ["bf16", "f32"])
 def test_axpy_of_bf16_is_exact_at_every_edge_size(lhs: str) -> None:
     edge = EDGE if lhs == "bf16" else TWIN
@@ -178,7 +178,7 @@ def test_axpy_of_bf16_is_exact_at_every_edge_size(lhs: str) -> None:
     check_random(Case("gemv_axpy_bf16", mixed(s, lhs, accum=False)) for s in over)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lhs", ["bf16", "f32"])
 def test_axpy_of_bf16_panels_is_exact(lhs: str) -> None:
     panel = "L2[0,2,1,2p64]"
@@ -219,7 +219,7 @@ def test_few_rows_do_not_ask_ahead() -> None:
 SPECIALIZE_RANGE = "MEM[0,2,1,2p16]"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
 def test_axpy_of_bf16_panels_apart_is_exact(lhs: str, accum: bool) -> None:
     edge = EDGE if accum else TWIN
@@ -237,7 +237,7 @@ def test_dot_of_bf16_rows_apart_is_exact(lhs: str) -> None:
     check_random(Case("gemv_dot_streams", s) for s in given)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
 def test_dot_of_bf16_is_exact_at_every_edge_size(lhs: str, accum: bool) -> None:
     columns = f"MEM{COLUMNS}"

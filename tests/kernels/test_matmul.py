@@ -28,7 +28,7 @@ def edges(dtype: str, lhs: str, rhs: str) -> list[Spec]:
     return [matmul(s, dtype, lhs, rhs) for s in dict.fromkeys(sizes)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_every_edge_size_is_exact(dtype: str) -> None:
     given = edges(dtype, LHS[0], RHS[0])

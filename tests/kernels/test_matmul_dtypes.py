@@ -56,7 +56,7 @@ def edges(edge: tuple[int, ...] = EDGE) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(sizes))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtypes", PRODUCTS, ids=",".join)
 def test_factors_that_are_cast_as_they_are_loaded(dtypes: tuple[str, ...]) -> None:
     edge = EDGE if dtypes in (PRODUCTS[0], PRODUCTS[2]) else TWIN
@@ -74,7 +74,7 @@ def test_factors_that_are_cast_as_they_are_loaded(dtypes: tuple[str, ...]) -> No
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lhs", PAIR_LHS)
 def test_pairs_at_every_edge_size(lhs: str) -> None:
     rhs = "[0,2,1,2p16,1p2]"
@@ -85,7 +85,7 @@ def test_pairs_at_every_edge_size(lhs: str) -> None:
     check_random(cases)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lhs", PAIR_LHS)
 def test_saturating_pairs_at_every_edge_size(lhs: str) -> None:
     edge, rhs = EDGE if lhs == PAIR_LHS[0] else TWIN, "[0,2,1,2p32,1p2]"
@@ -186,7 +186,7 @@ def test_bytes_by_float_at_every_edge_size() -> None:
     check_random(cases)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("accum", [True, False])
 def test_bytes_by_float_of_panels_in_l2_are_exact(accum: bool) -> None:
     edge = EDGE if accum else TWIN
@@ -244,7 +244,7 @@ def quads_512(sizes: tuple[int, ...], signs: tuple[str, str]) -> Spec:
     return spec(MATMUL, sizes, *forms, "s32@VRF[0,1,2]v16")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("signs", BY_SIGNS, ids=",".join)
 def test_quads_of_any_signs_at_every_edge_size(signs: tuple[str, str]) -> None:
     sizes = [(1, 3, k, n) for k in (*EDGE, 11, 12) for n in (9, 16, 32) if k >= 4]
@@ -254,7 +254,7 @@ def test_quads_of_any_signs_at_every_edge_size(signs: tuple[str, str]) -> None:
     check_random(cases)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("signs", BY_SIGNS, ids=",".join)
 def test_extreme_bytes_of_any_signs_wrap_as_sums_do(signs: tuple[str, str]) -> None:
     sizes = [(1, 2, k, 17) for k in (4, 6, 255, 4096)]

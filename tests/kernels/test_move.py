@@ -18,7 +18,7 @@ def in_l1(dtype: str, *layouts: str) -> tuple[str, ...]:
     return tuple(f"{dtype}@L1{layout}" for layout in layouts)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows(dtype: str) -> None:
     given = [
@@ -87,7 +87,7 @@ def test_packing_and_unpacking_panels() -> None:
     check_random(legal_cases("transpose", tuple(given)))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_registers_are_loaded_and_stored(dtype: str) -> None:
     width = 32 // Dtype.parse(dtype).itemsize

@@ -35,7 +35,7 @@ def fifty() -> tuple[Program, ...]:
     return tuple(build_programs(impls, [str(impl.spec) for impl in impls]))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_every_run_gives_the_same_bits() -> None:
     programs = fifty()
     assert len(programs) == KERNELS

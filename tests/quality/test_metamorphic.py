@@ -54,7 +54,7 @@ def test_rows_and_columns_in_another_order(seed: int) -> None:
     assert same(kernel(a, b[:, columns].copy()), whole[:, columns])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_matrices_side_by_side(seed: int) -> None:
     a, b = whole_numbers(seed, (13, 31), (31, 19))
@@ -93,7 +93,7 @@ def test_filled_and_added_is_overwritten(seed: int) -> None:
     assert same(out, matmul(13, 31, 19, seed)(a, b))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("layout", ["[0,2,1]", "[0,2,1,2p16]", "[0,2,1,2p24]"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_moved_and_multiplied_in_another_layout(seed: int, layout: str) -> None:
@@ -103,7 +103,7 @@ def test_moved_and_multiplied_in_another_layout(seed: int, layout: str) -> None:
     assert same(product, matmul(13, 31, 19, seed)(a, b))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("layout", ["[1,0]", "[1,0,1p4]", "[0,1,0p6]", "[0,1,1oe8]"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_there_and_back(seed: int, layout: str) -> None:

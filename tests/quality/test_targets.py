@@ -47,7 +47,7 @@ def goals(target: Target) -> list[Spec]:
     return found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", OTHERS, ids=lambda target: target.name)
 def test_searched_programs_are_exact(target: Target) -> None:
     skip_where_it_cannot_run(target.isa)

@@ -49,7 +49,7 @@ for number in USED: loaded[number].omp_get_max_threads()
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("names", "used", "found"),
     [

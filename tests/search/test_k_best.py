@@ -73,7 +73,7 @@ def _compare(spec: Spec, target: Target, budget: int = BUDGET) -> int:
     return len(found)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_classes_are_those_of_the_enumeration(kind: Kind) -> None:
     classes = goals = 0

@@ -89,7 +89,7 @@ FEW_SETS = dataclasses.replace(AVX2, l1_lines=64, l2_lines=256, l3_lines=300)
 """A machine on which small products are what large ones are elsewhere."""
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("store", STORES)
 def test_products_of_a_model_are_as_alone(store: str, tmp_path: Path) -> None:
     goals = [parse_spec(text, FEW_SETS.limits) for text in PRODUCTS]
@@ -115,7 +115,7 @@ def test_what_was_solved_is_not_solved_again() -> None:
     assert set(smaller.run_of(small).store.shared) == {again.run_of(large).store.goal}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_the_shelf_lets_go_of_what_was_not_read_for_longest() -> None:
     goals = [parse_spec(f"matmul:{n}x8x8:f32", AVX2.limits) for n in (5, 7, 9)]
     shelf = Shelf(most_points=20_000)

@@ -18,7 +18,7 @@ BUDGET = 300
 """Specs enumerated for a goal: `test_optimum.py` has more of both."""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_no_program_of_a_tiny_goal_is_better(kind: Kind) -> None:
     found = Agreement()

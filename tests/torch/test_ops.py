@@ -227,7 +227,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return defined
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "is_bf16"), BOTH)
 def test_an_op_is_taken(
     name: str,
@@ -410,7 +410,7 @@ bits."""
 DTYPES = ["bool", "uint8", "int8", "int64", "float16", "float64"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", COUNTED)
 def test_dtypes(name: str, dtype: str, evaluated: list[Any]) -> None:

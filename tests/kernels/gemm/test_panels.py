@@ -27,7 +27,7 @@ def test_every_count_of_rows_and_panels_is_exact(accum: bool, columns: int) -> N
     check_random(cases)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("gaps", ["", "!"])
 def test_every_edge_size_of_k_is_exact(gaps: str) -> None:
     sizes = [(1, m, k, 96) for k in EDGE for m in (2, 6)]

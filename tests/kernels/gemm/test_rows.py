@@ -23,7 +23,7 @@ def rows(accum: bool, sizes: tuple[int, ...], lhs: str = "[0,1,2]") -> Spec:
     return spec(Matmul(accum), sizes, *forms)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("accum", [True, False])
 def test_every_edge_size_is_exact(accum: bool) -> None:
     edge = EDGE if accum else TWIN

@@ -32,7 +32,7 @@ def strips(
     return spec(Matmul(accum), sizes, f"f32@{lhs}[0,1,2]", rhs, "f32@L2[0,1,2]")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [NAME, f"{NAME}_512"])
 @pytest.mark.parametrize("accum", [True, False])
 def test_every_count_of_rows_is_exact(name: str, accum: bool) -> None:

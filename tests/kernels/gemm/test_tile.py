@@ -27,7 +27,7 @@ def block(
     return spec(Matmul(accum), sizes, *tensors)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("accum", [True, False])
 def test_every_edge_size_is_exact(accum: bool) -> None:
     edge = EDGE if accum else TWIN
