@@ -129,7 +129,7 @@ def read_graph(attr: ir.Attribute, what: str) -> Graph:
 
 
 class _UnfitError(Exception):
-    """What is no part of a graph."""
+    """A part that no graph has."""
 
 
 @functools.lru_cache(maxsize=4096)

@@ -169,7 +169,7 @@ class _Halving(Rewriter):
             return Reference(len(reads) - 1)
 
         def beside(name: str, array: Array, dtype: Dtype) -> Expression:
-            """What has one element for each block, or for all rows."""
+            """An input that has one element for each block, or for all rows."""
             own = np.broadcast_to(array, (len(array), len(weights.numbers[0])))
             if len(array) == 1:
                 return read(name, own[0], dtype, IndexMap.of(columns))

@@ -175,7 +175,7 @@ def _spread(to: Expansion, own: Arguments, place: int) -> str | None:
 
 
 def _of_blocks(to: Expansion, x: str, count: int, block: int, axis: int) -> str:
-    """What has one element for each block along an axis, as one for each place: a
+    """A value of one element for each block along an axis, as one for each place: a
     constant of a constant."""
     places = np.arange(count) // block
     if x in to.held:
