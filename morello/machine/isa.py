@@ -34,7 +34,7 @@ class Op(enum.Enum):
     """The greater or the lesser of floats: +0 is greater than -0, a number beside a NaN
     is taken."""
     LOOKUP = "lookup"
-    """Of as many floats as a register has those that the lowest bits of words name."""
+    """Floats of a register, each chosen by the lowest bits of a word."""
     MASK_LOAD = "mask_load"
     """The first elements of a vector are loaded, no byte after them is touched."""
     MASK_STORE = "mask_store"

@@ -39,7 +39,7 @@ class Gguf(Mapping[str, Array | ScaledWeights]):
     """
 
     metadata: Mapping[str, Any]
-    """What the file says of the model: numbers, strings, lists of them."""
+    """Entries of the file about the model: numbers, strings, lists of them."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)

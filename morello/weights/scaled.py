@@ -27,7 +27,7 @@ class ScaledWeights:
     zeros: Array | int = 0
     """The integers that stand for 0: one for all, or u8, k/group x n."""
     offsets: Array | None = None
-    """What is added, f32, k/group x n; None for nothing."""
+    """Numbers that are added, f32, k/group x n; None for nothing."""
     order: Array | None = None
     """The row of the weights that each row of ``stored`` is, k integers; None if they
     are in order. Activations are taken so: ``x[:, order]``."""

@@ -29,7 +29,7 @@ class Packed:
     shape: tuple[int, ...]
     """In the order of the Spec."""
     layout: Layout
-    """Of the source."""
+    """The layout of the source."""
     spec: Spec
     operand: int
 

@@ -40,8 +40,8 @@ MOST_OPERANDS = 8
 """Of a Spec op."""
 
 MOST_CUTS = 16
-"""Of a whole program as one graph, some of whose reductions share no pass: every cut
-leaves parts that are cut again in nearly as many ways."""
+"""The most cuts of a whole program as one graph, some of whose reductions share no
+pass: every cut leaves parts that are cut again in nearly as many ways."""
 
 
 @dataclasses.dataclass(frozen=True)

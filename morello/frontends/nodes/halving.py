@@ -23,7 +23,7 @@ from morello.weights.scaled import in_halves
 _MOST_NUMBER, _MOST_BYTE = 15, 255
 
 _SIGNED = 8
-"""What makes the signed integers of 4 bits positive."""
+"""The number that makes signed integers of 4 bits positive."""
 
 _LEAST_BLOCK = 8
 """Numbers that share a scale: of fewer the scales are as large as the numbers."""

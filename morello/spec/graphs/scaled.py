@@ -21,11 +21,11 @@ class ScaledProduct:
     integers: int
     """The value that is scaled."""
     scales: tuple[int, ...]
-    """What that is multiplied by, without rows."""
+    """The values that scale it, without rows."""
     zeros: tuple[int, ...]
-    """What is taken off before, without rows: one value or none."""
+    """The value that is subtracted before, without rows: one or none."""
     offset: float
-    """A number that is taken off before, instead."""
+    """The number that is subtracted before, instead."""
     rows: int | None
     """The dimension of rows; None for a single one."""
     inner: int
