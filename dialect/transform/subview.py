@@ -11,7 +11,7 @@ import dataclasses
 from morello.dialect.memrefs import DYNAMIC, moved, tile_extent
 from morello.mlir import dialect, ir
 from morello.spec import Layout, Operand, TensorSpec
-from morello.spec.layout import PhysicalDim
+from morello.spec.tensors.layout import PhysicalDim
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,7 +29,7 @@ from morello.actions.to_accum import ToAccum
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.graphs.products import normal
-from morello.spec.layout import LINE_BYTES
+from morello.spec.tensors.layout import LINE_BYTES
 
 ACTIONS: tuple[type[Action], ...] = (
     Tile,

@@ -20,7 +20,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion, canonical, near_form
 from morello.machine import Target
 from morello.spec import Fill, Layout, Reform, SpecKey, TensorSpec
-from morello.spec.dtypes import computed_in
+from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame
 
 INITS = ("init", "init1", "init2", "init3")

@@ -27,7 +27,7 @@ from morello.machine.costs import Coefficients, OpCosts
 from morello.machine.target import Target
 from morello.spec import L1, L2, MEM, Memory, SpecKey, TensorSpec
 from morello.spec.frame import Frame, Ints
-from morello.spec.layout import LINE_BYTES
+from morello.spec.tensors.layout import LINE_BYTES
 
 CROSSING = 2
 """Stores that a store takes besides, which crosses from a line to the next."""

@@ -19,7 +19,7 @@ from morello.explain.words import MILLI, Clock, byte_count, sizes
 from morello.machine import Target
 from morello.search import Impl
 from morello.spec import Layout, Memory, Spec, argument_tensor
-from morello.spec.dtypes import computed_in
+from morello.spec.elements.dtypes import computed_in
 from morello.spec.graphs.graph import Graph, Output, part_of
 from morello.spec.graphs.text import value_name
 

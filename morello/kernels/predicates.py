@@ -5,7 +5,7 @@ import numpy as np
 from morello.machine.isa import Isa
 from morello.spec import L1, L2, VRF, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import Layout
+from morello.spec.tensors.layout import Layout
 
 
 def in_l1(*tensors: TensorSpec) -> bool:

@@ -33,7 +33,7 @@ from morello.spec import (
     Fill,
     Move,
 )
-from morello.spec.layout import LINE_BYTES
+from morello.spec.tensors.layout import LINE_BYTES
 
 
 def rows(isa: Isa) -> tuple[Kernel, ...]:

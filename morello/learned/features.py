@@ -23,7 +23,7 @@ from morello.search import Impl
 from morello.search.queries.program_class import ProgramClass, class_of
 from morello.spec import Spec
 from morello.spec.graphs.cuts import cuts
-from morello.spec.layout import LINE_BYTES
+from morello.spec.tensors.layout import LINE_BYTES
 
 Features = dict[str, float]
 """Numbers by name; what has no name is 0."""

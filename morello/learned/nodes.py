@@ -16,7 +16,7 @@ from morello.learned.features import OPERANDS, Features, matrix, node_features
 from morello.learned.ledger import FITTED, Decision, Group, Vector
 from morello.learned.priced import Priced
 from morello.search import Impl
-from morello.spec.layout import LINE_BYTES
+from morello.spec.tensors.layout import LINE_BYTES
 
 _LEAST = 1e-4
 """The part of a program's cost that a node has, at least."""

@@ -10,7 +10,7 @@ import enum
 from collections.abc import Mapping
 
 from morello.spec import Dtype
-from morello.spec.layout import LINE_BYTES
+from morello.spec.tensors.layout import LINE_BYTES
 
 
 class Op(enum.Enum):

@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 from morello.spec import L1, L2, Spec, SpecKey
-from morello.spec.layout import LINE_BYTES
+from morello.spec.tensors.layout import LINE_BYTES
 
 _WIDEST = 4
 """Bytes of an element of the widest dtype."""

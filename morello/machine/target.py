@@ -12,10 +12,10 @@ from morello.machine.costs import Coefficients, OpCosts
 from morello.machine.isa import Isa
 from morello.machine.operand_context import PLAIN, OperandContext
 from morello.spec import Spec
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.hashing import HashedOnce
-from morello.spec.limits import Limits, cache_classes, snap_down
-from morello.spec.memories import L1, L2, VRF, Memory, memories_of
+from morello.spec.tensors.limits import Limits, cache_classes, snap_down
+from morello.spec.tensors.memories import L1, L2, VRF, Memory, memories_of
 
 CACHE_CLASSES = 5
 """Powers of two that may remain of a cache, beside nothing."""

@@ -1,27 +1,27 @@
 """Specs: what to compute, on which tensors, within which limits.
 
-Read `spec.py` first, then `kind.py` (what a kind of Spec defines), `tensor.py` and
-`layout.py` (how an operand lies in memory), `limits.py`, and `text.py` (the text form).
+Read `spec.py` first, then `kind.py` (what a kind of Spec defines), `tensors/` (how an
+operand lies in memory), `elements/` (of which dtype), and `text.py` (the text form).
 `open_spec.py` leaves layouts to the search.
 Nothing here knows of MLIR.
 """
 
 from morello.spec.compose import Compose
-from morello.spec.dtypes import ELEMENT_TYPES, Dtype, Encoding
+from morello.spec.elements.dtypes import ELEMENT_TYPES, Dtype, Encoding
 from morello.spec.fill import Fill
-from morello.spec.form import Form
 from morello.spec.index_map import IndexMap
 from morello.spec.kind import Array, Kind, Reform
-from morello.spec.layout import Layout, PhysicalDim
-from morello.spec.limits import Limits
 from morello.spec.matmul import Matmul
-from morello.spec.memories import L1, L2, MEM, MEMORIES, VRF, Memory
 from morello.spec.move import Move
 from morello.spec.open_spec import OpenSpec, parse_open_spec, print_open_spec
 from morello.spec.operand import Operand
 from morello.spec.size_range import SizeRange
 from morello.spec.spec import Spec, SpecKey, argument_tensor
-from morello.spec.tensor import TensorSpec
+from morello.spec.tensors.form import Form
+from morello.spec.tensors.layout import Layout, PhysicalDim
+from morello.spec.tensors.limits import Limits
+from morello.spec.tensors.memories import L1, L2, MEM, MEMORIES, VRF, Memory
+from morello.spec.tensors.tensor import TensorSpec
 from morello.spec.text import parse_spec, print_spec
 
 __all__ = [

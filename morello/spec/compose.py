@@ -10,9 +10,9 @@ import numpy as np
 
 from morello.errors import SpecError
 from morello.lazy import cached_property
-from morello.spec.array_elements import ArrayElements
-from morello.spec.dtypes import FLOAT_NAMES, Dtype, computed_in
-from morello.spec.elements import Elements
+from morello.spec.elements.arrays import ArrayElements
+from morello.spec.elements.dtypes import FLOAT_NAMES, Dtype, computed_in
+from morello.spec.elements.operations import Elements
 from morello.spec.embedding import Embedding
 from morello.spec.functions import INTEGER
 from morello.spec.graphs import loops as rule

@@ -4,8 +4,8 @@ import dataclasses
 
 from morello.errors import SpecError
 from morello.spec.kind import Kind
-from morello.spec.layout import Layout, PhysicalDim
-from morello.spec.tensor import TensorSpec
+from morello.spec.tensors.layout import Layout, PhysicalDim
+from morello.spec.tensors.tensor import TensorSpec
 
 ONE = -2
 """Stands for a dimension, or an axis, of one element that the other kind lacks."""

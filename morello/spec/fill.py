@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from morello.errors import SpecError
-from morello.spec.dtypes import Dtype
 from morello.spec.element_by_element import ElementByElement
-from morello.spec.elements import Elements
+from morello.spec.elements.dtypes import Dtype
+from morello.spec.elements.operations import Elements
 from morello.spec.index_map import plain
 from morello.spec.kind import Array
 from morello.spec.operand import Operand

@@ -9,8 +9,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from morello.spec.limits import Limits
 from morello.spec.spec import Spec, SpecKey
+from morello.spec.tensors.limits import Limits
 
 Ints = Any
 """An integer, or an integer array that broadcasts with the others of its frame."""

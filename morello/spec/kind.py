@@ -14,8 +14,8 @@ import numpy as np
 
 from morello.errors import SpecError
 from morello.lazy import cached_property
-from morello.spec.dtypes import ELEMENT_TYPES, Dtype
-from morello.spec.elements import Elements
+from morello.spec.elements.dtypes import ELEMENT_TYPES, Dtype
+from morello.spec.elements.operations import Elements
 from morello.spec.operand import Operand
 from morello.spec.options import text_options, text_value
 

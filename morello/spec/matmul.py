@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from morello.errors import SpecError
-from morello.spec.dtypes import FLOAT_NAMES, Dtype
-from morello.spec.elements import Elements
+from morello.spec.elements.dtypes import FLOAT_NAMES, Dtype
+from morello.spec.elements.operations import Elements
 from morello.spec.index_map import plain
 from morello.spec.kind import Array, Kind, bit_patterns, small_integers
 from morello.spec.operand import Operand

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from morello.errors import SpecError
-from morello.spec import narrow_floats
-from morello.spec.dtypes import Dtype, Encoding
 from morello.spec.element_by_element import ElementByElement
-from morello.spec.elements import Elements
+from morello.spec.elements.casts import cast
+from morello.spec.elements.dtypes import Dtype, Encoding
+from morello.spec.elements.operations import Elements
 from morello.spec.index_map import plain
 from morello.spec.kind import Array, bit_patterns
 from morello.spec.operand import Operand
@@ -74,10 +74,7 @@ class Move(ElementByElement):
         arrays: tuple[Array, ...],
     ) -> Array:
         """src as the dtype of dst."""
-        src, dst = dtypes
-        if src is dst or src.is_float:
-            return narrow_floats.cast(arrays[0], src, dst)
-        return dst.stored(src.values(arrays[0]))
+        return cast(arrays[0], *dtypes)
 
     def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
         """Element of src, cast to the dtype of dst."""

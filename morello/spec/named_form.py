@@ -6,13 +6,13 @@ a `Move`, so that a computation is one Spec, whichever way it is written.
 
 import dataclasses
 
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.embedding import ONE, Embedding
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.products import copied, normal
 from morello.spec.kind import Kind
-from morello.spec.layout import Layout
-from morello.spec.tensor import TensorSpec
+from morello.spec.tensors.layout import Layout
+from morello.spec.tensors.tensor import TensorSpec
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,9 +7,9 @@ In text: ``rhs=any``; ``rhs=[0,2,1]/any`` where another layout than rows is trie
 import dataclasses
 
 from morello.errors import SpecError
-from morello.spec.layout import Layout
-from morello.spec.limits import Limits
 from morello.spec.spec import Spec, argument_tensor
+from morello.spec.tensors.layout import Layout
+from morello.spec.tensors.limits import Limits
 from morello.spec.text import parse_operands, print_spec
 from morello.suggestions import did_you_mean
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from morello.spec.layout import ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 SHARE = 16
 """What a share is a multiple of, where it is larger: whole packs, and whole lines."""

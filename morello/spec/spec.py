@@ -10,15 +10,15 @@ import numpy as np
 from morello import new_arrays
 from morello.errors import SpecError
 from morello.lazy import cached_property
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.hashing import HashedOnce
 from morello.spec.kind import Array, Kind, each
-from morello.spec.layout import Layout
-from morello.spec.limits import Limits
-from morello.spec.memories import MEM
 from morello.spec.operand import Operand
 from morello.spec.size_range import SizeRange, WrittenSizes
-from morello.spec.tensor import TensorSpec
+from morello.spec.tensors.layout import Layout
+from morello.spec.tensors.limits import Limits
+from morello.spec.tensors.memories import MEM
+from morello.spec.tensors.tensor import TensorSpec
 
 MAX_SIZE = 1 << 31
 """No dimension is this long or longer."""

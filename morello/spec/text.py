@@ -13,17 +13,17 @@ import dataclasses
 import re
 
 from morello.errors import SpecError
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.kind import Kind
 from morello.spec.kinds import labels
-from morello.spec.layout import Layout
-from morello.spec.limits import Limits
-from morello.spec.memories import Memory, bounded_memories
 from morello.spec.named_form import named_form
 from morello.spec.operand import Operand
 from morello.spec.size_range import SizeRange, WrittenSizes
 from morello.spec.spec import ANY_ROW, Spec, argument_tensor
-from morello.spec.tensor import TensorSpec
+from morello.spec.tensors.layout import Layout
+from morello.spec.tensors.limits import Limits
+from morello.spec.tensors.memories import Memory, bounded_memories
+from morello.spec.tensors.tensor import TensorSpec
 from morello.suggestions import did_you_mean
 
 GRAMMAR = "kind:sizes[:dtypes][:option=value]…, for example matmul:512x512x512:f32"

@@ -20,7 +20,7 @@ from morello.frontends.nodes.tensors import (
     own_axes,
 )
 from morello.frontends.plain.reversal import reversal
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import IndexMap, dims_of, plain

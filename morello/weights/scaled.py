@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import SpecError
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

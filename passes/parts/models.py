@@ -15,7 +15,7 @@ from morello.frontends.refusals import ModelError
 from morello.machine import find_target, print_target
 from morello.mlir import ir
 from morello.passes.base import Pass, PassFailure, option
-from morello.spec.limits import Limits
+from morello.spec.tensors.limits import Limits
 
 DEFAULT_TARGET = "avx2"
 

@@ -98,7 +98,7 @@ def widen(value: Value, dtype: Dtype) -> Value:
 
 def rounded(value: Value, dtype: Dtype) -> Value:
     """An f32 as a narrow float: the nearest, ties to even; NaN becomes quiet. As
-    `morello/spec/narrow_floats.py` defines it."""
+    `morello/spec/elements/casts.py` defines it."""
     narrow = shaped(value, ir.Type.parse(dtype.mlir))
     if not dtype.is_upper_half:
         return arith.TruncFOp(narrow, value).result

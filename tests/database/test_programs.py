@@ -19,7 +19,7 @@ from morello.search.storage.overlay import (
     open_database,
 )
 from morello.search.storage.table_store import TableStore
-from morello.spec.memories import L1
+from morello.spec.tensors.memories import L1
 from tests.database.small import TEXTS, cold, filled, forget_programs, program, spec
 
 MATMUL = "matmul:5x4x9:f32"

@@ -43,7 +43,7 @@ from morello.errors import ScheduleError, SpecError
 from morello.machine import AVX2
 from morello.mlir import PassManager, dialect, ir
 from morello.spec import L1, L2, Layout, parse_spec
-from morello.spec.layout import LINE_BYTES
+from morello.spec.tensors.layout import LINE_BYTES
 from tests.dialect.schedules import one_action
 
 pytestmark = pytest.mark.quick

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.array_elements import ArrayElements
+from morello.spec.elements.arrays import ArrayElements
 from morello.spec.graphs.expression import computed
 from morello.spec.graphs.graph import MAP, Graph
 

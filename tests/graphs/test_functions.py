@@ -7,7 +7,7 @@ import pytest
 
 import morello
 from morello.machine import parse_target
-from morello.spec.array_elements import ArrayElements
+from morello.spec.elements.arrays import ArrayElements
 from morello.spec.functions import ROWS
 from morello.spec.graphs.expression import Constant
 

@@ -16,8 +16,8 @@ from morello.machine.targets.avx2_golden_cove import AVX2_GOLDEN_COVE as GOLDEN_
 from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16 as AVX512
 from morello.search import Solver
 from morello.spec import L1, L2, MEM, Limits, Spec, argument_tensor, parse_spec
-from morello.spec.dtypes import Dtype
-from morello.spec.layout import Layout
+from morello.spec.elements.dtypes import Dtype
+from morello.spec.tensors.layout import Layout
 from tests.search.agreement import Agreement, compare
 from tests.search.brute_force import BruteForce
 

@@ -28,10 +28,10 @@ from morello.passes.parts.vector_ops import element_type
 from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.translate import lower_to_llvm_text
 from morello.spec import L1, VRF, Kind, Layout, Limits, Move, Spec, TensorSpec
+from morello.spec.elements.casts import stored_error
 from morello.spec.frame import Frame, Ints
 from morello.spec.kind import Array
-from morello.spec.layout import LINE_BYTES
-from morello.spec.narrow_floats import stored_error
+from morello.spec.tensors.layout import LINE_BYTES
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
 EDGE = (*range(1, 18), 31, 32, 33, 63, 64, 65, 127, 128, 129)

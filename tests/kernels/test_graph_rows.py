@@ -8,7 +8,7 @@ import pytest
 
 import morello
 from morello.spec import L1, Spec, parse_spec
-from morello.spec.array_elements import ArrayElements
+from morello.spec.elements.arrays import ArrayElements
 from morello.spec.functions import exp
 from tests.kernels.harness import (
     EDGE,

@@ -20,7 +20,7 @@ from morello.kernels.template import Kernel
 from morello.machine import AVX2
 from morello.machine.text import TARGETS
 from morello.spec import L1, Array, Dtype, IndexMap, Kind, Operand, Spec, SpecKey
-from morello.spec.elements import Elements
+from morello.spec.elements.operations import Elements
 from morello.spec.frame import Condition, Frame
 from morello.spec.index_map import plain
 from morello.spec.kinds import KINDS

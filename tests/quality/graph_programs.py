@@ -13,14 +13,14 @@ from morello.machine import AVX2, Target, find_target
 from morello.search import Solver
 from morello.search.impl import Impl
 from morello.spec import Dtype, Spec, parse_spec, print_spec
-from morello.spec.dtypes import FLOATS
+from morello.spec.elements.casts import stored_error
+from morello.spec.elements.dtypes import FLOATS
 from morello.spec.functions import BINARY, UNARY
 from morello.spec.graphs import canonical, print_graph
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.labels import REDUCTIONS
 from morello.spec.graphs.names import SHORT_NAMES
 from morello.spec.kind import EXACT_BOUND, UNIT_ROUNDOFF, small_integers
-from morello.spec.narrow_floats import stored_error
 from tests.graphs.random_graphs import random_graph
 from tests.quality.execution import RUNS, check_exact, run
 from tests.quality.programs import Program, build_programs

@@ -15,7 +15,7 @@ import numpy as np
 from morello.dialect.build import kernel_of, spec_of
 from morello.mlir import ir
 from morello.spec import Spec
-from morello.spec.array_elements import fused
+from morello.spec.elements.arrays import fused
 from morello.spec.kind import Array
 from tests.dialect.interpret import run_spec
 from tests.quality.lanes import (

@@ -8,8 +8,8 @@ import numpy as np
 
 from morello.mlir import ir
 from morello.spec import Dtype
+from morello.spec.elements.casts import cast
 from morello.spec.kind import Array
-from morello.spec.narrow_floats import cast
 
 DTYPES: dict[str, Any] = {
     "f32": np.float32,

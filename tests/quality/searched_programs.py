@@ -16,7 +16,7 @@ from morello.search import Solver
 from morello.search.dp.table import NO_ACTION, Table
 from morello.search.impl import Impl
 from morello.spec import L2, MEM, Dtype, Limits, Matmul, Spec, argument_tensor
-from morello.spec.layout import Layout
+from morello.spec.tensors.layout import Layout
 from tests.quality.bounds import check_bound, is_bounded
 from tests.quality.execution import check_all
 from tests.quality.programs import Program, build_programs

@@ -7,7 +7,7 @@ import pytest
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.spec import Dtype, parse_spec
-from morello.spec.dtypes import FLOATS
+from morello.spec.elements.dtypes import FLOATS
 from morello.spec.graphs.labels import REDUCTIONS
 from morello.spec.graphs.names import SHORT_NAMES
 from tests.graphs.test_programs import GRAPHS

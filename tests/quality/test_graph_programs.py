@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from morello.spec.dtypes import FLOATS
+from morello.spec.elements.dtypes import FLOATS
 from morello.spec.graphs.labels import REDUCTIONS
 from tests.quality.graph_programs import (
     NAMES,

@@ -25,7 +25,7 @@ from morello.machine import AVX2, Target
 from morello.search.impl import Branch, Impl
 from morello.spec import L1, L2, MEM, Layout, Spec
 from morello.spec.frame import Frame
-from morello.spec.layout import PhysicalDim
+from morello.spec.tensors.layout import PhysicalDim
 from tests.quality.specs import LAYOUTS
 from tests.search.goals import PEELS
 

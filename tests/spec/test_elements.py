@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from morello.spec import Array, Dtype, Kind
-from morello.spec.array_elements import ArrayElements
+from morello.spec.elements.arrays import ArrayElements
 from morello.spec.kinds import instances
 
 pytestmark = pytest.mark.quick

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from morello.spec.array_elements import ArrayElements, fused
+from morello.spec.elements.arrays import ArrayElements, fused
 from morello.spec.functions import BINARY, FUNCTIONS, ROWS, UNARY
 
 pytestmark = pytest.mark.quick

@@ -22,8 +22,8 @@ from morello.spec import (
 )
 from morello.spec.kind import EXACT_BOUND, bit_patterns, small_integers
 from morello.spec.kinds import KINDS, instances, labels
-from morello.spec.layout import Layout
 from morello.spec.spec import argument_tensor
+from morello.spec.tensors.layout import Layout
 from tests.named_kinds import named
 
 pytestmark = pytest.mark.quick

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from morello.errors import SpecError
 from morello.spec import Layout
-from morello.spec.layout import LINE_BYTES, ceil_div
+from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 from tests.spec.strategies import layouts, shapes
 
 pytestmark = pytest.mark.quick

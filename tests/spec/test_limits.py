@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from morello.errors import SpecError
 from morello.spec import L1, L2, MEM, VRF, Limits
-from morello.spec.limits import cache_classes, snap_down
+from morello.spec.tensors.limits import cache_classes, snap_down
 from tests.spec.strategies import LIMITS
 
 pytestmark = pytest.mark.quick

@@ -9,10 +9,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from morello.spec.array_elements import ArrayElements
-from morello.spec.dtypes import Dtype, narrow_float
+from morello.spec.elements.arrays import ArrayElements
+from morello.spec.elements.casts import cast, stored_error
+from morello.spec.elements.dtypes import Dtype, narrow_float
 from morello.spec.functions.elementary import rounding
-from morello.spec.narrow_floats import cast, stored_error
 
 pytestmark = pytest.mark.quick
 

@@ -27,8 +27,8 @@ from morello.machine import Target
 from morello.spec import Fill, Kind, Layout, Memory, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.graphs.borders import copied, padded
 from morello.spec.graphs.merging import taps
-from morello.spec.graphs.padding import copied, padded
 from morello.spec.index_map import IndexMap
 
 

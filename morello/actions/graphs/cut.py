@@ -31,7 +31,7 @@ from morello.cost.of_target import cost_model
 from morello.lazy import cached_property
 from morello.machine import Target
 from morello.spec import L1, Dtype, Layout, Memory, SpecKey, TensorSpec
-from morello.spec.dtypes import computed_in
+from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.cuts import Halves, cut, cuts
 from morello.spec.graphs.graph import Graph

@@ -31,7 +31,7 @@ from morello.actions.graphs.parts import given_forms, part_key, with_plain_opera
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import SpecKey, TensorSpec
-from morello.spec.dtypes import computed_in
+from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.cuts import Halves, cuts
 from morello.spec.graphs.graph import Graph

@@ -39,7 +39,7 @@ from morello.spec import (
     SpecKey,
     TensorSpec,
 )
-from morello.spec.dtypes import computed_in
+from morello.spec.elements.dtypes import computed_in
 from morello.spec.embedding import ONE
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.partials import merging

@@ -10,8 +10,8 @@ import dataclasses
 import numpy as np
 
 from morello.spec import Array, Spec
+from morello.spec.elements.casts import stored_error
 from morello.spec.kind import each
-from morello.spec.narrow_floats import stored_error
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from morello.frontends.plain.lowering import PLAIN
 from morello.machine import Target, print_target
 from morello.mlir import dialect, ir
 from morello.spec import Spec
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 
 
 def model_module(

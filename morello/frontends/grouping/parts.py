@@ -33,8 +33,8 @@ from morello.spec.graphs.graph import MAP, Graph, Output, canonical
 from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
-from morello.spec.limits import Limits
 from morello.spec.named_form import NamedForm, named_form
+from morello.spec.tensors.limits import Limits
 
 MOST_OPERANDS = 8
 """Of a Spec op."""

@@ -17,7 +17,7 @@ from morello.frontends.linalg.types import float_dtype
 from morello.frontends.nodes.simplify import nice
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
-from morello.spec.array_elements import ArrayElements
+from morello.spec.elements.arrays import ArrayElements
 from morello.spec.functions import FUNCTIONS, ROWS
 from morello.spec.graphs.expression import NAN, Call, Constant, Expression
 

@@ -11,7 +11,7 @@ from morello.frontends.plain.fallback import Fallback
 from morello.frontends.plain.outlining import element_of
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 
 
 def add_argument(

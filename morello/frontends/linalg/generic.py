@@ -46,7 +46,7 @@ from morello.frontends.nodes.tensors import (
 )
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.graphs.expression import (
     Call,
     Constant,

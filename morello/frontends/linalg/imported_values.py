@@ -41,7 +41,7 @@ from morello.frontends.refusals import (
 )
 from morello.lazy import cached_property
 from morello.mlir import ir
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, plain

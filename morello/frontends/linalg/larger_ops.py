@@ -8,7 +8,7 @@ import importlib
 from typing import Any
 
 from morello.mlir import BACKEND, ir, walk
-from morello.spec.dtypes import NARROW_FLOATS
+from morello.spec.elements.dtypes import NARROW_FLOATS
 
 _DECOMPOSE = """
 module attributes {transform.with_named_sequence} {

@@ -12,7 +12,7 @@ import numpy as np
 
 from morello.frontends.nodes.tensors import PlainDtype
 from morello.mlir import ir, walk
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 
 _INTERNAL = re.compile(r"(constant|number|prepared|table|zeros|out)[\d.]*")
 """Names of constants and results that the front end makes up."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
-from morello.spec.dtypes import FLOAT_NAMES, FLOATS, Dtype
+from morello.spec.elements.dtypes import FLOAT_NAMES, FLOATS, Dtype
 
 _REMEDY = f"export the model in {' or '.join(d.numpy.name for d in FLOATS)}"
 _INTEGER_REMEDY = (

@@ -13,7 +13,7 @@ import numpy as np
 from morello.frontends.linalg.known_arrays import narrowed
 from morello.frontends.nodes.rewriting import Rewriter
 from morello.frontends.nodes.tensors import Access, Array, Given, Node, Tensors
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.functions import ROWS
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.graph import MAP

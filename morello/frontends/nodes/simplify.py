@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from morello.spec.dtypes import FLOATS
+from morello.spec.elements.dtypes import FLOATS
 from morello.spec.graphs.expression import Call, Constant, Expression
 
 _ROUNDINGS = {dtype.rounding for dtype in FLOATS if dtype.rounding}

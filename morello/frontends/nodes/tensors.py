@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from morello.frontends.expected import Expected
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.graphs.expression import Expression
 from morello.spec.index_map import ONE, IndexMap, plain_dims
 

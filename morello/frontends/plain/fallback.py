@@ -15,7 +15,7 @@ from morello.frontends.plain.outlining import copying, element_of, outlined
 from morello.frontends.plain.work import is_linear
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 
 
 class Fallback:

@@ -13,7 +13,7 @@ from morello.frontends.nodes.tensors import PlainCode, PlainDtype
 from morello.frontends.plain.lowering import PLAIN, lowered
 from morello.frontends.refusals import OpError
 from morello.mlir import dialect, ir, walk
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 
 _DIALECTS = frozenset(
     {"arith", "bufferization", "index", "linalg", "math", "scf", "tensor"}

@@ -11,7 +11,7 @@ from morello.kernels.emitter import Emitter, Value
 from morello.machine.isa import Isa
 from morello.spec import Dtype
 from morello.spec.frame import Ints
-from morello.spec.layout import ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 _QUAD = 4
 """Lanes of 16 bytes."""

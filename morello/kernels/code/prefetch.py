@@ -13,7 +13,7 @@ import numpy as np
 
 from morello.kernels.emitter import Emitter, Value
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import LINE_BYTES, ceil_div
+from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 
 Prefetcher = Callable[[Value], None]
 """Prefetches what belongs to a place along the rows."""

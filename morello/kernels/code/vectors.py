@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from morello.spec.frame import Ints
-from morello.spec.layout import ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 
 def vectors_of(count: Ints, lanes: int) -> Ints:

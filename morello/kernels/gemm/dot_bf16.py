@@ -16,9 +16,9 @@ from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
 from morello.kernels.predicates import free_vectors, in_l1, size_is_one
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
-from morello.spec.dtypes import UPPER_HALVES
+from morello.spec.elements.dtypes import UPPER_HALVES
 from morello.spec.frame import Condition, Frame
-from morello.spec.layout import ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 PACK = 16
 """Neighbours along k that are taken together."""

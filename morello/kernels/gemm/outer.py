@@ -15,7 +15,7 @@ from morello.kernels.predicates import free_vectors, in_l1, is_interleaved, size
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
-from morello.spec.layout import LINE_BYTES
+from morello.spec.tensors.layout import LINE_BYTES
 
 _N = 3
 """The columns, among the dimensions of the product."""

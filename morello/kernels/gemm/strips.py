@@ -33,7 +33,7 @@ from morello.spec import (
     TensorSpec,
 )
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import LINE_BYTES, ceil_div
+from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 
 _ROW_MAJOR = Layout.row_major(3)
 

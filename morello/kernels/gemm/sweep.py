@@ -26,7 +26,7 @@ from morello.kernels.template import Kernel
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 _ROW_MAJOR = Layout.row_major(3)
 

@@ -32,7 +32,7 @@ from morello.kernels.template import Kernel, wanted_forms
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import LINE_BYTES, ceil_div
+from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 
 _LINE = LINE_BYTES // Dtype.F32.itemsize
 """Elements of a cache line."""

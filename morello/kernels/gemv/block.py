@@ -12,7 +12,7 @@ from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.gemv.elements import Element
 from morello.spec import Layout, Spec
-from morello.spec.layout import LINE_BYTES
+from morello.spec.tensors.layout import LINE_BYTES
 
 NEXT = 8
 """How many rows after those that are read the prefetched ones are."""

@@ -27,7 +27,7 @@ from morello.kernels.gemv.elements import (
 from morello.machine.isa import Isa, Op
 from morello.spec import Dtype
 from morello.spec.frame import Frame, Ints
-from morello.spec.layout import ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 _QUAD = 16
 """Elements of one byte within which `_unpacked` interleaves."""

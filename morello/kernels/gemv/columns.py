@@ -18,7 +18,7 @@ from morello.kernels.gemv.elements import Element
 from morello.kernels.gemv.streams import run_streams
 from morello.spec import L2, Dtype, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
-from morello.spec.layout import LINE_BYTES, ceil_div
+from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 
 
 def room_to_prefetch(frame: Frame, rows: int) -> tuple[Condition, ...]:

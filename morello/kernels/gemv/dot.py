@@ -29,7 +29,7 @@ from morello.kernels.predicates import free_vectors, size_is_one
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 _K = 2
 """Of the dimensions of lhs."""

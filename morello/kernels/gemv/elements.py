@@ -20,7 +20,7 @@ from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.machine.isa import Isa
 from morello.spec import Dtype
 from morello.spec.frame import Frame, Ints
-from morello.spec.layout import ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 Dtypes = Sequence[Dtype]
 """The dtypes of lhs, rhs and out."""

@@ -8,7 +8,7 @@ from morello.kernels.code.casts import cast_ops
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.gemv.elements import Dtypes, Whole
 from morello.spec import Dtype
-from morello.spec.dtypes import NARROW_FLOATS
+from morello.spec.elements.dtypes import NARROW_FLOATS
 from morello.spec.frame import Frame, Ints
 
 _NARROW = tuple(d for d in NARROW_FLOATS if not d.is_upper_half)

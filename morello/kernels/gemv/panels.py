@@ -14,7 +14,7 @@ from morello.kernels.predicates import free_vectors, size_is_one, within_pack
 from morello.machine.isa import Isa
 from morello.spec import Spec, SpecKey
 from morello.spec.frame import Condition, Frame
-from morello.spec.layout import ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from morello.spec import Compose, Dtype, Form, Layout, PhysicalDim, Spec, SpecKe
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct, scaled_product
 from morello.spec.index_map import IndexMap
-from morello.spec.layout import LINE_BYTES, ceil_div
+from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 
 _CHAINS = 8
 """Sums that hide the latency of a multiply-add."""

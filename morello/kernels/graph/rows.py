@@ -46,7 +46,7 @@ from morello.spec import (
     SpecKey,
     TensorSpec,
 )
-from morello.spec.dtypes import computed_in
+from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.functions import FUNCTIONS, INTEGER
 from morello.spec.graphs.blocks import block_of, in_one_block

@@ -12,7 +12,7 @@ from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.predicates import in_l1
 from morello.kernels.template import Kernel
 from morello.spec import Compose, Spec, SpecKey
-from morello.spec.dtypes import computed_in
+from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.expression import computed
 from morello.spec.graphs.graph import Graph

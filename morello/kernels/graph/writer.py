@@ -23,7 +23,7 @@ from morello.kernels.graph.shape import (
 )
 from morello.kernels.reduce import reduce_lanes
 from morello.spec import Dtype, Spec
-from morello.spec.dtypes import computed_in
+from morello.spec.elements.dtypes import computed_in
 from morello.spec.graphs.expression import Expression, computed
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass

@@ -32,7 +32,7 @@ from morello.spec import (
     SpecKey,
 )
 from morello.spec.frame import Condition, Frame
-from morello.spec.layout import ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 PART = 256
 """As many k add up exactly: products of two bytes are at most 255^2, 2^24 / 258."""

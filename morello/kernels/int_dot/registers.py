@@ -36,7 +36,7 @@ from morello.spec import (
     SpecKey,
 )
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import LINE_BYTES, ceil_div
+from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 
 _WORD = 4
 

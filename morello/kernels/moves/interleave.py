@@ -24,7 +24,7 @@ from morello.kernels.predicates import (
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Move, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.layout import ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 WORD = 4
 """The most bytes of a group of neighbours."""

@@ -25,7 +25,7 @@ from morello.kernels.predicates import (
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Move, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
-from morello.spec.layout import LINE_BYTES
+from morello.spec.tensors.layout import LINE_BYTES
 
 WORD = 4
 """Bytes of what is transposed: an element of dst, or a group of neighbours."""

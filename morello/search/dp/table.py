@@ -14,7 +14,7 @@ from morello.search.dp.axes import ANY, Axis, Box, Free, registers_taken
 from morello.spec import Memory, SpecKey
 from morello.spec.frame import Frame
 from morello.spec.hashing import HashedOnce
-from morello.spec.limits import Limits
+from morello.spec.tensors.limits import Limits
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]

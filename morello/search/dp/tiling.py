@@ -20,7 +20,7 @@ from morello.search.dp.axes import Axis
 from morello.search.dp.table import Floats, Integers
 from morello.spec import SpecKey
 from morello.spec.frame import Frame
-from morello.spec.limits import Limits
+from morello.spec.tensors.limits import Limits
 
 Decisions = np.ndarray[Any, np.dtype[np.int32]]
 Bools = np.ndarray[Any, np.dtype[np.bool_]]

@@ -4,8 +4,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from morello.spec.dtypes import Dtype
-from morello.spec.elements import Elements
+from morello.spec.elements.dtypes import Dtype
+from morello.spec.elements.operations import Elements
 from morello.spec.functions.elementary import (
     MAGIC,
     absolute,

@@ -12,8 +12,8 @@ from typing import Any
 
 import ml_dtypes
 
-from morello.spec.dtypes import Dtype
-from morello.spec.elements import Elements
+from morello.spec.elements.dtypes import Dtype
+from morello.spec.elements.operations import Elements
 
 _F32, _S32 = Dtype.F32, Dtype.S32
 

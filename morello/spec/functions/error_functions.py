@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from morello.spec.dtypes import Dtype
-from morello.spec.elements import Elements
+from morello.spec.elements.dtypes import Dtype
+from morello.spec.elements.operations import Elements
 from morello.spec.functions.elementary import (
     absolute,
     exp,

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from morello.spec.dtypes import Dtype
-from morello.spec.elements import Elements
+from morello.spec.elements.dtypes import Dtype
+from morello.spec.elements.operations import Elements
 from morello.spec.functions.elementary import absolute, round_even, with_sign
 
 _F32 = Dtype.F32

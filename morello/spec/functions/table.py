@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.dtypes import NARROW_FLOATS, Dtype
-from morello.spec.elements import Elements
+from morello.spec.elements.dtypes import NARROW_FLOATS, Dtype
+from morello.spec.elements.operations import Elements
 from morello.spec.functions import (
     angles,
     elementary,

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from morello.spec.array_elements import ArrayElements
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.arrays import ArrayElements
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.functions import ROWS
 from morello.spec.graphs.expression import (
     Call,

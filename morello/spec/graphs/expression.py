@@ -5,8 +5,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from morello.spec.dtypes import Dtype
-from morello.spec.elements import Elements
+from morello.spec.elements.dtypes import Dtype
+from morello.spec.elements.operations import Elements
 from morello.spec.functions import FUNCTIONS, INTEGER
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from morello.spec.graphs.expression import references
 from morello.spec.graphs.graph import Graph, Part, canonical
 from morello.spec.index_map import plain
-from morello.spec.layout import Layout, PhysicalDim
+from morello.spec.tensors.layout import Layout, PhysicalDim
 
 
 @dataclasses.dataclass(frozen=True)

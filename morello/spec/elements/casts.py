@@ -1,24 +1,26 @@
-"""Definitions of the casts between f32 and the narrow floats."""
+"""Definitions of the casts from one dtype to another."""
 
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 
 Array = np.ndarray[Any, Any]
 
 
 def cast(array: Array, source: Dtype, dest: Dtype) -> Array:
-    """An array of one float dtype as another: widened exactly, then rounded once.
+    """An array of one dtype as another, as `Move` defines it.
 
-    Rounding is to the nearest number, to the even one of two. A NaN keeps its sign and
-    the upper bits of its payload, and becomes quiet; widening an upper half keeps all
-    its bits.
+    A float is widened exactly, then rounded once: to the nearest number, to the even
+    one of two. A NaN keeps its sign and the upper bits of its payload, and becomes
+    quiet; widening an upper half keeps all its bits. Integers are cut off.
     """
     if source is dest:
         return array.copy()
+    if not source.is_float:
+        return dest.stored(source.values(array))
     wide = _widened(array, source) if source.computes_in else array
     return _rounded(wide, dest) if dest.computes_in else wide
 

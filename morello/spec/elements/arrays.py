@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.dtypes import Dtype
-from morello.spec.move import Move
+from morello.spec.elements.casts import cast
+from morello.spec.elements.dtypes import Dtype
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,9 +36,7 @@ class ArrayElements:
 
     def convert(self, value: Array, source: Dtype, dest: Dtype) -> Array:
         """`Elements.convert`."""
-        array = np.atleast_1d(value)
-        cast = Move(array.ndim).evaluate(array.shape, (source, dest), (array,))
-        return cast.reshape(np.shape(value))
+        return cast(np.atleast_1d(value), source, dest).reshape(np.shape(value))
 
     def add(self, a: Array, b: Array) -> Array:
         """`Elements.add`."""

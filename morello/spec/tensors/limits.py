@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import SpecError
-from morello.spec.memories import Memory, bounded_memories
+from morello.spec.tensors.memories import Memory, bounded_memories
 
 _PART = re.compile(r"(\w{1,16})=(\d{1,9})", re.ASCII)
 

@@ -5,10 +5,10 @@ import re
 from typing import Any
 
 from morello.errors import SpecError
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.hashing import HashedOnce
-from morello.spec.layout import LINE_BYTES, Layout, ceil_div
-from morello.spec.memories import Memory, register_files
+from morello.spec.tensors.layout import LINE_BYTES, Layout, ceil_div
+from morello.spec.tensors.memories import Memory, register_files
 
 _TEXT = re.compile(
     r"(?P<dtype>\w+)@(?P<level>\w+)(?P<layout>\[.*\])(?P<whole>!?)(v(?P<v>\d{1,9}))?"

@@ -6,7 +6,7 @@ or, lane by lane, on vectors; a counter only counts the operations; tests comput
 
 from typing import Any, Protocol
 
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 
 
 class Elements(Protocol):

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from morello.spec.dtypes import Dtype
-from morello.spec.layout import Layout
+from morello.spec.elements.dtypes import Dtype
+from morello.spec.tensors.layout import Layout
 
 
 @dataclasses.dataclass(frozen=True, order=True)
