@@ -316,7 +316,7 @@ class Compose(Kind):
                 for i, dtype in enumerate(dtypes)
                 if dtype is not number
                 and not (dtype.is_float and number.is_float)
-                and not (i < count and not dtype.is_float and dtype.widens_to(number))
+                and not (i < count and dtype.is_read_as(number))
             ),
             None,
         )

@@ -14,7 +14,13 @@ from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.refusals import ModelError
-from morello.torch.lowering import linalg_bytecode, lowered, refused_nodes, told
+from morello.torch.lowering import (
+    linalg_bytecode,
+    lowered,
+    refused_nodes,
+    signature_of,
+    told,
+)
 from morello.torch.native_call import NativeCall, given_strides
 from morello.torch.options import Options
 from morello.torch.partition import groups_without, replace_nodes
@@ -93,7 +99,12 @@ class Group:
         self._run = checked(run, self._graph, self._graph.forward)
 
     def _read(self, simple: GraphModule, weights: Sequence[int]) -> Model:
-        return trusted_model(linalg_bytecode(simple), weights=weights, rounds=False)
+        return trusted_model(
+            linalg_bytecode(simple),
+            weights=weights,
+            rounds=False,
+            signature=signature_of(simple),
+        )
 
     def _searched(self, model: Model, simple: GraphModule) -> Kernel:
         """The program of a lowered graph."""

@@ -21,9 +21,18 @@ from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 from torch.utils._pytree import tree_map
 
 from morello.frontends.linalg.importer_output import check_linalg
+from morello.frontends.linalg.signature import Declared, Signature
 from morello.frontends.refusals import ModelError, Refusal
 from morello.mlir import PassManager, ir
-from morello.torch.ops import AS_THEY_ARE, COMPUTED, NARROW, OF_AXES, is_upsampling
+from morello.torch.ops import (
+    AS_THEY_ARE,
+    COMPUTED,
+    EXACT,
+    MOVES,
+    NARROW,
+    OF_AXES,
+    is_upsampling,
+)
 from morello.torch.partition import is_take
 
 NODE = "node"
@@ -233,6 +242,11 @@ def _scaled_product(x: Any, weights: Any, scales: Any) -> Any:
     return (wide * scales.float()).to(x.dtype)
 
 
+def _integer_product(x: Any, weights: Any) -> Any:
+    """A product of bytes in s32."""
+    return torch.mm(x.to(torch.int32), weights.to(torch.int32))
+
+
 def _rules() -> dict[Any, Any]:
     from torch._decomp import get_decompositions
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
@@ -243,6 +257,7 @@ def _rules() -> dict[Any, Any]:
         **get_decompositions(extra),
         **get_decomposition_table(),
         aten._scaled_dot_product_flash_attention_for_cpu.default: _attention,
+        aten._int_mm.default: _integer_product,
         aten.addmv.default: _addmv,
         aten.convolution.default: _convolution,
         aten.elu.default: _elu,
@@ -274,23 +289,41 @@ def _reshape(graph: GraphModule) -> None:
     graph.recompile()
 
 
+def _cast(node: Node, dtype: torch.dtype) -> Node:
+    """A cast of a node, where its graph inserts."""
+    copied = torch.ops.aten._to_copy.default
+    made = node.graph.call_function(copied, (node,), {"dtype": dtype})
+    made.meta["val"] = node.meta["val"].to(dtype)
+    return made
+
+
+def _wide_bytes(graph: GraphModule) -> None:
+    """Cast unsigned bytes to the dtype of a result, in place: torch-mlir widens them as
+    if they had signs."""
+    for node in list(graph.graph.nodes):
+        if node.target not in MOVES | EXACT:
+            continue
+        dtype = getattr(node.meta["val"], "dtype", torch.uint8)
+        if dtype is torch.uint8:
+            continue
+        wide = torch.int32 if dtype is torch.bool else dtype
+        with graph.graph.inserting_before(node):
+            for source in node.all_input_nodes:
+                if getattr(source.meta.get("val"), "dtype", None) is torch.uint8:
+                    node.replace_input_with(source, _cast(source, wide))
+    graph.recompile()
+
+
 def _in_f32(graph: GraphModule) -> None:
     """Make ops on narrow floats compute in f32, in place, as eager does, and round
     results."""
-    copied = torch.ops.aten._to_copy.default
-
-    def cast(node: Node, dtype: torch.dtype) -> Node:
-        made = graph.graph.call_function(copied, (node,), {"dtype": dtype})
-        made.meta["val"] = node.meta["val"].to(dtype)
-        return made
-
     for node in list(graph.graph.nodes):
         if node.target not in COMPUTED - AS_THEY_ARE:
             continue
         read = [n for n in node.all_input_nodes if _is_narrow(n)]
         with graph.graph.inserting_before(node):
             for source in read:
-                node.replace_input_with(source, cast(source, torch.float32))
+                node.replace_input_with(source, _cast(source, torch.float32))
         is_several = isinstance(node.meta["val"], (tuple, list))
         made = list(node.users) if is_several else [node]
         for result in made if read else []:
@@ -299,7 +332,7 @@ def _in_f32(graph: GraphModule) -> None:
             dtype = result.meta["val"].dtype
             result.meta["val"] = result.meta["val"].float()
             with graph.graph.inserting_after(result):
-                rounded = cast(result, dtype)
+                rounded = _cast(result, dtype)
             result.replace_all_uses_with(rounded)
             rounded.replace_input_with(rounded, result)
     graph.recompile()
@@ -318,6 +351,7 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
     """
     whole = copy.deepcopy(graph)
     _reshape(whole)
+    _wide_bytes(whole)
     _in_f32(whole)
     plain = [torch.empty(t.shape, dtype=t.dtype) for t in inputs]  # never touched
     with TRACING, torch.no_grad():
@@ -335,6 +369,20 @@ _TO_LINALG = (
     "torchdynamo-export-to-torch-backend-pipeline{extra-library=},"
     "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true})"
 )
+
+
+def signature_of(graph: GraphModule) -> Signature:
+    """The signs of a lowered graph's arguments and results, which linalg drops."""
+
+    def declared(node: Any) -> Declared:
+        value = node.meta["val"] if isinstance(node, Node) else None
+        return Declared("", getattr(value, "dtype", None) is torch.uint8)
+
+    output = graph.graph.output_node()
+    return Signature(
+        tuple(declared(node) for node in graph.graph.find_nodes(op="placeholder")),
+        tuple(declared(node) for node in output.args[0]),
+    )
 
 
 def linalg_bytecode(graph: GraphModule) -> bytes:

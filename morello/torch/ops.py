@@ -20,7 +20,10 @@ FLOATS = (torch.float32, *NARROW)
 COUNTS = (torch.bool, torch.int32, torch.int64)
 """Of masks and places: computed with, too."""
 
-INTEGERS = (*COUNTS, torch.uint8, torch.int8, torch.int16)
+NARROW_INTEGERS = (torch.uint8, torch.int8, torch.int16)
+"""Of what is read by ops whose results are wider."""
+
+INTEGERS = (*COUNTS, *NARROW_INTEGERS)
 """Of what is moved, and cast."""
 
 
@@ -53,7 +56,7 @@ CREATED = _ops("""
 """)
 """Tensors of constants: they compute nothing by themselves."""
 
-PRODUCTS = _ops("addmm addr baddbmm bmm convolution dot linalg_cross mm mv")
+PRODUCTS = _ops("_int_mm addmm addr baddbmm bmm convolution dot linalg_cross mm mv")
 
 MOVES = _ops("""
     cat channel_shuffle clone constant_pad_nd copy diagonal_copy embedding expand_copy
@@ -192,16 +195,29 @@ def dtypes_of(op: Any) -> tuple[_Dtypes, _Dtypes]:
     if op in VIEWS | SPLITS | CREATED | MOVES | {aten._to_copy.default}:
         return FLOATS + INTEGERS, FLOATS + INTEGERS
     if op in EXACT:
-        return FLOATS + COUNTS, FLOATS + COUNTS
+        return FLOATS + INTEGERS, FLOATS + INTEGERS
     if op in WHOLE:
         return COUNTS, COUNTS
     if op is aten._weight_int8pack_mm.default:
         return FLOATS, (*FLOATS, torch.int8)
+    if op is aten._int_mm.default:
+        return INTEGERS, INTEGERS
     return (torch.bool,) if op in TRUTHS else FLOATS, FLOATS + COUNTS
+
+
+def _narrow_result(node: Node) -> torch.dtype | None:
+    """The dtype of a result of narrow integers; None where there is none."""
+    value: Any = node.meta.get("val")
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    dtypes = [getattr(one, "dtype", None) for one in values]
+    return next((dtype for dtype in dtypes if dtype in NARROW_INTEGERS), None)
 
 
 def refused(node: Node) -> str:
     """Why an op of `COMPUTED` is not known with its arguments; empty if it is."""
+    narrow = _narrow_result(node) if node.target in EXACT else None
+    if narrow is not None:
+        return f"with results of {narrow}"
     if any(is_of_floats(lookup.places, KNOWN) for lookup in lookups_of(node)):
         return "at places that are computed of floats"
     reason = _REASONS.get(node.target)

@@ -57,10 +57,25 @@ def norm_of_batch(x: Any, weight: Any = None, bias: Any = None) -> Any:
 
 BYTES = torch.arange(-20, 20, dtype=torch.int8).reshape(8, 5) * 5
 
+UNSIGNED = (torch.arange(40) * 6 + 20).to(torch.uint8).reshape(8, 5)
+
 CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "weights of bytes": (
         torch._weight_int8pack_mm,
         (X[0], BYTES, X[0, 0].exp()[[0] * 8]),
+    ),
+    "product of bytes": (torch._int_mm, (UNSIGNED, BYTES.T)),
+    "bytes beside others": (
+        lambda u, s, x: (
+            torch.where(s > 0, u, s.int()),
+            torch.cat([u, s.short()]),
+            u + x,
+            u > s,
+            u.sum(1),
+            s - s.int(),
+            torch.stack([u, x[:, :5]]),
+        ),
+        (UNSIGNED, BYTES, UNSIGNED * -0.5),
     ),
     "attention": (attend, QKV),
     "causal": (lambda *x: attend(*x, is_causal=True), QKV),
@@ -190,7 +205,7 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
     "bytes": (
         lambda x: x + x,
         (PLACES.to(torch.int8),),
-        ["aten.add.Tensor (of torch.int8)"],
+        ["aten.add.Tensor (with results of torch.int8)"],
     ),
     "two masks": (torch.logical_and, (PLACES > 1, PLACES > 2), []),
     "any of floats": (torch.any, (F32,), ["aten.any.default (of torch.float32)"]),

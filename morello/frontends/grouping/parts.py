@@ -255,8 +255,12 @@ def part_of_nodes(
         outputs: those that are read outside, or are results.
 
     Raises:
-        UnfitError: they are no graph that a Spec op has.
+        UnfitError: they are no graph that a Spec op has, or some compute in f32 and
+            others in s32.
     """
+    made = [tensors.all[node] for node in nodes]
+    if len({n.dtype.is_float for n in made if isinstance(n, Node)}) > 1:
+        raise UnfitError
     try:
         return _part(_Draft(tensors, nodes, shares=True), outputs)
     except UnfitError:

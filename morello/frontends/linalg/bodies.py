@@ -7,7 +7,7 @@ in these is arithmetic in f32.
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,7 @@ def is_number(element: Any) -> bool:
 
 def body_elements(
     block: ir.Block,
-    arguments: list[Element],
+    arguments: Mapping[ir.Value, Element],
     outside: Callable[[ir.Value], Element],
     index: Callable[[int], Element],
     extracted: Callable[[ir.Operation], Element],
@@ -113,7 +113,8 @@ def body_elements(
     """The elements that a block yields, each as an expression or a number.
 
     Args:
-        arguments: the elements that are the block's arguments.
+        arguments: the elements that are the block's arguments, and of some ops on
+            these.
         outside: the element of a value that is defined outside of the block.
         index: the element of `linalg.index` of a dimension.
         extracted: the element of a `tensor.extract`.
@@ -126,7 +127,7 @@ def body_elements(
     Raises:
         OpError: an op is no function that a graph has.
     """
-    known: dict[ir.Value, Element] = dict(zip(block.arguments, arguments, strict=True))
+    known = {**arguments}
     inside = {r: op.operation for op in block.operations for r in op.results}
 
     def element(value: ir.Value) -> Element:
@@ -270,6 +271,8 @@ def _integer(op: ir.Operation, operands: list[Element]) -> Element:
     is_truth = width == 1
     if 1 < width < _PLACES:  # which may wrap
         raise _refusal(op)
+    if any(is_number(one) and abs(one) > _LARGE for one in operands):  # type: ignore[arg-type]
+        raise _refusal(op)
     match op.name:
         case "arith.andi" | "arith.muli" if is_truth:
             return Call("minimum", (a, b))
@@ -286,6 +289,10 @@ def _integer(op: ir.Operation, operands: list[Element]) -> Element:
 
 _PLACES = 32
 """The least width of integers that are taken for places, which do not wrap."""
+
+
+_LARGE = 1 << 22
+"""The greatest integer that is added to places: their sums are exact in f32."""
 
 
 def width_of(kind: ir.Type) -> int:
@@ -344,6 +351,12 @@ def _cast(op: ir.Operation, operand: Element) -> Element:
             return math.copysign(math.inf, operand)  # type: ignore[arg-type]
     is_float = op.name in ("arith.sitofp", "arith.uitofp")
     return float(operand) if known and is_float else operand  # type: ignore[arg-type]
+
+
+def integer_cast(op: ir.Operation, number: Element) -> Element:
+    """A cast of a narrow integer that is read as the number that it is."""
+    is_float = op.name in ("arith.sitofp", "arith.uitofp")
+    return _narrowed(op, number) if is_float else number
 
 
 def _narrowed(op: ir.Operation, operand: Element) -> Element:

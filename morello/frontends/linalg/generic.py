@@ -4,22 +4,29 @@ import dataclasses
 import math
 from typing import Any
 
-import numpy as np
-
-from morello.frontends.linalg.bodies import Element, body_elements, constant, is_number
-from morello.frontends.linalg.imported_values import ImportedValues
+from morello.frontends.linalg.bodies import (
+    Element,
+    body_elements,
+    constant,
+    integer_cast,
+    is_number,
+    width_of,
+)
 from morello.frontends.linalg.indices import (
     SUMS_OF_DIMENSIONS,
-    backwards_error,
-    index_map,
-    is_backwards,
-    linear_index,
 )
-from morello.frontends.linalg.known_arrays import MOST, KnownArrays, narrowed
-from morello.frontends.linalg.known_places import read_at, read_constant
+from morello.frontends.linalg.integers import (
+    cast_dtype,
+    integer_expression,
+    is_in_s32,
+    wrapped,
+)
+from morello.frontends.linalg.known_arrays import KnownArrays
+from morello.frontends.linalg.operand_reads import OperandReads, is_used
 from morello.frontends.linalg.reductions import (
     MERGE,
     NEUTRAL,
+    NEUTRAL_S32,
     OUT,
     is_nothing,
     neutral_of,
@@ -29,21 +36,17 @@ from morello.frontends.linalg.reductions import (
 from morello.frontends.linalg.types import (
     dtype_of,
     extents_of,
-    index_maps,
-    numpy_type,
     refuse_dynamic,
     shape_of,
 )
-from morello.frontends.linalg.values import Known, Read, Same
+from morello.frontends.linalg.values import Foreign, Known, Read, Same
 from morello.frontends.nodes.simplify import simplified
 from morello.frontends.nodes.tensors import (
     Access,
-    Array,
     Node,
-    View,
     own_axes,
-    window_of,
 )
+from morello.frontends.reasons import ELSEWHERE
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
 from morello.spec.elements.dtypes import Dtype
@@ -57,22 +60,11 @@ from morello.spec.graphs.expression import (
     substituted,
 )
 from morello.spec.graphs.graph import MAP
-from morello.spec.index_map import ONE, IndexMap, dims_of, plain, plain_dims, renamed
+from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
 
 
-class GenericOp:
+class GenericOp(OperandReads):
     """One op, while it is read."""
-
-    def __init__(self, importer: ImportedValues, op: ir.Operation) -> None:
-        self.importer = importer
-        self.op = op
-        self.tensors = importer.tensors
-        self.maps = index_maps(op)
-        self.count = len(op.operands) - len(op.results)
-        self.reads: list[Access] = []
-        self.place = importer.place(op)
-        self.extents: tuple[int, ...] = ()
-        self.arrays = KnownArrays((), self._known_array)
 
     def run(self) -> None:
         """Add its nodes.
@@ -92,12 +84,31 @@ class GenericOp:
         if self._is_move(block):
             self._move()
             return
-        arguments = [self._argument(i) for i in range(self.count)]
-        outs = [Reference(OUT - i) for i in range(len(self.op.results))]
-        wanted = [i for i, result in enumerate(self.op.results) if _is_used(result)]
+        try:
+            self._in_f32(block)
+        except OpError:
+            if not is_in_s32(block):
+                raise
+            self._in_s32(block)
+
+    def _in_f32(self, block: ir.Block) -> None:
+        """Maps and reductions of floats, of truth values, and of places.
+
+        Raises:
+            OpError: it has no place in a graph.
+        """
+        outer: dict[ir.Value, Element] = {}
+        for place, argument in enumerate(block.arguments):
+            if place >= self.count:
+                outer[argument] = Reference(OUT - place + self.count)
+            elif isinstance(self.importer.known.get(self.op.operands[place]), Foreign):
+                outer |= self._casts(place, argument)
+            else:
+                outer[argument] = self._argument(place)
+        wanted = [i for i, result in enumerate(self.op.results) if is_used(result)]
         elements = body_elements(
             block,
-            [*arguments, *outs],
+            outer,
             self._outside,
             self._place_along,
             self._extracted,
@@ -117,222 +128,74 @@ class GenericOp:
             )
         return extents
 
-    def _outside(self, value: ir.Value) -> Element:
-        outer = self.importer.get(value)
-        if outer.shape and isinstance(outer, Read):
-            raise OpError(
-                "elements are read at places that are data",
-                "compute it outside of the program",
-            )
-        return self._element(outer, ())
-
-    def _place_along(self, dim: int) -> Element:
-        """The place along a dimension, as a constant that is read."""
-        extent = self.extents[dim]
-        array = np.arange(extent, dtype=np.float32)
-        tensor = self.importer.constant(f"places{extent}", array)
-        return self._access(Access(tensor, (IndexMap.of(dim) if extent > 1 else ONE,)))
-
-    def _known_array(self, value: ir.Value) -> Array | None:
-        """A value from outside of the body as an array, where it is a constant."""
-        block = self.op.regions[0].blocks[0]
-        kind = numpy_type(value.type)
-        if kind is None:
-            return None
-        place = None
-        if value.owner == block:
-            place = ir.BlockArgument(value).arg_number
-            if place >= self.count:
-                return None
-        outer = self.importer.known.get(
-            value if place is None else self.op.operands[place]
-        )
-        if isinstance(outer, Same):
-            shape = outer.shape if place is None else (1,) * len(self.extents)
-            return np.full(shape, outer.number, kind)
-        if not isinstance(outer, Read):
-            return None
-        array = read_constant(self.tensors, outer)
-        if array is None or place is None:
-            return None if array is None else array.astype(kind)
-        exprs = [expr.maybe_downcast() for expr in self.maps[place].results]
-        fixed = [isinstance(expr, ir.AffineConstantExpr) for expr in exprs]
-        array = array[
-            tuple(
-                e.value if f else slice(None) for e, f in zip(exprs, fixed, strict=True)
-            )
-        ]
-        dims = [
-            expr for expr, is_fixed in zip(exprs, fixed, strict=True) if not is_fixed
-        ]
-        if not all(isinstance(dim, ir.AffineDimExpr) for dim in dims):
-            return None
-        order = [dim.position for dim in dims]
-        wide = [1] * len(self.extents)
-        for dim, extent in zip(order, array.shape, strict=True):
-            wide[dim] = extent
-        turned = array.transpose(sorted(range(len(order)), key=order.__getitem__))
-        return turned.reshape(wide).astype(kind)
-
-    def _known_before(self, value: ir.Value) -> Element | None:
-        """A value that depends on no data, as a constant that is read."""
-        array = self.arrays.array(value)
-        return None if array is None else self._table(array)
-
-    def _table(self, array: Array) -> Element | None:
-        """An array over the dimensions; None where f32 lacks its integers."""
-        if array.dtype.kind == "i" and (np.abs(array) > MOST).any():
-            return None
-        array = narrowed(array)
-        dims = [d for d, extent in enumerate(array.shape) if extent > 1]
-        flat = array.astype(np.float32).reshape([array.shape[d] for d in dims])
-        if not dims:
-            return float(flat)
-        tensor = self.importer.table(flat)
-        return self._access(Access(tensor, plain(*dims)))
-
-    def _extracted(self, op: ir.Operation) -> Element:
-        """An element of another tensor, at places that are known.
+    def _casts(self, place: int, argument: ir.Value) -> dict[ir.Value, Element]:
+        """The casts of an operand of narrow integers, as elements that are read.
 
         Raises:
-            OpError: they are data, or the tensor is read backwards or here and there.
+            OpError: it is used otherwise.
         """
-        if op.operands[0] not in self.importer.known:
-            raise OpError(
-                "it reads a tensor that is made for each element",
-                "make it once, outside",
-                op.location,
-            )
-        source = self.importer.get(op.operands[0])
-        if isinstance(source, Same) or not source.shape:
-            return self._element(source, ())
-        known = self._known_before(op.results[0])
-        if known is not None:
-            return known
-        indices = [self.arrays.array(value) for value in list(op.operands)[1:]]
-        places = [place for place in indices if place is not None]
-        if len(places) < len(indices):
-            raise OpError(
-                "elements are read at places that are data",
-                "compute it outside of the program",
-                op.location,
-            )
-        axes = read_at(self.importer, source, places, self.extents, self.place)
-        if axes is None:
-            raise OpError(
-                "elements are read at computed places, as where a tensor is reversed "
-                "or spread (the filters of a transposed convolution)",
-                "compute it outside of the program; instead of a transposed "
-                "convolution, repeat the elements of the image, then convolve",
-                op.location,
-            )
-        return self._element(*axes)
+        read = self.importer.integers(self.op.operands[place], cast_dtype(argument))
+        number = self._element(*self._seen(read, place))
+        casts = [use.owner.operation for use in argument.uses]
+        return {cast.results[0]: integer_cast(cast, number) for cast in casts}
 
-    def _argument(self, place: int) -> Element:
-        block = self.op.regions[0].blocks[0]
-        if not _is_used(block.arguments[place]):
-            return 0
-        operand = self.importer.get(self.op.operands[place])
-        if isinstance(operand, Same):
-            return operand.number
-        return self._element(*self._seen(operand, place))
-
-    def _is_backwards(self, place: int) -> bool:
-        return is_backwards(self.maps[place])
-
-    def _index(self, place: int, shape: tuple[int, ...]) -> tuple[IndexMap, ...]:
-        """The axes of an operand, by the dimensions of the op.
+    def _in_s32(self, block: ir.Block) -> None:
+        """A map or a reduction that computes in s32.
 
         Raises:
-            OpError: it is read backwards.
+            OpError: it has a function that s32 lacks, another start, or windows.
         """
-        if self._is_backwards(place):
-            raise backwards_error(self.maps[place])
-        results = self.maps[place].results
-        return tuple(
-            index_map(result, self.extents, extent)
-            for result, extent in zip(results, shape, strict=True)
-        )
-
-    def _seen(
-        self, found: Read, place: int
-    ) -> tuple[Read | Same, tuple[IndexMap, ...]]:
-        """The tensor or number that an operand reads, and the index of each of its
-        axes; copies of elements where it is read backwards.
-
-        Raises:
-            OpError: it is too long for copies of its elements.
-        """
-        if not self._is_backwards(place):
-            return found, self._index(place, found.shape)
-        places = []
-        for terms, start in map(linear_index, self.maps[place].results):
-            along = np.full([1] * len(self.extents), start)
-            for dim, step in terms.items():
-                shape = [1] * len(self.extents)
-                shape[dim] = self.extents[dim]
-                along = along + step * np.arange(shape[dim]).reshape(shape)
-            places.append(along)
-        read = read_at(self.importer, found, places, self.extents, self.place)
-        if read is None:
-            raise backwards_error(self.maps[place])
-        return read
-
-    def _element(self, found: Read | Same, inner: tuple[IndexMap, ...]) -> Element:
-        if isinstance(found, Same):
-            return found.number
-        through = self.importer.through(found, inner, self.extents, self.place)
-        return self._access(
-            self._once(Access(through.tensor, through.axes), self.extents)
-        )
-
-    def _once(self, access: Access, extents: tuple[int, ...]) -> Access:
-        """An access with each dimension in one axis. A diagonal has one in two: these
-        and the axes between them are seen as one.
-
-        Args:
-            extents: of the dimensions.
-
-        Raises:
-            OpError: there are zeros around it.
-        """
-        axes, tensors = access.axes, self.importer.tensors
-        used = [axis.dims for axis in axes]
-        shared = [
-            place
-            for place, own in enumerate(used)
-            if any({*own} & {*other} for i, other in enumerate(used) if i != place)
-        ]
-        if not shared:
-            return access
-        first, last = shared[0], shared[-1] + 1
-        shape = tensors.all[access.tensor].shape
-        terms: dict[int, int] = {}
-        before, stride = 0, 1
-        for window, extent in zip(
-            axes[first:last][::-1], shape[first:last][::-1], strict=True
+        self.reads.clear()
+        result, out_value = self.op.results[0], self.op.operands[self.count]
+        expression = integer_expression(block, self._whole_number, self._outer_number)
+        axes = self._index(self.count, shape_of(result))
+        kept = plain_dims(axes)
+        reduction = MAP
+        if any(n > 1 and d not in kept for d, n in enumerate(self.extents)):
+            reduction, expression = split(expression, OUT)
+            init = self.importer.get(out_value)
+            if not isinstance(init, Same) or init.number != NEUTRAL_S32[reduction]:
+                raise OpError("it reduces from another start", "merge it afterwards")
+        accesses = [*axes, *(axis for read in self.reads for axis in read.axes)]
+        if OUT in set(references(expression)) or not all(
+            axis.is_plain or axis == ONE for axis in accesses
         ):
-            if window.is_divided:
-                raise OpError(
-                    "it reads two axes by one index, one divided", SUMS_OF_DIMENSIONS
-                )
-            if window.has_zeros:
-                raise OpError(
-                    "it reads two axes by one index, beyond the edge of the tensor",
-                    "write zeros around it in an op of its own",
-                )
-            before += window.before * stride
-            for dim, step in window.terms:
-                terms[dim] = terms.get(dim, 0) + step * stride
-            stride *= extent
-        seen = View(access.tensor, (*shape[:first], stride, *shape[last:]))
-        joined = window_of(terms, before, extents, stride)
-        return Access(tensors.add(seen), (*axes[:first], joined, *axes[last:]))
+            raise OpError(
+                "integers are read along windows, or where they are written",
+                "write it as a product of matrices, or a map",
+            )
+        is_low = width_of(result.type) > 8 * Dtype.S32.itemsize
+        read = self._alias(expression, self.count) if reduction == MAP else None
+        if read is None or self.tensors.dtype(read.tensor) is not Dtype.S32:
+            read = self._node(reduction, expression, axes, Dtype.S32)
+        self.importer.known[result] = Foreign(read, str(result.type), is_low)
 
-    def _access(self, access: Access) -> Element:
-        if access not in self.reads:
-            self.reads.append(access)
-        return Reference(self.reads.index(access))
+    def _outer_number(self, value: ir.Value) -> Expression:
+        """A number from outside of the body.
+
+        Raises:
+            OpError: it is not known.
+        """
+        known = self.importer.get(value)
+        if not isinstance(known, Same):
+            raise OpError("it reads an integer that is data", ELSEWHERE)
+        return Constant(float(wrapped(int(known.number))))
+
+    def _whole_number(self, argument: ir.BlockArgument, dtype: Dtype) -> Expression:
+        """An argument of the body as a number of s32.
+
+        Raises:
+            OpError: it has no such elements.
+        """
+        place = argument.arg_number
+        if place >= self.count:
+            return Reference(OUT)
+        value = self.op.operands[place]
+        known = self.importer.known.get(value)
+        if isinstance(known, Same) and dtype is Dtype.S32:
+            return Constant(float(wrapped(int(known.number))))
+        read = self.importer.integers(value, dtype, low=width_of(value.type) > 32)
+        return constant(self._element(*self._seen(read, place)))
 
     def _is_move(self, block: ir.Block) -> bool:
         """Whether it only reads a tensor by other axes."""
@@ -345,7 +208,7 @@ class GenericOp:
     def _move(self) -> None:
         result = self.op.results[0]
         shape = shape_of(result)
-        source = self.importer.get(self.op.operands[0])
+        source = self.importer.moved(self.op.operands[0])
         if isinstance(source, Same):
             self.importer.known[result] = Same(source.number, shape)
             return
@@ -360,7 +223,8 @@ class GenericOp:
         moved = renamed(inner, place)
         image = self.importer.through(seen, moved, shape, self.place)
         once = self._once(Access(image.tensor, image.axes), shape)
-        self.importer.known[result] = Read(once.tensor, once.axes, shape)
+        read = Read(once.tensor, once.axes, shape)
+        self.importer.move(result, self.op.operands[0], read)
 
     def _result(self, number: int, element: Element) -> None:
         result = self.op.results[number]
@@ -389,22 +253,29 @@ class GenericOp:
     def _is_cast(self, element: Expression, number: int) -> bool:
         """Whether a result is a tensor that is read, in f32; it is made known so."""
         result = self.op.results[number]
-        index_map = self.maps[self.count + number]
+        if dtype_of(result.type) is not Dtype.F32:
+            return False
+        read = self._alias(element, self.count + number)
+        if read is not None:
+            self.importer.known[result] = read
+        return read is not None
+
+    def _alias(self, element: Expression, place: int) -> Read | None:
+        """The tensor that an output is, by other axes; None where it is computed."""
+        index_map = self.maps[place]
         if (
             not isinstance(element, Reference)
             or element.value < 0
             or not index_map.is_permutation
-            or dtype_of(result.type) is not Dtype.F32
         ):
-            return False
+            return None
         access = self.reads[element.value]
-        place = {
+        axis_of = {
             expr.maybe_downcast().position: i
             for i, expr in enumerate(index_map.results)
         }
-        axes = renamed(access.axes, place)
-        self.importer.known[result] = Read(access.tensor, axes, shape_of(result))
-        return True
+        axes = renamed(access.axes, axis_of)
+        return Read(access.tensor, axes, shape_of(self.op.operands[place]))
 
     def _node(
         self,
@@ -457,6 +328,10 @@ class GenericOp:
         result = self.op.results[number].type.maybe_downcast()
         dtype, shape = dtype_of(result), tuple(result.shape)
         reduction, term = split(expression, OUT - number)
+        if reduction == "sum" and self._reads_integers():
+            raise OpError(
+                f"integers are added up to {result}", "cast them to floats first"
+            )
         start = init.number if isinstance(init, Same) else None
         if is_nothing(self.op.regions[0].blocks[0], start):
             init = Same(NEUTRAL[reduction], shape)
@@ -484,9 +359,13 @@ class GenericOp:
         node = Node(partial.shape, own, MAP, merged, tuple(reads), dtype, self.place)
         return self._added(node)
 
-
-def _is_used(value: ir.Value) -> bool:
-    return next(iter(value.uses), None) is not None
+    def _reads_integers(self) -> bool:
+        """Whether the result is of integers that are made of others in memory, whose
+        sum may be too large for f32."""
+        kind = self.op.results[0].type.maybe_downcast().element_type
+        return isinstance(kind.maybe_downcast(), ir.IntegerType) and any(
+            not self.tensors.dtype(read.tensor).is_float for read in self.reads
+        )
 
 
 def compact(node: Node) -> Node:

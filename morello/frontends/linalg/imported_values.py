@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from morello.frontends.linalg.read_axes import is_plain, unread
 from morello.frontends.linalg.signature import UNDECLARED, Signature
 from morello.frontends.linalg.types import (
     resources_of,
@@ -21,11 +20,14 @@ from morello.frontends.linalg.values import (
     MissingError,
     Read,
     Same,
+    is_plain,
+    unread,
 )
 from morello.frontends.nodes.tensors import (
     Access,
     Given,
     Node,
+    Plain,
     Tensors,
     View,
     own_axes,
@@ -121,12 +123,88 @@ class ImportedValues:
             raise OpError(f"it reads {imported.what}, which no graph does", ELSEWHERE)
         return imported
 
-    def constant(self, name: str, array: np.ndarray[Any, Any]) -> int:
-        """A constant of f32, each array once."""
+    def moved(self, value: ir.Value) -> Read | Same:
+        """A value as `get` has it, for ops that only move its elements: these may be of
+        any type.
+
+        Raises:
+            MissingError: it was refused.
+            OpError: it is not in memory.
+        """
+        imported = self.known.get(value)
+        if isinstance(imported, Foreign) and imported.read is not None:
+            return imported.read
+        return self.get(value)
+
+    def move(self, result: ir.Value, source: ir.Value, read: Read) -> None:
+        """Note that a result is a read that has the elements of a source."""
+        known = self.known.get(source)
+        if isinstance(known, Foreign):
+            self.known[result] = Foreign(read, str(result.type), known.is_low)
+        else:
+            self.known[result] = read
+
+    def integers(self, value: ir.Value, dtype: Dtype, low: bool = False) -> Read:
+        """A value of integers, whose tensor has a dtype from now on.
+
+        Args:
+            low: whether low bits are enough.
+
+        Raises:
+            OpError: it is none, or the program has declared another sign.
+        """
+        imported = self.known.get(value)
+        read = imported.read if isinstance(imported, Foreign) else imported
+        is_part = isinstance(imported, Foreign) and imported.is_low and not low
+        if is_part or not isinstance(read, Read):
+            raise OpError(f"it reads {value.type}, which no graph does", ELSEWHERE)
+        read = self._as_integers(read, dtype)
+        root = self.tensors.root(read.tensor)
+        tensor, own = self.tensors.all[root], self.tensors.element(root)
+        is_wider = (
+            not isinstance(imported, Foreign)
+            and isinstance(own, Dtype)
+            and own.is_read_as(dtype)
+        )
+        if own is not dtype and not is_wider:
+            is_other = isinstance(tensor, Given) and own.numpy != dtype.numpy
+            if isinstance(own, Dtype) or is_other:
+                raise OpError(f"it reads {own} as {dtype}", ELSEWHERE)
+            assert isinstance(tensor, Given | Plain)
+            self.tensors.all[root] = dataclasses.replace(tensor, dtype=dtype)
+        return read
+
+    def _as_integers(self, read: Read, dtype: Dtype) -> Read:
+        """A constant that is read as numbers of f32, as integers of the fewest bits
+        that graphs read as a dtype; any other read as it is."""
+        root = self.tensors.root(read.tensor)
+        given, shape = self.tensors.all[root], self.tensors.all[read.tensor].shape
+        if not isinstance(given, Given) or given.dtype is not Dtype.F32:
+            return read
+        array = given.array
+        if array is None or not np.array_equal(array, np.trunc(array)):
+            return read
+        narrow = next(
+            own
+            for own in Dtype
+            if (own is dtype or own.is_read_as(dtype))
+            and own.lowest <= array.min()
+            and array.max() <= own.highest
+        )
+        name = f"{given.name}_{narrow}"
+        integers = self.constant(name, array.astype(narrow.numpy), narrow)
+        if root != read.tensor:
+            integers = self.tensors.add(View(integers, shape))
+        return dataclasses.replace(read, tensor=integers)
+
+    def constant(
+        self, name: str, array: np.ndarray[Any, Any], dtype: Dtype = Dtype.F32
+    ) -> int:
+        """A constant, each array once."""
         for i, tensor in enumerate(self.tensors.all):
             if isinstance(tensor, Given) and tensor.name == name:
                 return i
-        return self.tensors.add(Given(name, array.shape, Dtype.F32, -1, array))
+        return self.tensors.add(Given(name, array.shape, dtype, -1, array))
 
     def table(self, array: np.ndarray[Any, Any]) -> int:
         """A constant of f32 that the program computes, each once."""
@@ -154,7 +232,11 @@ class ImportedValues:
         return self.tensors.add(self.copy(read, place))
 
     def copy(self, read: Read, place: str) -> Node:
-        """A node that is another tensor as it is read."""
+        """A node that is another tensor as it is read.
+
+        Raises:
+            OpError: no graph has its elements.
+        """
         reads = [Access(read.tensor, read.axes)]
         expression: Expression = Call("copy", (Reference(0),))
         for axis in sorted(unread(read)):
@@ -164,7 +246,10 @@ class ImportedValues:
             zeros = self.constant(f"zeros{extent}", nothing)
             reads.append(Access(zeros, plain(axis)))
             expression = Call("add", (expression, Reference(len(reads) - 1)))
-        dtype = self.tensors.dtype(read.tensor)
+        dtype = self.tensors.element(read.tensor)
+        if not isinstance(dtype, Dtype):
+            raise OpError(f"it copies {dtype.mlir}, which no graph does", ELSEWHERE)
+        dtype = dtype if dtype.is_float else Dtype.F32
         return Node(
             read.shape,
             own_axes(read.shape),

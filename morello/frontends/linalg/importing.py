@@ -12,7 +12,6 @@ from morello.frontends.linalg.bodies import Element, is_number
 from morello.frontends.linalg.borders import add_argument, add_results
 from morello.frontends.linalg.generic import GenericOp
 from morello.frontends.linalg.imported_values import ImportedValues
-from morello.frontends.linalg.read_axes import along, next_of, regrouped, unread
 from morello.frontends.linalg.signature import UNDECLARED, Signature, unique_name
 from morello.frontends.linalg.types import (
     constant_array,
@@ -26,6 +25,10 @@ from morello.frontends.linalg.values import (
     MissingError,
     Read,
     Same,
+    along,
+    next_of,
+    regrouped,
+    unread,
 )
 from morello.frontends.nodes.axis_groups import axis_groups
 from morello.frontends.nodes.tensors import (
@@ -189,26 +192,25 @@ class Importer(ImportedValues):
 
     def _cast(self, op: ir.Operation) -> None:
         # What is known has the shape that the type may lack.
-        self.known[op.results[0]] = self.get(op.operands[0])
+        self.known[op.results[0]] = self.known.get(op.operands[0])
 
     def _view(self, op: ir.Operation) -> None:
-        source = self.get(op.operands[0])
-        result = op.results[0]
-        shape = shape_of(result)
+        given, result = op.operands[0], op.results[0]
+        source, shape = self.moved(given), shape_of(result)
         if isinstance(source, Same):
             self.known[result] = Same(source.number, shape)
             return
         inner = regrouped(source, shape)
         if inner is not None:
             axes = renamed(source.axes, inner)
-            self.known[result] = Read(source.tensor, axes, shape)
+            self.move(result, given, Read(source.tensor, axes, shape))
             return
         split = self._split(source, shape)
-        if split is not None:
-            self.known[result] = split
-            return
-        whole = self.materialized(source, self.place(op))
-        self.define(result, self.tensors.add(View(whole, shape)))
+        if split is None:
+            whole = self.materialized(source, self.place(op))
+            view = self.tensors.add(View(whole, shape))
+            split = Read(view, own_axes(shape), shape)
+        self.move(result, given, split)
 
     def _split(self, source: Read, shape: tuple[int, ...]) -> Read | None:
         """A read whose axes are divided, as one of a tensor whose axes are; None where
@@ -272,9 +274,8 @@ class Importer(ImportedValues):
         self.known[result] = self.through(padded, moved, shape, self.place(op))
 
     def _slice(self, op: ir.Operation) -> None:
-        source = self.get(op.operands[0])
-        result = op.results[0]
-        shape = shape_of(result)
+        given, result = op.operands[0], op.results[0]
+        source, shape = self.moved(given), shape_of(result)
         if isinstance(source, Same):
             self.known[result] = Same(source.number, shape)
             return
@@ -291,7 +292,8 @@ class Importer(ImportedValues):
             reach = 1 + step * (size - 1)
             terms = ((place, step),) if size > 1 else ()
             inner.append(IndexMap(terms, -start, reach + start - own))
-        self.known[result] = self.through(source, tuple(inner), shape, self.place(op))
+        read = self.through(source, tuple(inner), shape, self.place(op))
+        self.move(result, given, read)
 
     def _static(
         self, op: ir.Operation

@@ -5,6 +5,7 @@ import math
 from morello.frontends.linalg.bodies import Number, constant
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
+from morello.spec.dtypes import Dtype
 from morello.spec.graphs.expression import Call, Expression, Reference, references
 
 _REDUCTIONS = {
@@ -14,6 +15,9 @@ _REDUCTIONS = {
 
 
 NEUTRAL = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+
+
+NEUTRAL_S32 = {"sum": 0, "max": Dtype.S32.lowest, "min": Dtype.S32.highest}
 
 
 _LEAST_NUMBERS = {"fmax": -math.inf, "fmin": math.inf}

@@ -74,6 +74,7 @@ class _Absorbing(Rewriter):
                 and node.into is None
                 and len(ends) == 1
                 and all(r.reduction == MAP for r in readers)
+                and all(r.dtype.is_float == node.dtype.is_float for r in readers)
                 and all(_elements(r) == _elements(node) for r in readers)
                 and all(self._is_plain(i, r) for r in readers)
             )
@@ -164,6 +165,8 @@ class _Sharing(Rewriter):
 
     def node(self, number: int, node: Node) -> int:
         """Add the maps, then the node."""
+        if not node.dtype.is_float:
+            return self.add(node)
         if node.reduction == MAP:
             node = self._folded(node)
         if node.reduction == MAP and node.into is None:

@@ -38,7 +38,7 @@ class _Hoisting(Rewriter):
         """Add a product of plain factors, then the map that scales it."""
         old = self.old.all[number]
         assert isinstance(old, Node)
-        if not is_product(node) or node.into is not None:
+        if not is_product(node) or node.into is not None or not node.dtype.is_float:
             return self.add(node)
         scales: list[tuple[str, Expression, list[Access]]] = []
         match node.expression:

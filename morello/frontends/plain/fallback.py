@@ -1,6 +1,7 @@
 """Fallback code for ops that no graph computes: `Fallback`."""
 
 import dataclasses
+import math
 
 from morello.frontends.linalg.imported_values import ImportedValues
 from morello.frontends.linalg.types import (
@@ -9,7 +10,7 @@ from morello.frontends.linalg.types import (
     shape_of,
     stored_array,
 )
-from morello.frontends.linalg.values import Foreign, MissingError, Read, Same
+from morello.frontends.linalg.values import Foreign, MissingError, Read, Same, is_plain
 from morello.frontends.nodes.tensors import Given, Plain, PlainDtype, own_axes
 from morello.frontends.plain.outlining import copying, element_of, outlined
 from morello.frontends.plain.work import is_linear
@@ -80,7 +81,8 @@ class Fallback:
         if known is None:
             raise MissingError
         if isinstance(known, Foreign):
-            return known.tensor
+            read = None if known.is_low else known.read
+            return None if read is None else self._whole(read)
         kind = value.type.maybe_downcast()
         if isinstance(known, Same) or not isinstance(kind, ir.RankedTensorType):
             return None
@@ -90,6 +92,14 @@ class Fallback:
         return self._in_memory(
             known, dtype, self.importer.place(self.importer.function)
         )
+
+    def _whole(self, read: Read) -> int | None:
+        """The row-major tensor that is read, if that is in its order."""
+        own = self.importer.tensors.all[read.tensor].shape
+        if is_plain(read) and math.prod(read.shape) == math.prod(own):
+            place = self.importer.place(self.importer.function)
+            return self.importer.materialized(read, place)
+        return None
 
     def _in_memory(self, read: Read, dtype: Dtype, place: str) -> int:
         """The row-major tensor of a dtype whose elements are those of a read."""
@@ -133,7 +143,9 @@ class Fallback:
         if isinstance(element, Dtype):
             self.importer.define(value, tensor)
         else:
-            self.importer.known[value] = Foreign(tensor, str(value.type))
+            shape = self.importer.tensors.all[tensor].shape
+            read = Read(tensor, own_axes(shape), shape)
+            self.importer.known[value] = Foreign(read, str(value.type))
 
     def returns(self, op: ir.Operation, value: ir.Value) -> bool:
         """Return a value whose dtype no graph has; whether it has one."""
@@ -145,21 +157,27 @@ class Fallback:
         error = OpError(
             f"the result is {value.type}, which no graph has", "leave it out"
         )
-        if not isinstance(self.importer.known[value], Foreign):
+        known = self.importer.known[value]
+        if not isinstance(known, Foreign) or self.stored(value) is None:
             self.lower(value.owner, error)
         tensor = self.stored(value)
         assert tensor is not None
         root = self.importer.tensors.root(tensor)
         taken = {self.importer.tensors.root(t) for t in self.importer.tensors.results}
-        whole = self.importer.tensors.all[root]
-        if root in taken or isinstance(whole, Given):
+        whole, own = (
+            self.importer.tensors.all[root],
+            self.importer.tensors.element(root),
+        )
+        has_sign = isinstance(own, Dtype)
+        is_other = has_sign and own.numpy != element.numpy
+        if root in taken or isinstance(whole, Given) or is_other:
             place = self.importer.place(op)
             code = copying(value.type, error, place)
             shape = shape_of(value)
             tensor = self.importer.tensors.add(
                 Plain(code, 0, (tensor,), shape, element)
             )
-        elif isinstance(whole, Plain):  # whose type has no sign
+        elif isinstance(whole, Plain) and not has_sign:
             self.importer.tensors.all[root] = dataclasses.replace(whole, dtype=element)
         self.importer.tensors.results.append(tensor)
         return True

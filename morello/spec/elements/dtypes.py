@@ -101,6 +101,12 @@ class Dtype(metaclass=_Listed):
             other.is_signed or not self.is_signed
         )
 
+    def is_read_as(self, number: "Dtype") -> bool:
+        """Whether graphs that compute in f32 or s32 read integers of this dtype: they
+        are widened, or s32 becomes the nearest f32."""
+        is_rounded = self is Dtype.S32 and number is Dtype.F32
+        return not self.is_float and (is_rounded or self.widens_to(number))
+
     @property
     def rounding(self) -> str:
         """The function of elements that rounds to a narrow float; none of others."""

@@ -55,7 +55,7 @@ def evaluate(
         arrays: the inputs, then what the outputs that accumulate hold.
         number: the dtype of all of them, f32 or s32.
     """
-    graph, arrays = _of_numbers(graph, arrays)
+    graph, arrays = _of_numbers(graph, arrays, number)
     values: dict[int, Array] = dict(enumerate(arrays[: len(graph.inputs)]))
     held = _held(graph, arrays)
     for value in graph.node_values:
@@ -71,10 +71,14 @@ def evaluate(
     return tuple(values[out.value] for out in graph.outputs)
 
 
-def _of_numbers(graph: Graph, arrays: Sequence[Array]) -> tuple[Graph, Sequence[Array]]:
+def _of_numbers(
+    graph: Graph, arrays: Sequence[Array], number: Dtype = Dtype.F32
+) -> tuple[Graph, Sequence[Array]]:
     """The graph, and arrays that have a place for each number of what lies in the
-    halves of bytes."""
+    halves of bytes, and numbers of f32 for long integers in a graph of floats."""
     inputs, found = list(graph.inputs), list(arrays)
+    if number.is_float:
+        found = [a.astype(np.float32) if a.dtype == np.int32 else a for a in found]
     for value, axes in enumerate(graph.inputs):
         for place, axis in enumerate(axes):
             if axis.halves:

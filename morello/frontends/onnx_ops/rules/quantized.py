@@ -52,22 +52,42 @@ def _difference(to: Expansion, x: str, zero: str, kind: str, after: int = 0) -> 
 def _matrices(
     to: Expansion, own: Arguments, places: tuple[int, int, int, int]
 ) -> str | None:
-    """A product of matrices: as f32 where that is exact, otherwise as i32; None where
-    their shapes are not known.
+    """A product of matrices of bytes in i32, from which what zero points add is taken
+    off; None where their shapes are not known.
 
     Args:
         places: of the inputs that are the matrices, and of their zero points.
     """
     left, right, *zeros = (own.input(place) for place in places)
-    shape = to.shape(left)
-    if shape is None:
+    shapes = to.shape(left), to.shape(right)
+    if shapes[0] is None or shapes[1] is None:
         return None
-    kind = "FLOAT" if shape[-1] <= _MOST_EXACT else "INT32"
-    return to.op(
-        "MatMul",
-        _difference(to, left, zeros[0], kind, int(len(shape) > 1)),
-        _difference(to, right, zeros[1], kind),
-    )
+    x, w = (_cast(to, name, "INT32") for name in (left, right))
+    y = to.op("MatMul", x, w)
+    points = [
+        "" if _is_zero(to, zero) else _cast(to, _along(to, zero, after), "INT32")
+        for zero, after in zip(zeros, (int(len(shapes[0]) > 1), 0), strict=True)
+    ]
+    inner = -2 if len(shapes[1]) > 1 else -1
+    if points[0]:
+        y = to.op("Sub", y, to.op("Mul", points[0], _sums(to, w, inner, shapes[0])))
+    if points[1]:
+        y = to.op("Sub", y, to.op("Mul", points[1], _sums(to, x, -1, shapes[1])))
+    if all(points):
+        count = to.constant(np.int32(shapes[0][-1]))
+        y = to.op("Add", y, to.op("Mul", to.op("Mul", *points), count))
+    return y
+
+
+def _is_zero(to: Expansion, zero: str) -> bool:
+    """Whether a zero point is left out, or known to be 0."""
+    return not zero or (zero in to.held and not to.array(zero).any())
+
+
+def _sums(to: Expansion, x: str, axis: int, other: tuple[int, ...]) -> str:
+    """Sums along an axis, which stays unless the other matrix is a vector."""
+    axes = to.constant(np.array([axis], np.int64))
+    return to.op("ReduceSum", x, axes, keepdims=int(len(other) > 1))
 
 
 def _convolution(to: Expansion, own: Arguments, places: tuple[int, ...]) -> str | None:
