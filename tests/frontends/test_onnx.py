@@ -143,7 +143,7 @@ def test_what_has_no_spec_is_named() -> None:
 
 def test_a_node_without_a_name_gets_one() -> None:
     nodes = [
-        node("Cast", ["x"], ["t"], to=onnx.TensorProto.INT32),
+        node("Cast", ["x"], ["t"], to=onnx.TensorProto.INT64),
         node("MatMul", ["t", "t"], ["u"]),
         node("Cast", ["u"], ["y"], to=onnx.TensorProto.FLOAT),
     ]

@@ -137,9 +137,16 @@ class ImportedValues:
         return self.get(value)
 
     def move(self, result: ir.Value, source: ir.Value, read: Read) -> None:
-        """Note that a result is a read that has the elements of a source."""
+        """Note that a result is a read that has the elements of a source.
+
+        Raises:
+            OpError: these are no numbers of a graph, and were copied.
+        """
         known = self.known.get(source)
-        if isinstance(known, Foreign):
+        if isinstance(known, Foreign) and known.read is not None:
+            roots = {self.tensors.root(one.tensor) for one in (read, known.read)}
+            if len(roots) > 1:  # it was copied, as numbers of f32
+                raise OpError(f"it moves {source.type}, which no graph does", ELSEWHERE)
             self.known[result] = Foreign(read, str(result.type), known.is_low)
         else:
             self.known[result] = read
@@ -168,8 +175,8 @@ class ImportedValues:
         )
         if own is not dtype and not is_wider:
             is_other = isinstance(tensor, Given) and own.numpy != dtype.numpy
-            if isinstance(own, Dtype) or is_other:
-                raise OpError(f"it reads {own} as {dtype}", ELSEWHERE)
+            if isinstance(own, Dtype) or is_other or own.mlir != dtype.mlir:
+                raise OpError(f"it reads {own.mlir} as {dtype}", ELSEWHERE)
             assert isinstance(tensor, Given | Plain)
             self.tensors.all[root] = dataclasses.replace(tensor, dtype=dtype)
         return read

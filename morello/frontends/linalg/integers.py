@@ -9,7 +9,7 @@ from morello.frontends.linalg.types import float_dtype
 from morello.frontends.reasons import ELSEWHERE
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.functions import INTEGER
 from morello.spec.graphs.expression import Call, Constant, Expression
 

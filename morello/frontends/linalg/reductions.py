@@ -5,7 +5,7 @@ import math
 from morello.frontends.linalg.bodies import Number, constant
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
-from morello.spec.dtypes import Dtype
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.graphs.expression import Call, Expression, Reference, references
 
 _REDUCTIONS = {
