@@ -66,9 +66,10 @@ def pytest_collection_modifyitems(
 def not_drawn(items: list[pytest.Item], named: Collection[str]) -> set[pytest.Item]:
     """The cases of tests with the mark ``sampled(n)`` that this run leaves out.
 
-    Of each function one case of n is drawn by the seed of the run, and at least one; a
-    test without parameters runs in one run of n. All run where ``MORELLO_TEST_ALL`` is
-    set, and those whose ids are on the command line.
+    Each case is drawn in one run of n, by the seed of the run: of k cases of a function
+    k/n, up or down by chance, and at least one where the function is on the command
+    line. All run where ``MORELLO_TEST_ALL`` is set, and those whose ids are on the
+    command line.
     """
     if os.environ.get("MORELLO_TEST_ALL"):
         return set()
@@ -80,10 +81,11 @@ def not_drawn(items: list[pytest.Item], named: Collection[str]) -> set[pytest.It
     for function, every in cases.items():
         mark = every[0].get_closest_marker("sampled")
         draw = random.Random(f"{os.environ['MORELLO_TEST_SEED']} {function}")
-        count = -(-len(every) // mark.args[0])
-        if every[0].nodeid == function and function not in named:
-            count = int(draw.randrange(mark.args[0]) == 0)
-        left_out.update(set(every) - set(draw.sample(every, count)))
+        count = int(len(every) / mark.args[0] + draw.random())
+        if function in named:
+            count = max(count, 1)
+        chosen = {case for case in every if case.nodeid in named}
+        left_out.update(set(every) - chosen - set(draw.sample(every, count)))
     return left_out
 
 

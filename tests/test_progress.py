@@ -1,8 +1,13 @@
 """The progress of a test run, with workers and without."""
 
+import dataclasses
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.conftest import not_drawn
 
 pytest_plugins = ["pytester"]
 
@@ -91,3 +96,30 @@ def test_quick_tests_are_found_without_the_import_of_others(
     )
     pytester.runpytest("-m", "quick", "-n", "0").assert_outcomes(passed=1)
     pytester.runpytest("-n", "0").assert_outcomes(errors=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Case:
+    """A case of a test that one run of three draws."""
+
+    nodeid: str
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return pytest.mark.sampled(3).mark if name == "sampled" else None
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_each_case_is_drawn_in_one_run_of_n(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases: Any = [_Case(f"f.py::test_it[{number}]") for number in range(count)]
+    monkeypatch.delenv("MORELLO_TEST_ALL", raising=False)
+    runs = Counter[_Case]()
+    for seed in range(600):
+        monkeypatch.setenv("MORELLO_TEST_SEED", str(seed))
+        runs.update({*cases} - not_drawn(cases, ()))
+    assert all(150 < runs[case] < 250 for case in cases)
+    assert cases[0] not in not_drawn(cases, [cases[0].nodeid])
+    assert len(not_drawn(cases, ["f.py::test_it"])) < count
+    monkeypatch.setenv("MORELLO_TEST_ALL", "1")
+    assert not_drawn(cases, ()) == set()

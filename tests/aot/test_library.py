@@ -38,6 +38,7 @@ def test_some_kernels_have_a_workspace() -> None:
     assert min(sizes) == 0 < max(sizes)
 
 
+@pytest.mark.sampled(3)
 @NEEDS_CC
 @pytest.mark.parametrize("file", [".o", ".s"])
 @pytest.mark.parametrize("text", SPECS)

@@ -73,6 +73,7 @@ def test_commits_by_name(repository: Path) -> None:
         commit_of(repository, "nowhere")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("small_memories")
 def test_a_run_beside_peers(tmp_path: Path, capsys: Capture) -> None:
     words = [TINY, "matmul:2x2x2:f32,f32,s32", "--peers", "openblas,mkl", *QUICK]

@@ -93,6 +93,7 @@ def test_the_plot_has_a_point_a_program() -> None:
     assert "a<b:1x2: rank correlation 1.00, regret 1.000" in "".join(root.itertext())
 
 
+@pytest.mark.sampled(3)
 def test_a_run(tmp_path: Path, capsys: Capture) -> None:
     words = ["--spec", "fill:100:f32", "--spec", "max:9x17:f32", "--samples", "6"]
     assert main([*words, "--seconds", "0.002", "-o", str(tmp_path)]) == 0

@@ -65,16 +65,16 @@ def test_by_columns_through_jit() -> None:
 def test_through_torch() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+    def quotients(x, o):  # type: ignore[no-untyped-def]
+        return torch.div(x, o, rounding_mode="trunc"), torch.floor(x / o)
+
+    torch._dynamo.reset()
     options = {"wait": True, "time_limit": 1}
+    compiled = torch.compile(quotients, backend="morello", options=options)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         x, o = torch.from_numpy(ROWS).to(dtype), torch.from_numpy(N).to(dtype)
-        for function in (
-            lambda x, o: torch.div(x, o, rounding_mode="trunc"),
-            lambda x, o: torch.floor(x / o),
-        ):
-            torch._dynamo.reset()
-            compiled = torch.compile(function, backend="morello", options=options)
-            assert (compiled(x, o) == 1).all()
+        for quotient in compiled(x, o):
+            assert (quotient == 1).all()
 
 
 def test_through_onnx() -> None:

@@ -144,6 +144,7 @@ def _refused(spec: Any, name: str) -> bool:
     return False
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "text",
     [

@@ -43,6 +43,7 @@ def searched(text: str) -> tuple[Spec, Impl]:
     return spec, Solver(AVX2).solve(spec).impl
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", FIRST)
 def test_programs_begin_with_what_is_simpler(text: str) -> None:
     _, impl = searched(text)

@@ -181,6 +181,7 @@ def _graphs() -> Iterator[Graph]:
         yield canonical(random_graph(rng)).graph
 
 
+@pytest.mark.sampled(2)
 def test_halves_compute_the_graph() -> None:
     count = again = 0
     rng = random.Random(0)

@@ -72,6 +72,7 @@ def test_random_programs_are_within_the_bound(name: str) -> None:
     assert count >= most // 2
 
 
+@pytest.mark.sampled(3)
 def test_random_programs_are_cut_online_and_bordered() -> None:
     used = Counter[str]()
     for name, text in GRAPHS.items():

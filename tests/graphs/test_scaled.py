@@ -48,6 +48,7 @@ def _repeated(array: Array, k: int) -> Array:
     return np.repeat(array.astype(np.float64), 32, axis=0)[:k]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("target", "sizes"),
@@ -125,6 +126,7 @@ ALONG = "y[m,n]=sum(a[m,k]*(s[n,k//32]*(q[n,k/2]-8)))"
 """Neighbours along k are neighbours in memory."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("sizes", "dtypes", "text"),
     [

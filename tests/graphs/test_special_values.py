@@ -178,6 +178,7 @@ def test_rows_without_a_softmax_are_nan_and_leave_others_alone(
     np.testing.assert_allclose(result[[0, 2]], [_definition(_row())] * 2, rtol=3e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("columns", [17, 31, 33])
 def test_tiles_of_one_column_and_more(columns: int) -> None:
     """Remainders of 1 and 15: the maximum is last, or all but it is masked."""

@@ -69,6 +69,7 @@ def test_dtypes_in_and_out(dtype: str) -> None:
     check(dtype)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["int8", "float32", *WIDE])
 def test_dtypes_with_64_bits(dtype: str) -> None:
     with jax.enable_x64(True):

@@ -86,6 +86,7 @@ def test_every_small_transpose_that_widens(src: str) -> None:
     check_random(legal_cases("transpose", tuple(given)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("src", "dst"), CASTS, ids=IDS)
 def test_one_element(src: str, dst: str) -> None:
     forms = ("[0,1]", "[1,0]", "[0,1,1oe16]", "[0,1,0p4,1p2]")

@@ -42,6 +42,7 @@ def dot(
     return spec(Matmul(accum), sizes, *forms)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_axpy_is_exact_at_every_edge_size(dtype: str) -> None:
     sizes = [(1, m, k, n) for m in range(1, 7) for k, n in ((3, 11), (8, 16), (17, 40))]
@@ -92,6 +93,7 @@ def test_axpy_of_rows_apart_is_exact(dtype: str, accum: bool) -> None:
     check_random(Case("gemv_axpy_streams", s) for s in given)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("lhs", "accum"), [("bf16", True), ("f32", False)])
 def test_axpy_of_bf16_rows_apart_is_exact(lhs: str, accum: bool) -> None:
     sizes = [(1, 1, 13, n) for n in (*(EDGE if accum else TWIN), 64, 75, 96)]

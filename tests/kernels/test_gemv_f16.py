@@ -42,6 +42,7 @@ def test_rows_are_exact_at_edge_sizes(lhs: str, accum: bool, isa: str) -> None:
     check_random(cases)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("isa", ["", "_512"])
 @pytest.mark.parametrize(("lhs", "accum"), [("f16", True), ("f32", False)])
 def test_rows_that_ask_ahead_are_exact(lhs: str, accum: bool, isa: str) -> None:

@@ -179,6 +179,7 @@ BYTES = "u8w@L1[0,1,2]", "s8z@L1[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"
 FAR_BYTES = BYTES[0], BYTES[1].replace("L1", "L2"), BYTES[2]
 
 
+@pytest.mark.sampled(3)
 def test_bytes_by_float_at_every_edge_size() -> None:
     given = [spec(MATMUL, s, *BYTES) for s in edges()]
     cases = legal_cases("int_dot2_float", tuple(given))

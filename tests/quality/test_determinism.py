@@ -54,6 +54,7 @@ def test_every_run_gives_the_same_bits() -> None:
     check_in_child(runs)
 
 
+@pytest.mark.sampled(3)
 def test_no_integers_are_made_pointers_and_nothing_is_undefined() -> None:
     """Lanes of constant vectors aside: LLVM's optimizer names those undef that no
     instruction reads."""

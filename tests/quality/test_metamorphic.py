@@ -33,6 +33,7 @@ def matmul(m: int, k: int, n: int, seed: int) -> Kernel:
     return unsearched(f"matmul:{m}x{k}x{n}:f32", seed)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_k_in_two_parts(seed: int) -> None:
     a, b = whole_numbers(seed, (13, 31), (31, 19))

@@ -141,6 +141,7 @@ def test_integers_wrap_around() -> None:
         assert np.array_equal(kernel(a, b), wanted.astype(np.int64))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("pool", POOLS, ids=str)
 def test_max_is_ieee_maximum(pool: tuple[float, ...]) -> None:
     rng = np.random.default_rng(0)

@@ -91,6 +91,7 @@ def test_classes_are_those_of_the_enumeration(kind: Kind) -> None:
     assert classes > GOALS
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("text", "target"),
     [

@@ -194,6 +194,7 @@ def test_the_search_moves_to_it(target: Target) -> None:
         assert node.spec.limits[VRF] == 32 or not taken
 
 
+@pytest.mark.sampled(3)
 def test_few_of_it_are_too_few_for_its_kernel(target: Target) -> None:
     """A tile for sums and two for factors."""
     for free, used in ((2, False), (3, True)):

@@ -81,7 +81,6 @@ def test_first_programs_are_as_pins_say() -> None:
     assert met > len(KINDS)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_pins_are_respected_and_all_else_is_best(kind: Kind) -> None:

@@ -131,6 +131,7 @@ def test_a_call_that_is_predicted_to_take_too_long_is_not_made(
     assert end < 3.5
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "text",
     [
