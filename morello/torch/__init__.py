@@ -3,6 +3,7 @@
     FX graph of ATen ops -> shapes.py      one for each shape, where shapes are dynamic
                          -> partition.py   groups of nodes that Morello may compile
                          -> group.py       a group: eager until its program is found
+                         -> rules.py       larger ops in ops that the importer knows
                          -> lowering.py    a group as linalg on tensors
                          -> `morello.from_mlir`, one function for the whole group
                          -> native_call.py  the call of its program

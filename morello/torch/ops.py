@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.ao.quantization.fx._decomposed  # registers its ops
 from torch.fx import Node
 
 from morello.spec.functions import ROWS
@@ -94,11 +95,33 @@ FIRST_OF_SEVERAL = _ops("""
 """)
 """Ops with several results, of which the first alone may be read."""
 
+_QUANTIZED: Any = torch.ops.quantized_decomposed
+
+QUANTIZED = frozenset(
+    (
+        _QUANTIZED.quantize_per_tensor.default,
+        _QUANTIZED.quantize_per_tensor.tensor,
+        _QUANTIZED.quantize_per_channel.default,
+    )
+)
+"""Ops that make integers of floats, by scales and zero points."""
+
+DEQUANTIZED = frozenset(
+    (
+        _QUANTIZED.dequantize_per_tensor.default,
+        _QUANTIZED.dequantize_per_tensor.tensor,
+        _QUANTIZED.dequantize_per_channel.default,
+    )
+)
+"""Their inverses."""
+
 FUNCTIONS = _ops(" ".join(name for row in ROWS.values() for name in row.aten))
 """Functions of elements, by their rows in the table."""
 
 COMPUTED = (
-    FIRST_OF_SEVERAL
+    QUANTIZED
+    | DEQUANTIZED
+    | FIRST_OF_SEVERAL
     | PRODUCTS
     | MOVES
     | TRUTHS
@@ -202,6 +225,10 @@ def dtypes_of(op: Any) -> tuple[_Dtypes, _Dtypes]:
         return FLOATS, (*FLOATS, torch.int8)
     if op is aten._int_mm.default:
         return INTEGERS, INTEGERS
+    if op in QUANTIZED:
+        return FLOATS, FLOATS + INTEGERS
+    if op in DEQUANTIZED:
+        return INTEGERS, FLOATS + INTEGERS
     return (torch.bool,) if op in TRUTHS else FLOATS, FLOATS + COUNTS
 
 

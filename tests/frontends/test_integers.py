@@ -61,6 +61,9 @@ READS = {
         "i32", (S16, S8), S16.astype(np.int32) @ S8.astype(np.int32),
     ),
     "bytes": (product("i8", "i8", "i32"), "i32", (every(np.int8, 3, 8), S8), None),
+    "unsigned bytes": (
+        product("ui8", "ui8", "i32"), "i32", (every(np.uint8, 3, 8), U8), None,
+    ),
     "a transposed byte": (
         """%t = stablehlo.transpose %b, dims = [1, 0]
         : (tensor<8x4xi8>) -> tensor<4x8xi8>

@@ -17,7 +17,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 from morello.frontends.model import trusted_model  # noqa: E402
-from morello.torch import group, lowering  # noqa: E402
+from morello.torch import group, lowering, rules  # noqa: E402
 from morello.torch.group import Group  # noqa: E402
 from morello.torch.lowering import linalg_bytecode  # noqa: E402
 from morello.torch.native_call import array_of  # noqa: E402
@@ -393,11 +393,11 @@ OF_COUNTS = ("any", "quotient", "sums so far")
 
 COUNTED = {
     "sum": (lambda x: x + x, "bool int64"),
-    "sum of rows": (lambda x: x.sum(1), "bool int64"),
+    "sum of rows": (lambda x: x.sum(1), "bool uint8 int8 int64"),
     "sums so far": (lambda x: x.cumsum(0), "bool int64"),
     "remainder": (lambda x: x % 7, "bool int64"),
     "quotient": (lambda x: x // -7, "bool int64"),
-    "comparison": (lambda x: x == 3, "bool int64"),
+    "comparison": (lambda x: x == 3, "bool uint8 int8 int64"),
     "move": (lambda x: torch.cat([x, x]).flip(0), "bool uint8 int8 int64"),
     "cast": (lambda x: x.to(torch.float32), "bool uint8 int8 int64"),
     "any": (lambda x: x.any(0), "bool"),
@@ -468,7 +468,7 @@ def test_what_keeps_a_model_eager_is_said(
 def test_a_scale_of_attention_may_be_zero(scale: float | None) -> None:
     q, k, v = torch.randn(3, 1, 2, 6, 8)
     wanted = functional.scaled_dot_product_attention(q, k, v, scale=scale)
-    found, _ = lowering._attention(q, k, v, scale=scale)
+    found, _ = rules._attention(q, k, v, scale=scale)
     torch.testing.assert_close(found, wanted)
 
 

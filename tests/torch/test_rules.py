@@ -23,6 +23,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
 
+quantized = torch.ops.quantized_decomposed
+
 attend = functional.scaled_dot_product_attention
 
 
@@ -76,6 +78,22 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             torch.stack([u, x[:, :5]]),
         ),
         (UNSIGNED, BYTES, UNSIGNED * -0.5),
+    ),
+    "to bytes": (
+        lambda x, s, z: (
+            quantized.quantize_per_tensor(x, 0.1, 3, -128, 127, torch.int8),
+            quantized.quantize_per_tensor(x, 0.01, 120, 0, 255, torch.uint8),
+            quantized.quantize_per_channel(x, s, z, 1, -128, 127, torch.int8),
+        ),
+        (X, numbers(4).exp() * 0.1, torch.tensor([0, 3, -9, 1])),
+    ),
+    "of bytes": (
+        lambda u, i, s, z: (
+            quantized.dequantize_per_tensor(u, 0.1, 120, 0, 255, torch.uint8),
+            quantized.dequantize_per_channel(i, s, z, 1, -128, 127, torch.int8),
+            quantized.dequantize_per_channel(i.T, s, None, 0, -128, 127, torch.int8),
+        ),
+        (UNSIGNED, BYTES, numbers(5).exp(), torch.tensor([0, 3, -9, 1, 2])),
     ),
     "attention": (attend, QKV),
     "causal": (lambda *x: attend(*x, is_causal=True), QKV),

@@ -28,6 +28,7 @@ from morello.frontends.stablehlo import repeated, scattered_of_torch, with_loops
 from morello.frontends.stablehlo.concatenation import keep_concatenation
 from morello.frontends.stablehlo.dilation import keep_dilation
 from morello.frontends.stablehlo.kept_functions import keep_functions
+from morello.frontends.stablehlo.unsigned_products import widen_unsigned
 from morello.mlir import BACKEND, PassManager, ir, walk
 
 Text = str | bytes
@@ -151,6 +152,7 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
     made_smaller(module)
     if names & {*_DIALECTS}:
         _run(_INLINED, module, source)  # so that refusals tell who calls
+        widen_unsigned(module)
         keep_dilation(module)
         keep_concatenation(module)
         keep_functions(module)

@@ -1,0 +1,298 @@
+"""Rules that take larger ops of PyTorch apart, in ops that the importer knows.
+
+PyTorch has rules for most. Some have rules of their own: the importer computes
+variances in f64, from a copy, and by negative degrees of freedom, spreads images of
+transposed convolutions with zeros, loses small values of elu, has another constant in
+gelu, and takes NaN for equal to itself.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_map
+
+from morello.torch.ops import OF_AXES, is_upsampling
+
+
+def _attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Any = None,
+    scale: float | None = None,
+) -> tuple[Any, Any]:
+    """Attention without dropout; the second result is not read."""
+    del dropout_p
+    heads = query.shape[-3]
+    if key.shape[-3] != heads:  # several heads of queries share one of keys
+        key, value = (_repeated(tensor, heads) for tensor in (key, value))
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1])
+    scores = query @ key.mT * scale
+    if is_causal:
+        rows, columns = scores.shape[-2:]
+        later = torch.ones(rows, columns, dtype=torch.bool).triu(1)
+        scores = scores.masked_fill(later, -math.inf)
+    if attn_mask is None:
+        return scores.softmax(-1) @ value, scores
+    # Rows that are masked whole are 0.
+    weights = torch.ops.aten._safe_softmax(scores + attn_mask, -1)
+    return weights @ value, scores
+
+
+def _repeated(tensor: Any, heads: int) -> Any:
+    """Each head as often as makes so many."""
+    batch, own, rows, columns = tensor.shape
+    wide = tensor.unsqueeze(2).expand(batch, own, heads // own, rows, columns)
+    return wide.reshape(batch, heads, rows, columns)
+
+
+def _normalised(x: Any, axes: Sequence[int], eps: float) -> tuple[Any, Any, Any]:
+    """Less its mean, over its deviation, in f32; with the mean and 1 over the
+    deviation, which nobody reads."""
+    mean = x.mean(axes, keepdim=True)
+    centred = x - mean
+    deviation = torch.rsqrt((centred * centred).mean(axes, keepdim=True) + eps)
+    return centred * deviation, mean, deviation
+
+
+def _scaled(x: Any, weight: Any, bias: Any, shape: Sequence[int]) -> Any:
+    if weight is not None:
+        x = x * weight.reshape(shape)
+    if bias is not None:
+        x = x + bias.reshape(shape)
+    return x
+
+
+def _layer_norm(
+    x: Any, shape: Sequence[int], weight: Any, bias: Any, eps: float
+) -> tuple[Any, Any, Any]:
+    normal, mean, deviation = _normalised(x, list(range(-len(shape), 0)), eps)
+    return _scaled(normal, weight, bias, shape), mean, deviation
+
+
+def _group_norm(
+    x: Any, weight: Any, bias: Any, n: int, c: int, rest: int, groups: int, eps: float
+) -> tuple[Any, Any, Any]:
+    rows = x.reshape(n, groups, c // groups, rest)
+    normal, mean, deviation = _normalised(rows, [2, 3], eps)
+    shape = [1, groups, c // groups, 1]
+    return _scaled(normal, weight, bias, shape).reshape(x.shape), mean, deviation
+
+
+def _batch_norm(
+    x: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
+) -> tuple[Any, Any, Any]:
+    """By the statistics of the batch itself."""
+    del training, momentum
+    axes = [axis for axis in range(x.dim()) if axis != 1]
+    normal, mean, deviation = _normalised(x, axes, eps)
+    shape = [1, x.shape[1], *([1] * (x.dim() - 2))]
+    return _scaled(normal, weight, bias, shape), mean, deviation
+
+
+def _convolution(*arguments: Any) -> Any:
+    """A transposed one that writes each element once, as a product of matrices."""
+    if not is_upsampling(arguments):
+        return NotImplemented
+    x, filters, bias, *_ = arguments
+    n, c, *places = x.shape
+    taps = filters.shape[2:]
+    rows = x.movedim(1, -1).reshape(-1, c)
+    y = (rows @ filters.reshape(c, -1)).reshape(n, *places, filters.shape[1], *taps)
+    rank = len(places)
+    order = [0, rank + 1]
+    for axis in range(rank):
+        order += [axis + 1, rank + 2 + axis]
+    sizes = [place * tap for place, tap in zip(places, taps, strict=True)]
+    y = y.permute(order).reshape(n, filters.shape[1], *sizes)
+    return y if bias is None else y + bias.reshape(-1, *([1] * rank))
+
+
+def _gelu(x: Any, *, approximate: str = "none") -> Any:
+    if approximate != "tanh":
+        return NotImplemented
+    inner = x + 0.044715 * (x * x * x)
+    return x * (0.5 * (torch.tanh(math.sqrt(2 / math.pi) * inner) + 1))
+
+
+def _elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
+    below = torch.expm1(x * input_scale) * (alpha * scale)
+    return torch.where(x > 0, x * scale, below)
+
+
+def _power(x: Any, exponent: Any) -> Any:
+    """Roots, which eager takes for these powers: NaN of -inf."""
+    if exponent == 0.5:
+        return x.sqrt()
+    return x.rsqrt() if exponent == -0.5 else NotImplemented
+
+
+def _equal(x: Any, y: Any) -> Any:
+    """With itself all but NaN is equal; the importer takes all for equal."""
+    if x is not y or not x.is_floating_point():
+        return NotImplemented
+    return x.isnan().logical_not()
+
+
+def _trunc(x: Any) -> Any:
+    """With the sign of x where the result is zero."""
+    return torch.where(x < 0, x.ceil(), x.floor())
+
+
+def _hypot(x: Any, y: Any) -> Any:
+    """By the ratio of the smaller to the larger, so that no square overflows."""
+    x, y = x.abs(), y.abs()
+    larger, smaller = torch.maximum(x, y), torch.minimum(x, y)
+    ratio = smaller / torch.where(larger == 0, 1.0, larger)
+    length = larger * torch.sqrt(ratio * ratio + 1)
+    return torch.where((x == math.inf) | (y == math.inf), math.inf, length)
+
+
+def _of_a_number(op: Any) -> Any:
+    """A rule for what the importer takes of tensors with axes alone."""
+
+    def rule(x: Any, *arguments: Any, **options: Any) -> Any:
+        if x.dim():
+            return NotImplemented
+        results = op(x.reshape(1), *arguments, **options)
+        return tree_map(lambda result: result.reshape(()), results)
+
+    return rule
+
+
+def _variance(
+    x: Any,
+    axes: Sequence[int] | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Any:
+    """The mean square of the distance from the mean, by the degrees of freedom that
+    are left: never fewer than none."""
+    axes = axes or list(range(x.dim()))
+    count = math.prod(x.shape[axis] for axis in axes)
+    wide = x.float()
+    centred = wide - wide.mean(axes, keepdim=True)
+    left = max(count - (1 if correction is None else correction), 0)
+    return ((centred * centred).sum(axes, keepdim=keepdim) / left).to(x.dtype)
+
+
+def _variance_and_mean(x: Any, axes: Any = None, **options: Any) -> tuple[Any, Any]:
+    every = axes or list(range(x.dim()))
+    mean = x.mean(every, keepdim=options.get("keepdim", False))
+    return _variance(x, axes, **options), mean
+
+
+def _addmv(x: Any, matrix: Any, vector: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    product = alpha * torch.mv(matrix, vector)
+    return product if beta == 0 else beta * x + product
+
+
+def _fmax(x: Any, y: Any) -> Any:
+    return torch.where(y.isnan(), x, torch.where(x.isnan(), y, torch.maximum(x, y)))
+
+
+def _fmin(x: Any, y: Any) -> Any:
+    return torch.where(y.isnan(), x, torch.where(x.isnan(), y, torch.minimum(x, y)))
+
+
+def _fmod(x: Any, y: Any) -> Any:
+    """By the remainder of the sizes, which the importer computes without a quotient."""
+    rest = torch.remainder(abs(x), abs(y))
+    return torch.where(x == 0, x - rest, torch.where(x < 0, -rest, rest))
+
+
+def _scaled_product(x: Any, weights: Any, scales: Any) -> Any:
+    """A product with rows of integers that have a scale each, rounded once."""
+    wide = torch.mm(x.float(), weights.float().t())
+    return (wide * scales.float()).to(x.dtype)
+
+
+def _integer_product(x: Any, weights: Any) -> Any:
+    """A product of bytes in s32."""
+    return torch.mm(x.to(torch.int32), weights.to(torch.int32))
+
+
+def _of_channels(value: Any, x: Any, axis: int) -> Any:
+    """Scales or zero points of the places along an axis of a tensor, in f32."""
+    shape = [1] * x.dim()
+    shape[axis] = -1
+    return value.float().reshape(shape)
+
+
+def _quantized(
+    x: Any, scale: Any, zero: Any, least: int, most: int, dtype: torch.dtype
+) -> Any:
+    """The nearest integers to numbers over their scale, from a zero point on."""
+    return torch.clamp(torch.round(x.float() * (1.0 / scale)) + zero, least, most).to(
+        dtype
+    )
+
+
+def _quantized_channels(
+    x: Any, scales: Any, zeros: Any, axis: int, *limits: Any
+) -> Any:
+    scales, zeros = (_of_channels(value, x, axis) for value in (scales, zeros))
+    return _quantized(x, scales, zeros, *limits)
+
+
+def _dequantized(
+    x: Any, scale: Any, zero: Any, *limits: Any, out_dtype: torch.dtype | None = None
+) -> Any:
+    """Integers less their zero point, times their scale: exact but for the product."""
+    del limits  # of the integers, which they are within
+    return ((x.float() - zero) * scale).to(out_dtype or torch.float32)
+
+
+def _dequantized_channels(
+    x: Any, scales: Any, zeros: Any, axis: int, *limits: Any, **options: Any
+) -> Any:
+    zeros = 0 if zeros is None else _of_channels(zeros, x, axis)
+    return _dequantized(x, _of_channels(scales, x, axis), zeros, *limits, **options)
+
+
+def rules() -> dict[Any, Any]:
+    """The rule of each op that is taken apart, by the op."""
+    from torch._decomp import get_decompositions
+    from torch_mlir.extras.fx_decomp_util import get_decomposition_table
+
+    aten = torch.ops.aten
+    quantized = torch.ops.quantized_decomposed
+    extra = [aten.all, aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
+    return {
+        **get_decompositions(extra),
+        **get_decomposition_table(),
+        aten._scaled_dot_product_flash_attention_for_cpu.default: _attention,
+        aten._int_mm.default: _integer_product,
+        aten.addmv.default: _addmv,
+        aten.convolution.default: _convolution,
+        aten.elu.default: _elu,
+        aten.eq.Tensor: _equal,
+        aten.fmax.default: _fmax,
+        aten.fmin.default: _fmin,
+        aten.fmod.Scalar: _fmod,
+        aten.fmod.Tensor: _fmod,
+        aten.gelu.default: _gelu,
+        aten.hypot.default: _hypot,
+        aten.trunc.default: _trunc,
+        **{op: _of_a_number(op) for op in OF_AXES},
+        aten.native_group_norm.default: _group_norm,
+        aten.native_layer_norm.default: _layer_norm,
+        aten.pow.Tensor_Scalar: _power,
+        aten._weight_int8pack_mm.default: _scaled_product,
+        quantized.dequantize_per_channel.default: _dequantized_channels,
+        quantized.dequantize_per_tensor.default: _dequantized,
+        quantized.dequantize_per_tensor.tensor: _dequantized,
+        quantized.quantize_per_channel.default: _quantized_channels,
+        quantized.quantize_per_tensor.default: _quantized,
+        quantized.quantize_per_tensor.tensor: _quantized,
+        aten.var.correction: _variance,
+        aten.var_mean.correction: _variance_and_mean,
+        aten._native_batch_norm_legit.no_stats: _batch_norm,
+    }
