@@ -340,8 +340,9 @@ def model_of(tensors: Tensors) -> Model:
 
 def whole_model(tensors: Tensors) -> Model | None:
     """A DAG of tensors as one part; None where that is no Spec."""
-    part = whole_part(tensors)
-    return None if part is None else Model(tensors, (part,))
+    better = improved(tensors)
+    part = whole_part(better)
+    return None if part is None else Model(better, (part,))
 
 
 def _imported(

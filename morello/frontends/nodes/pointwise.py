@@ -16,7 +16,7 @@ from morello.frontends.nodes.rewriting import (
     replaced,
     users_of,
 )
-from morello.frontends.nodes.simplify import nice, simplified
+from morello.frontends.nodes.simplify import COMMUTATIVE, nice, simplified
 from morello.frontends.nodes.tensors import Access, Node, Tensors, through
 from morello.spec.functions import ROWS
 from morello.spec.graphs.expression import (
@@ -115,12 +115,13 @@ class _Absorbing(Rewriter):
         if number in self.gone:
             return None
         old = self._old(number)
-        if not any(a.tensor in self.gone for a in old.reads):
-            return self.add(node)
         reads: list[Access] = []
         same = {d: IndexMap.of(d) for d in range(len(old.extents))}
         expression = simplified(self._written(old, same, reads))
         made = dataclasses.replace(node, expression=expression, reads=tuple(reads))
+        if made.reduction == MAP:
+            expression = _widest_first(made, expression)
+            made = dataclasses.replace(made, expression=expression)
         return self.add(_without_unread(made))
 
     def _written(
@@ -141,6 +142,17 @@ class _Absorbing(Rewriter):
                 reads.append(read)
             leaves.append(Reference(reads.index(read)))
         return substituted(node.expression, leaves.__getitem__)
+
+
+def _widest_first(node: Node, expression: Expression) -> Expression:
+    """An expression in which of two arguments whose order means nothing the one of more
+    dimensions is the first."""
+    if not isinstance(expression, Call):
+        return expression
+    arguments = [_widest_first(node, argument) for argument in expression.arguments]
+    if expression.function in COMMUTATIVE:
+        arguments.sort(key=lambda argument: -len(expression_dims(node, argument)))
+    return Call(expression.function, tuple(arguments))
 
 
 def _elements(node: Node) -> int:
@@ -177,11 +189,25 @@ class _Sharing(Rewriter):
 
     def _outlined(self, node: Node, part: Expression) -> Node:
         """A node that reads a part of its expression from a map of its own."""
-        made, access = outlined(node, part)
+        made, access = self._inverse_root(node, part) or outlined(node, part)
         tensor = self.add(_without_unread(self._narrowed(made)))
         reads = (*node.reads, Access(tensor, access.axes))
         expression = replaced(node.expression, part, Reference(len(node.reads)))
         return dataclasses.replace(node, expression=expression, reads=reads)
+
+    def _inverse_root(self, node: Node, part: Expression) -> tuple[Node, Access] | None:
+        """The map rsqrt(x), and how a node reads it, of a part 1 / y that reads a map
+        y = sqrt(x); None for other parts."""
+        match part:
+            case Call("div", (Constant(1.0), Reference(place))):
+                root = self.read(node.reads[place])
+                if root is None or root.reduction != MAP or root.into is not None:
+                    return None
+                inverse = simplified(Call("div", (Constant(1.0), root.expression)))
+                if isinstance(inverse, Call) and inverse.function == "rsqrt":
+                    made = dataclasses.replace(root, expression=inverse)
+                    return made, Access(-1, node.reads[place].axes)
+        return None
 
     def _shared(self, node: Node) -> Node:
         """Computes each repeated operand by a map of its own, the smallest first, so

@@ -11,17 +11,21 @@ import math
 import numpy as np
 
 from morello.spec.elements.dtypes import FLOATS
-from morello.spec.graphs.expression import Call, Constant, Expression
+from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 
 _ROUNDINGS = {dtype.rounding for dtype in FLOATS if dtype.rounding}
 _TANH_FACTOR = math.sqrt(2 / math.pi)
 _CUBE_FACTOR = 0.044715
+_ERF_FACTOR = 1.0 / math.sqrt(2.0)
 
 
 def simplified(expression: Expression) -> Expression:
     """Simplifies an expression to fewer and better known functions, up to rounding."""
-    if not isinstance(expression, Call):
-        return expression
+    match expression:
+        case Constant(number):
+            return Constant(_written(number))
+        case Reference():
+            return expression
     arguments = tuple(simplified(a) for a in expression.arguments)
     made = _numbers_last(Call(expression.function, arguments))
     for rule in (_neutral, _known):
@@ -45,7 +49,8 @@ def nice(number: float) -> float:
         for power in (1, 2):
             count = round(size**-power)
             if count < _MOST_NICE:
-                rounded = math.copysign(count ** (-1 / power), number)
+                inverse = count if power == 1 else math.sqrt(count)
+                rounded = math.copysign(1.0 / inverse, number)
                 if np.float32(rounded) == narrow or (
                     power == 2 and math.isclose(rounded, number, rel_tol=1e-7)
                 ):
@@ -54,12 +59,20 @@ def nice(number: float) -> float:
     return min(max(float(str(narrow)), -largest), largest)
 
 
-_COMMUTATIVE = frozenset({"add", "mul", "maximum", "minimum"})
+def _written(number: float) -> float:
+    """A fraction as a person would write it, if that is the same in f32."""
+    if not 0 < abs(number) < 1:
+        return number
+    other = nice(number)
+    return other if np.float32(other) == np.float32(number) else number
+
+
+COMMUTATIVE = frozenset({"add", "mul", "maximum", "minimum"})
 
 
 def _numbers_last(call: Call) -> Call:
     a = call.arguments[0]
-    if call.function in _COMMUTATIVE and isinstance(a, Constant):
+    if call.function in COMMUTATIVE and isinstance(a, Constant):
         return Call(call.function, call.arguments[::-1])
     return call
 
@@ -156,6 +169,8 @@ def _factors(expression: Expression) -> list[Expression]:
     match expression:
         case Call("mul", (x, y)):
             return [*_factors(x), *_factors(y)]
+        case Call("div", (x, Constant(number))) if number:
+            return [*_factors(x), Constant(1.0 / number)]
     return [expression]
 
 
@@ -210,7 +225,7 @@ def _erf_gelu(factors: list[Expression]) -> Expression | None:
     for x, other in (plain, plain[::-1]):
         match other:
             case Call("add", (Call("erf", (inner,)), Constant(1.0))):
-                rest = _without(_factors(inner), math.sqrt(0.5))
+                rest = _without(_factors(inner), _ERF_FACTOR)
                 if rest == [x]:
                     return erf_gelu(x)
     return None
@@ -218,6 +233,6 @@ def _erf_gelu(factors: list[Expression]) -> Expression | None:
 
 def erf_gelu(x: Expression) -> Expression:
     """The form with erf."""
-    inner = Call("mul", (x, Constant(math.sqrt(0.5))))
+    inner = Call("mul", (x, Constant(_ERF_FACTOR)))
     one_more = Call("add", (Call("erf", (inner,)), Constant(1.0)))
     return Call("mul", (x, Call("mul", (one_more, Constant(0.5)))))

@@ -47,11 +47,13 @@ class _Guarding(Rewriter):
         maximum = self._relative_to(self._old(powers))
         if maximum is None:
             return
-        for user in self.users[number]:
-            reader = self._old(user)
-            if not self._only_divides(reader, number):
-                return
         self.maxima[number] = maximum
+        for user in self.users[number]:
+            if not self._only_divides(self._old(user), number) and not (
+                self._is_log_of_sum(user, number)
+            ):
+                del self.maxima[number]
+                return
 
     def _relative_to(self, node: Node) -> int | None:
         """The maximum m, where a map is exp(x - m)."""
@@ -68,6 +70,21 @@ class _Guarding(Rewriter):
         if not places or reader.reduction != MAP:
             return False
         return all(_is_denominator(reader.expression, p) for p in places)
+
+    def _is_log_of_sum(self, user: int, number: int) -> bool:
+        """Whether a map is m + log(sum), which is only subtracted from the scores: of a
+        row of -inf that is NaN in either form."""
+        node, maximum = self._old(user), self.maxima[number]
+        match node.expression:
+            case Call("add", (Reference(a), Call("log", (Reference(b),)))) if (
+                (node.reads[a].tensor, node.reads[b].tensor) == (maximum, number)
+                and self._old(maximum).expression == Reference(0)
+                and user not in self.results
+            ):
+                scores = self._old(maximum).reads[0].tensor
+                readers = [self._old(reader) for reader in self.users[user]]
+                return all(_is_difference(r, scores, user) for r in readers)
+        return False
 
     def node(self, number: int, node: Node) -> int:
         """Guard powers; ask sums instead of scores."""
@@ -115,6 +132,14 @@ class _Guarding(Rewriter):
                 read = Access(asked.reads[place].tensor, minimum.reads[0].axes)
                 return _without_ones(read)
         return None
+
+
+def _is_difference(node: Node, first: int, second: int) -> bool:
+    """Whether a map is one tensor less another."""
+    match node.reduction, node.expression:
+        case "map", Call("sub", (Reference(a), Reference(b))):
+            return (node.reads[a].tensor, node.reads[b].tensor) == (first, second)
+    return False
 
 
 def _wide(axes: tuple[IndexMap, ...]) -> tuple[IndexMap, ...]:

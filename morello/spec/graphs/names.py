@@ -37,7 +37,7 @@ def _softmax(dims: dict[str, int], options: Options) -> str:
 def _log_softmax(dims: dict[str, int], options: Options) -> str:
     return (
         f"m[r]=max(x[r,n]);p[r,n]=exp(x-maximum(m,{LOWEST!r}));l[r]=sum(p);"
-        "y[r,n]=x-(m+log(l))"
+        "z[r]=m+log(l);y[r,n]=x-z"
     )
 
 
@@ -74,7 +74,7 @@ def _gelu_matmul(dims: dict[str, int], options: Options) -> str:
         return "t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=gelu(t+c[n])"
     return (
         "t[m,n]=sum(a[m,k]*w[k,n]);u[m,n]=t+c[n];"
-        f"y[m,n]=u*((erf(u*{math.sqrt(0.5)!r})+1.0)*0.5)"
+        f"y[m,n]=u*((erf(u*{1.0 / math.sqrt(2.0)!r})+1.0)*0.5)"
     )
 
 
