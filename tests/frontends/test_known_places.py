@@ -196,3 +196,28 @@ def test_a_tensor_that_a_body_makes_is_refused() -> None:
         morello.MorelloError, match=r"tensor.extract: it reads a tensor"
     ):
         morello.from_mlir(text)
+
+
+def test_tensors_that_no_graph_reads_are_read_backwards_and_joined() -> None:
+    kinds = {"ui8": np.uint8, "i16": np.int16, "i64": np.int64, "f64": np.float64}
+    names = {kind: f"%{kind}" for kind in kinds}
+    given = ", ".join(f"{name}: tensor<2x3x{kind}>" for kind, name in names.items())
+    body = "".join(
+        f"""  %r{kind} = stablehlo.reverse {name}, dims = [1] : tensor<2x3x{kind}>
+  %n{kind} = stablehlo.slice {name} [0:0, 0:3]
+      : (tensor<2x3x{kind}>) -> tensor<0x3x{kind}>
+  %j{kind} = stablehlo.concatenate %r{kind}, %n{kind}, {name}, dim = 0
+      : (tensor<2x3x{kind}>, tensor<0x3x{kind}>, tensor<2x3x{kind}>)
+      -> tensor<4x3x{kind}>
+"""
+        for kind, name in names.items()
+    )
+    results = ", ".join(f"tensor<4x3x{kind}>" for kind in kinds)
+    values = ", ".join(f"%j{kind}" for kind in kinds)
+    text = f"func.func @f({given}) -> ({results}) {{\n{body}"
+    kernel = morello.from_mlir(f"{text}  return {values} : {results}\n}}").compile()
+    arrays = [np.arange(6, dtype=dtype).reshape(2, 3) for dtype in kinds.values()]
+    for array, result in zip(arrays, kernel(*arrays), strict=True):
+        np.testing.assert_array_equal(
+            result, np.concatenate([array[:, ::-1], array]), strict=True
+        )

@@ -142,3 +142,17 @@ def test_scaled_integers_of_4_bits_before_a_product_are_halves(dtype: str) -> No
     }
     x = RNG.integers(-7, 8, (2, k)).astype(np.float32)
     np.testing.assert_array_equal(run(model(nodes, x, arrays), x), weights.product(x))
+
+
+def test_a_product_without_columns_has_no_halves() -> None:
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    nodes = [
+        helper.make_node("Relu", ["v"], ["w"]),
+        helper.make_node("MatMul", ["x", "w"], ["y"]),
+    ]
+    shapes = {"x": (1, 8), "v": (8, 1), "y": (1, 1)}
+    x, v, y = (helper.make_tensor_value_info(n, kind, s) for n, s in shapes.items())
+    made = helper.make_model(helper.make_graph(nodes, "g", [x, v], [y]))
+    kernel = morello.from_onnx(made.SerializeToString()).compile(threads=1)
+    row = np.arange(-4, 4, dtype=np.float32)[None]
+    np.testing.assert_array_equal(kernel(row, row.T), np.maximum(row, 0) @ row.T)

@@ -45,7 +45,8 @@ def backwards_error(read: ir.AffineMap) -> OpError:
     """The refusal of an operand that is read backwards where it cannot be."""
     return OpError(
         f"an operand is read backwards, by {read}, along more than {MOST_RUNS} "
-        "elements, or where a sum or a product is formed",
+        "elements, or of a dtype that no graph has, or where a sum or a product is "
+        "formed",
         "reverse it outside of the program",
     )
 

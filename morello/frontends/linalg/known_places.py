@@ -24,6 +24,7 @@ from morello.frontends.nodes.tensors import (
     own_axes,
     window_of,
 )
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.index_map import ONE, IndexMap
 
 MOST_RUNS = 16
@@ -137,10 +138,10 @@ def _picked(
     if count % size == 0 and (row == np.arange(count) // (count // size)).all():
         return _repeated(importer, source, axis, count // size, place)
     runs = _runs(row)
-    if len(runs) > MOST_RUNS:
+    dtype = importer.tensors.element(source.tensor)
+    if len(runs) > MOST_RUNS or not isinstance(dtype, Dtype):
         return None
     shape = (*source.shape[:axis], count, *source.shape[axis + 1 :])
-    dtype = importer.tensors.dtype(source.tensor)
     joined = importer.tensors.add(Joined(shape, dtype))
     pieces = []
     for start, length in runs:

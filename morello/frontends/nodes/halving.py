@@ -83,6 +83,7 @@ class _Halving(Rewriter):
             factor is None
             or factor.reduction != MAP
             or len(inner) != 1
+            or not columns
             or {*_wide(node, access.axes)} != {*inner, *columns}
             or not self._are_rows(node, node.reads[left], inner)
             or node.extents[inner[0]] % 2

@@ -7,7 +7,8 @@ from morello.mlir import ir, walk
 
 
 def keep_concatenation(module: ir.Operation) -> None:
-    """Replace the concatenations of a module by ``tensor.concat``, in place."""
+    """Replace the concatenations of a module by ``tensor.concat`` of the parts that
+    have elements, in place."""
     ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -19,12 +20,17 @@ def keep_concatenation(module: ir.Operation) -> None:
     for op in ops:
         dim = int(ir.IntegerAttr(op.attributes["dimension"]).value)
         number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
+        parts = [part for part in op.operands if _has_elements(part)]
         with op.location, ir.InsertionPoint(op):
             made = ir.Operation.create(
                 "tensor.concat",
                 results=[op.results[0].type],
-                operands=list(op.operands),
+                operands=parts or list(op.operands),
                 attributes={"dim": number},
             )
         op.results[0].replace_all_uses_with(made.results[0])
         op.erase()
+
+
+def _has_elements(value: ir.Value) -> bool:
+    return 0 not in ir.RankedTensorType(value.type.maybe_downcast()).shape
