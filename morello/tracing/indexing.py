@@ -23,7 +23,9 @@ def picked(array: Any, parts: tuple[Any, ...]) -> Any:
     lists = [
         (axis, np.asarray(part)) for axis, part in enumerate(parts) if is_list(part)
     ]
-    if None in parts or Ellipsis in parts or any(a.dtype == bool for _, a in lists):
+    # Not `None in parts`, which compares the elements of arrays.
+    is_wide = any(part is None or part is Ellipsis for part in parts)
+    if is_wide or any(a.dtype == bool for _, a in lists):
         raise refusal(
             "an index of lists beside None or ..., or of booleans, is not traced",
             "use np.take along an axis, or np.where",

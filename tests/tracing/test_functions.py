@@ -152,6 +152,7 @@ TOGETHER: Functions = [
     (lambda x: np.roll(x, 1, 1) - np.roll(x, 2) + np.roll(x, 0, 0), [(3, 5)]),
     (lambda x: np.take(x, [3, 1, 0, 2, 2], 1) * np.take(x, -1, 1)[:, None], [(3, 5)]),
     (lambda x: np.take(np.exp(x), [[4, 2], [0, 1]], 0), [(5, 3)]),
+    (lambda x: x[:, np.array([2, 0])] * x[np.array([1, 3, 0, 0])][:, :2], [(4, 3)]),
     (lambda x: np.array_split(x, 3)[1] + np.hsplit(x, 2)[0].sum(), [(7, 2)]),
 ]
 
