@@ -3,7 +3,7 @@
 `library.py` is the entry point: a `Library` is a kernel under a name of C's, and
 `Library.save` writes it as an object, assembly, LLVM IR or the header that goes with
 them. `c_names.py` says which names will do, `entry_points.py` writes the functions
-around the kernel as LLVM IR, `pack_code.py` the functions that pack weights,
+around the kernel, and those that pack weights, as LLVM IR,
 `header.py` the header; `variants.py` makes one library of kernels for several CPUs,
 `bundle.py` one object of several kernels.
 

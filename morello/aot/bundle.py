@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from morello.aot.entry_points import checks
+from morello.aot.entry_points import called
 from morello.aot.library import Files, Library
 from morello.errors import CompileError
 from morello.lazy import cached_property
@@ -44,7 +44,7 @@ class Bundle(Files):
         return compile_modules_for_linker(
             [module for library in self.libraries for module in library.modules],
             "\n".join(
-                [checks()]
+                [called()]
                 + [
                     text
                     for library in self.libraries

@@ -1,6 +1,8 @@
 """The functions around a kernel that is linked into C programs, as LLVM IR."""
 
+import dataclasses
 import enum
+import math
 import re
 from collections.abc import Sequence
 
@@ -8,12 +10,13 @@ from morello.machine.architectures import HOST
 from morello.runtime.calls.call_table import ALIGNMENT
 from morello.runtime.calls.glue import FOLDER
 from morello.runtime.calls.parameter import Parameter
+from morello.spec import Layout
 
 _BASE = HOST.base_attributes
 """Attributes of functions that run before the CPU is checked."""
 
-_CHECK = "@check.entry"
-"""The function that checks arguments, by a name that no function of C has."""
+_CHECK, _CHECK_CPU, _PACK = "@check.entry", "@check.cpu", "@pack.elements"
+"""The functions of C that they call, by names that no function of C has."""
 
 
 class Status(enum.IntEnum):
@@ -46,11 +49,115 @@ def rename(llvm: str, old: str, new: str) -> str:
     return re.sub(rf"@{re.escape(old)}(?=[(.])", f"@{new}", llvm)
 
 
-def checks() -> str:
-    """LLVM IR of the function that checks arguments, for all kernels of an object."""
-    text = (FOLDER / "entry.ll").read_text().replace("@check_entry", _CHECK)
-    inlined = rf"define internal \1 {_BASE} alwaysinline {{"
-    return re.sub(r"^define (.*) \{$", inlined, text, flags=re.MULTILINE)
+def called() -> str:
+    """LLVM IR of the functions of C that those of all kernels of an object call."""
+    entry = _own_function("entry", "@check_entry", _CHECK).replace(
+        f"{_BASE} {{", f"{_BASE} alwaysinline {{"
+    )
+    cpu = _own_function(HOST.names[0], "@check_cpu", _CHECK_CPU)
+    return "\n".join([entry, cpu, _own_function("pack", "@pack", _PACK)])
+
+
+def _own_function(file: str, name: str, own: str) -> str:
+    """The function in a file, under a name that other objects do not see."""
+    text = (FOLDER / f"{file}.ll").read_text().replace(f"{name}(", f"{own}(")
+    inside = rf"define internal \1 {_BASE} {{"
+    return re.sub(r"^define (.*) \{$", inside, text, flags=re.MULTILINE)
+
+
+def cpu_check(name: str, features: frozenset[str]) -> str:
+    """LLVM IR of ``i32 @name()``: 1 where the CPU has all features, else 0.
+
+    It may be called from any thread.
+
+    Raises:
+        CompileError: a feature that a program cannot ask for.
+    """
+    needs = HOST.needs(features)
+    words = ", ".join(f"i32 {word}" for word in needs)
+    return f"""
+@{name}.answer = internal global i32 0
+@{name}.needs = internal constant [{len(needs)} x i32] [{words}]
+
+define i32 @{name}() {_BASE} {{
+  %answer = call i32 {_CHECK_CPU}(ptr @{name}.answer, ptr @{name}.needs)
+  ret i32 %answer
+}}
+"""
+
+
+def pack_name(name: str, operand: str) -> str:
+    """The name of the function that packs an operand of a kernel."""
+    return f"{name}_pack_{operand}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Packable:
+    """An operand that lies otherwise than row-major.
+
+    Args:
+        name: of the operand.
+        shape: the sizes of its logical dimensions.
+        layout: how the kernel reads it.
+        strides: of the physical dimensions, in elements.
+        itemsize: bytes of an element.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    layout: Layout
+    strides: tuple[int, ...]
+    itemsize: int
+
+    @property
+    def dims(self) -> list[int]:
+        """The words of each ``Dim`` that ``pack.c`` reads."""
+        sizes = enumerate(self.shape)
+        return [w for i, n in sizes for w in (n, math.prod(self.shape[i + 1 :]))]
+
+    @property
+    def loops(self) -> list[int]:
+        """The words of each ``Loop`` that ``pack.c`` reads."""
+        extents = self.layout.physical_shape(self.shape)
+        words = []
+        for own, extent, stride in zip(
+            self.layout.dims, extents, self.strides, strict=True
+        ):
+            step = 1 if own.pack else self.layout.pack(own.dim)
+            half = own.pack // 2 if own.odd_even else 0
+            words += [extent, stride, own.dim, step, half]
+        return words
+
+
+def pack_function(name: str, operand: Packable) -> str:
+    """LLVM IR of ``void NAME_pack_OPERAND(from, strides, to)``.
+
+    ``from`` is the first element of the weights, ``strides`` the elements from one
+    index to the next along each logical dimension, or null where the weights lie
+    row-major, and ``to`` the packed array, every element of which is written.
+
+    Args:
+        name: of the kernel in C.
+        operand: it.
+    """
+    own = pack_name(name, operand.name)
+    return f"""
+@{own}.dims = internal constant {_words(operand.dims)}
+@{own}.loops = internal constant {_words(operand.loops)}
+
+define void @{own}(ptr %from, ptr %strides, ptr %to) {_BASE} {{
+  call void {_PACK}(
+      ptr @{own}.dims, i64 {len(operand.shape)},
+      ptr @{own}.loops, i64 {len(operand.strides)}, i64 {operand.itemsize},
+      ptr %from, ptr %strides, ptr %to)
+  ret void
+}}
+"""
+
+
+def _words(words: Sequence[int]) -> str:
+    """A constant array."""
+    return f"[{len(words)} x i64] [{', '.join(f'i64 {int(word)}' for word in words)}]"
 
 
 def _memory(parameter: Parameter) -> list[int]:
@@ -81,7 +188,7 @@ def entry_points(
         CompileError: a feature that no test is known for.
     """
     checked = _checked(name, parameters, workspace_bytes)
-    return f"{checked}\n{HOST.cpu_check(supported_name(name), features)}"
+    return f"{checked}\n{cpu_check(supported_name(name), features)}"
 
 
 def declaration(name: str, parameters: Sequence[Parameter], workspace: bool) -> str:
@@ -119,7 +226,7 @@ def dispatching_entry_points(
     for number, (features, takes_workspace) in enumerate(variants):
         kernel = variant_name(name, number)
         asks = f"{kernel}.supported"
-        checks.append(_internal(HOST.cpu_check(asks, features)))
+        checks.append(_internal(cpu_check(asks, features)))
         asked.append(
             f"  %has{number} = call i32 @{asks}()\n"
             f"  %some{number} = or i32 "
@@ -171,12 +278,12 @@ def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -
     if workspace_bytes:
         memories.append([workspace_bytes, ALIGNMENT, 0, 0, 1, 0, 1])
         pointers.append("workspace")
-    words = ", ".join(f"i64 {int(word)}" for memory in memories for word in memory)
+    words = _words([word for memory in memories for word in memory])
     rows = [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
     given = _given(parameters, workspace_bytes > 0)
     asks, count = supported_name(name), len(pointers)
     return f"""
-@{name}.memories = internal constant [{len(memories[0]) * count} x i64] [{words}]
+@{name}.memories = internal constant {words}
 
 define i32 @{name}({given}) {_BASE} {{
   %starts = alloca [{count} x ptr]

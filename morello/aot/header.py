@@ -5,8 +5,12 @@ import textwrap
 from collections.abc import Sequence
 
 from morello._version import __version__
-from morello.aot.entry_points import Status, supported_name, unchecked_name
-from morello.aot.pack_code import pack_name
+from morello.aot.entry_points import (
+    Status,
+    pack_name,
+    supported_name,
+    unchecked_name,
+)
 from morello.errors import CompileError
 from morello.runtime.calls.call_table import ALIGNMENT
 from morello.runtime.calls.parameter import Parameter

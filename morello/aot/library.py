@@ -7,14 +7,15 @@ from pathlib import Path
 
 from morello.aot.c_names import c_identifiers, check_c_name
 from morello.aot.entry_points import (
-    checks,
+    Packable,
+    called,
     declaration,
     entry_points,
+    pack_function,
     rename,
     unchecked_name,
 )
 from morello.aot.header import Interface, header
-from morello.aot.pack_code import Packable, pack_function
 from morello.aot.stages import Stages, name_module
 from morello.docstrings import summary
 from morello.errors import CompileError
@@ -199,7 +200,7 @@ class Library(Files):
     @cached_property
     def _compiled(self) -> Compiled:
         ((kernel, cpu, features),) = self.modules
-        around = f"{self.around}\n{checks()}"
+        around = f"{self.around}\n{called()}"
         return compile_for_linker(kernel, around, cpu=cpu, features=features)
 
     @property

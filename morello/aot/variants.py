@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from morello.aot.entry_points import (
-    checks,
+    called,
     dispatching_entry_points,
     rename,
     variant_name,
@@ -102,5 +102,5 @@ class Variants(Library):
 
     @cached_property
     def _compiled(self) -> Compiled:
-        around = f"{self.around}\n{checks()}"
+        around = f"{self.around}\n{called()}"
         return compile_modules_for_linker(self.modules, around)

@@ -32,7 +32,7 @@ from morello.compiler.stages import build_stages
 from morello.errors import CompileError
 from morello.machine import Target
 from morello.machine.architectures import HOST
-from morello.runtime.clock import CHAIN, CHAIN_TRIPS, chain_code, cycle_by
+from morello.runtime.clock import CHAIN_TRIPS, clock_code, cycle_by
 from morello.runtime.engine import Engine, compile_llvm
 from morello.search import Impl, Solution, Statistics
 from morello.spec import Spec
@@ -48,8 +48,6 @@ _LONG = 10.0
 """Times of the seconds that a stopwatch is to measure each program."""
 _LEAST_SAMPLES = 2
 """In a visit."""
-_SIDE_BY_SIDE = 4
-"""Chains of integers, and as many of vectors."""
 _QUIET = 1.05
 """How many times as long the chains side by side may take as they mostly do when it is
 quiet: on a Golden Cove with a busy neighbour they take 1.1 times as long."""
@@ -59,76 +57,6 @@ _STEADY = 0.005
 """By how much a cycle may change during a look that says what is quiet."""
 _POINTERS = 6
 """Operands and a workspace: a function may be called with more than it takes."""
-
-_REPEAT = """
-define void @repeat(ptr %f, i64 %n, ptr %a, ptr %b, ptr %c, ptr %d, ptr %e, ptr %g) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  call void %f(ptr %a, ptr %b, ptr %c, ptr %d, ptr %e, ptr %g)
-  %next = add i64 %i, 1
-  %done = icmp uge i64 %next, %n
-  br i1 %done, label %exit, label %loop
-exit:
-  ret void
-}
-"""
-
-
-def _side_by_side() -> str:
-    """``@wide``: the same, with several chains of integers and of vectors at once."""
-    names = range(_SIDE_BY_SIDE)
-    phis, lines, ends = [], [], []
-    last = CHAIN // _SIDE_BY_SIDE
-    for i in names:
-        phis += [
-            f"  %s{i}_0 = phi i64 [ {i}, %entry ], [ %s{i}_{last}, %loop ]",
-            f"  %u{i}_0 = phi <8 x i32> [ %b{i}, %entry ], [ %u{i}_{last}, %loop ]",
-        ]
-    for step in range(1, last + 1):
-        what, one, all_ = ("add", "%y", "%v") if step % 2 else ("xor", "%z", "%w")
-        for i in names:
-            lines += [
-                f"  %s{i}_{step} = {what} i64 %s{i}_{step - 1}, {one}",
-                f"  %u{i}_{step} = {what} <8 x i32> %u{i}_{step - 1}, {all_}",
-            ]
-    ints, vectors = f"%s0_{last}", f"%u0_{last}"
-    for i in names[1:]:
-        ends += [
-            f"  %t{i} = add i64 {ints}, %s{i}_{last}",
-            f"  %x{i} = add <8 x i32> {vectors}, %u{i}_{last}",
-        ]
-        ints, vectors = f"%t{i}", f"%x{i}"
-    starts = "\n".join(
-        f"  %b{i} = insertelement <8 x i32> %v, i32 {i}, i32 0" for i in names
-    )
-    body = "\n".join((*phis, *lines))
-    return f"""
-define i64 @wide(i64 %n, i64 %y, i64 %z) {{
-entry:
-  %few = trunc i64 %y to i32
-  %more = trunc i64 %z to i32
-  %v1 = insertelement <8 x i32> zeroinitializer, i32 %few, i32 0
-  %w1 = insertelement <8 x i32> zeroinitializer, i32 %more, i32 0
-  %v = shufflevector <8 x i32> %v1, <8 x i32> poison, <8 x i32> zeroinitializer
-  %w = shufflevector <8 x i32> %w1, <8 x i32> poison, <8 x i32> zeroinitializer
-{starts}
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-{body}
-  %next = add i64 %i, 1
-  %done = icmp uge i64 %next, %n
-  br i1 %done, label %exit, label %loop
-exit:
-{chr(10).join(ends)}
-  %e = extractelement <8 x i32> {vectors}, i32 3
-  %f = zext i32 %e to i64
-  %g = add i64 {ints}, %f
-  ret i64 %g
-}}
-"""
 
 
 class Code(Protocol):
@@ -240,8 +168,7 @@ class Stopwatch:
         self.seconds = seconds
         self.sample = sample
         self._memory: tuple[Spec, Arguments] | None = None
-        code = _REPEAT + chain_code() + _side_by_side()
-        self._engine: Engine = compile_llvm(code, cpu=HOST.vector_cpu)
+        self._engine: Engine = compile_llvm(clock_code(), cpu=HOST.vector_cpu)
         pointers = [ctypes.c_void_p] * (_POINTERS + 1)
         kind = ctypes.CFUNCTYPE(None, pointers[0], ctypes.c_int64, *pointers[1:])
         self._repeat = kind(self._engine.address("repeat"))

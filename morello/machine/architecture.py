@@ -52,19 +52,13 @@ class Architecture:
     tuning: frozenset[str]
     """Features that steer LLVM and need nothing of the CPU."""
     float_control: FloatControl
-    check: Callable[[str, frozenset[str], str], str] = dataclasses.field(repr=False)
-    """Writes `cpu_check`, given the attributes of the function, too."""
+    needs: Callable[[frozenset[str]], tuple[int, ...]] = dataclasses.field(repr=False)
+    """The features that CPU and system must have, as words for the function
+    ``check_cpu``, which is in the file of C called as the first of `names`. Raises
+    `CompileError` for one that a program cannot ask for."""
 
     @property
     def base_attributes(self) -> str:
         """Attributes of functions that run before the CPU is checked."""
         cpu, features = self.base_cpu, self.base_features
         return f'nounwind "target-cpu"="{cpu}" "target-features"="{features}"'
-
-    def cpu_check(self, name: str, features: frozenset[str]) -> str:
-        """LLVM IR of ``i32 @name()``: 1 where the CPU has all features, else 0.
-
-        Raises:
-            CompileError: a feature that a program cannot ask for.
-        """
-        return self.check(name, features, self.base_attributes)

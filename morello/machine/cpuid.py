@@ -1,8 +1,7 @@
-"""A function that checks the CPU for the features that a kernel needs, as LLVM IR.
+"""Where CPUID says whether the CPU has the features that a kernel needs.
 
-Intel's and AMD's manuals define the bits (CPUID). AVX also needs support by the system:
-XCR0 says which registers the system saves. The result is kept, because CPUID takes
-about a microsecond in a virtual machine.
+Intel's and AMD's manuals define the bits. AVX also needs support by the system: XCR0
+says which registers the system saves.
 """
 
 import dataclasses
@@ -98,66 +97,9 @@ _YMM = 0x6
 _ZMM = 0xE6
 """Registers that the system saves, as bits of XCR0."""
 
-_CPUID = """\
-  %{name} = call {{ i32, i32, i32, i32 }} asm sideeffect "cpuid", \
-"={{ax}},={{bx}},={{cx}},={{dx}},{{ax}},{{cx}},~{{dirflag}},~{{fpsr}},~{{flags}}"\
-(i32 {leaf}, i32 {subleaf})"""
-
-_XGETBV = """\
-  %xcr0 = call { i32, i32 } asm sideeffect "xgetbv", \
-"={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}"(i32 0)
-  %xcr0.low = extractvalue { i32, i32 } %xcr0, 0"""
-
-
-class _Writer:
-    """The blocks of the function: each test goes on to the next or to ``no``."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._tests = 0
-        self._asked: set[str] = set()
-
-    def ask(self, leaf: int, subleaf: int) -> str:
-        """The name of the result of a query, which runs once."""
-        name = f"leaf{leaf:x}.{subleaf}"
-        if name not in self._asked:
-            self._asked.add(name)
-            # LLVM reads constants of 32 bits as signed or unsigned alike.
-            self.lines.append(_CPUID.format(name=name, leaf=leaf, subleaf=subleaf))
-        return name
-
-    def register(self, query: Query) -> str:
-        """A value: one register of an answer."""
-        answer = self.ask(query.leaf, query.subleaf)
-        value = f"%value{len(self.lines)}"
-        self.lines.append(
-            f"  {value} = extractvalue {{ i32, i32, i32, i32 }} %{answer}, "
-            f"{query.register}"
-        )
-        return value
-
-    def at_least(self, value: str, limit: int) -> None:
-        """Go on where an unsigned value is not less than a limit."""
-        test = f"%test{len(self.lines)}"
-        self.lines.append(f"  {test} = icmp uge i32 {value}, {limit}")
-        self._branch(test)
-
-    def has_bits(self, value: str, mask: int) -> None:
-        """Go on where all bits of a mask are set."""
-        count = len(self.lines)
-        self.lines.append(f"  %bits{count} = and i32 {value}, {mask}")
-        self.lines.append(f"  %test{count} = icmp eq i32 %bits{count}, {mask}")
-        self._branch(f"%test{count}")
-
-    def _branch(self, test: str) -> None:
-        self._tests += 1
-        label = f"next{self._tests}"
-        self.lines.append(f"  br i1 {test}, label %{label}, label %no")
-        self.lines.append(f"{label}:")
-
 
 def _masks(features: Iterable[str]) -> dict[Query, int]:
-    """The bits that must be set in each register, in the order of questions.
+    """The bits that must be set in each register.
 
     Raises:
         CompileError: a feature whose bit is not known.
@@ -171,7 +113,7 @@ def _masks(features: Iterable[str]) -> dict[Query, int]:
             )
         query, bit = BITS[feature]
         masks[query] = masks.get(query, 0) | 1 << bit
-    return dict(sorted(masks.items()))
+    return masks
 
 
 def _saved_registers(features: frozenset[str]) -> int:
@@ -181,15 +123,9 @@ def _saved_registers(features: frozenset[str]) -> int:
     return _YMM if {"avx", "fma", "f16c", "avx2"} & features else 0
 
 
-def cpu_check(name: str, features: frozenset[str], attributes: str) -> str:
-    """LLVM IR of ``i32 @name()``: 1 where CPU and system have all features, else 0.
-
-    It needs nothing of the CPU but x86-64 itself, and may be called from any thread.
-
-    Args:
-        name: of the function.
-        features: as LLVM spells them.
-        attributes: of the function.
+def needs(features: frozenset[str]) -> tuple[int, ...]:
+    """What CPU and system must have: the words of the structure ``Needs`` that
+    ``x86_64.c`` reads.
 
     Raises:
         CompileError: a feature whose bit is not known.
@@ -198,39 +134,7 @@ def cpu_check(name: str, features: frozenset[str], attributes: str) -> str:
     registers = _saved_registers(features)
     if registers:
         masks[_1C] = masks.get(_1C, 0) | 1 << _OSXSAVE
-    writer = _Writer()
+    words = [registers, len(masks)]
     for query, mask in sorted(masks.items()):
-        first = query.leaf & _EXTENDED
-        writer.at_least(writer.register(Query(first, 0, _A)), query.leaf)
-        if query.leaf == 7 and query.subleaf:
-            writer.at_least(writer.register(Query(7, 0, _A)), query.subleaf)
-        writer.has_bits(writer.register(query), mask)
-    if registers:
-        writer.lines.append(_XGETBV)
-        writer.has_bits("%xcr0.low", registers)
-    tests = "\n".join(writer.lines)
-    return f"""
-@{name}.answer = internal global i32 0
-
-define i32 @{name}() {attributes} {{
-entry:
-  %kept = load atomic i32, ptr @{name}.answer monotonic, align 4
-  %new = icmp eq i32 %kept, 0
-  br i1 %new, label %ask, label %known
-ask:
-{tests}
-  br label %yes
-yes:
-  br label %done
-no:
-  br label %done
-done:
-  %found = phi i32 [ 2, %yes ], [ 1, %no ]
-  store atomic i32 %found, ptr @{name}.answer monotonic, align 4
-  br label %known
-known:
-  %answer = phi i32 [ %kept, %entry ], [ %found, %done ]
-  %result = sub i32 %answer, 1
-  ret i32 %result
-}}
-"""
+        words += [query.leaf, query.subleaf, query.register, mask]
+    return tuple(words)

@@ -1,7 +1,7 @@
 """x86-64: Intel's and AMD's processors."""
 
 from morello.machine.architecture import Architecture, FloatControl
-from morello.machine.cpuid import cpu_check
+from morello.machine.cpuid import needs
 
 _V1 = frozenset({"64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2"})
 _V2 = _V1 | {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"}
@@ -71,5 +71,5 @@ X86_64 = Architecture(
     float_control=FloatControl(
         "llvm.x86.sse.stmxcsr", "llvm.x86.sse.ldmxcsr", _FLAGS, _MASKS
     ),
-    check=cpu_check,
+    needs=needs,
 )

@@ -9,46 +9,25 @@ import time
 from typing import Any
 
 from morello.machine.architectures import HOST
+from morello.runtime.calls.glue import FOLDER
 from morello.runtime.engine import Engine, compile_llvm
 
 CHAIN = 128
-"""Additions of a trip."""
+"""Additions of a trip, as ``clock.c`` has them."""
 
 CHAIN_TRIPS = 500
 _SHORT = 50
 
 
-def chain_code() -> str:
-    """``@chain``: additions and exclusive ors, each of the one before."""
-    lines = []
-    for i in range(0, CHAIN, 2):
-        before = f"%v{i}" if i else "%v"
-        lines += [
-            f"  %v{i + 1} = add i64 {before}, %y",
-            f"  %v{i + 2} = xor i64 %v{i + 1}, %z",
-        ]
-    steps = "\n".join(lines)
-    return f"""
-define i64 @chain(i64 %n, i64 %y, i64 %z) {{
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %v = phi i64 [ %y, %entry ], [ %v{CHAIN}, %loop ]
-{steps}
-  %next = add i64 %i, 1
-  %done = icmp uge i64 %next, %n
-  br i1 %done, label %exit, label %loop
-exit:
-  ret i64 %v{CHAIN}
-}}
-"""
+def clock_code() -> str:
+    """LLVM IR of the functions of ``clock.c``."""
+    return (FOLDER / "clock.ll").read_text()
 
 
 @functools.cache
 def _compiled() -> tuple[Engine, Any]:
     """Compile the function; returns the engine that owns the code, too."""
-    engine = compile_llvm(chain_code(), cpu=HOST.vector_cpu)
+    engine = compile_llvm(clock_code(), cpu=HOST.vector_cpu)
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
     return engine, kind(engine.address("chain"))
 
