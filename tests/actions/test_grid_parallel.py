@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from morello.actions import GridParallel
-from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.spec import Spec, parse_spec
 from morello.spec.shares import share_of, shares_of
@@ -46,55 +45,6 @@ def test_each_thread_has_a_tile() -> None:
 def test_there_are_only_the_tiles_that_there_are(text: str, roles: list[str]) -> None:
     rewrite = GridParallel("m", 32, "n", 16).apply(parallel(text), FOUR)
     assert [hole.role for hole in rewrite.holes] == roles
-
-
-@pytest.mark.parametrize(
-    ("spec", "action", "threads", "message"),
-    [
-        (
-            parse_spec("matmul:8x8x8", AVX2.limits),
-            GridParallel("m", 4, "n", 4),
-            4,
-            "the Spec is serial",
-        ),
-        (
-            parallel("matmul:8x8x8"),
-            GridParallel("m", 4, "n", 4),
-            1,
-            "the target has one thread",
-        ),
-        (
-            parallel("matmul:8x8x8"),
-            GridParallel("m", 4, "k", 4),
-            4,
-            "'k' is not a dimension of the output",
-        ),
-        (
-            parallel("matmul:8x8x8"),
-            GridParallel("m", 4, "m", 4),
-            4,
-            "'m' is both rows and columns",
-        ),
-        (
-            parallel("matmul:9x8x8"),
-            GridParallel("m", 4, "n", 4),
-            4,
-            "6 tiles are more than the 4 threads",
-        ),
-        (
-            parallel("matmul:8x8x8"),
-            GridParallel("m", 4, "n", 8),
-            4,
-            "size 8 is not smaller than n = 8",
-        ),
-    ],
-)
-def test_what_is_refused(
-    spec: Spec, action: GridParallel, threads: int, message: str
-) -> None:
-    target = dataclasses.replace(AVX2, threads=threads)
-    with pytest.raises(ScheduleError, match=message):
-        action.apply(spec, target)
 
 
 def tried(text: str, threads: int) -> set[GridParallel]:

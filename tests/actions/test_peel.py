@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from morello.actions import Action, Peel, Split, ToAccum
-from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.spec import Spec, parse_spec, print_spec
 
@@ -46,31 +45,6 @@ def test_it_costs_what_the_loop_that_adds_all_parts_does(size: int) -> None:
     split = Split("k", size).apply(spec("matmul_accum:8x8x8"), AVX2)
     assert peeled.cost == split.cost
     assert sum(h.times for h in peeled.holes) == sum(h.times for h in split.holes)
-
-
-@pytest.mark.parametrize(
-    ("text", "action", "reason"),
-    [
-        ("matmul_accum:8x8x8", Peel("k", 4), "matmul_accum is no reduction that over"),
-        ("fill:8", Peel("d0", 4), "fill is no reduction that overwrites its output"),
-        (
-            "matmul:8x8x8",
-            Peel("m", 4),
-            "'m' is not a reduction of matmul; those are: k",
-        ),
-        ("matmul:8x8x8", Peel("k", 8), "size 8 is not smaller than k = 8"),
-        ("matmul:8x8x8", Peel("k", 0), "size 0 is not positive"),
-        (
-            "matmul:8x8x8:u8,s8,s16:saturating=true",
-            Peel("k", 3),
-            "size 3 cuts groups of 2 neighbours of k",
-        ),
-    ],
-)
-def test_refusals(text: str, action: Action, reason: str) -> None:
-    with pytest.raises(ScheduleError) as refused:
-        action.apply(spec(text), AVX2)
-    assert reason in str(refused.value)
 
 
 def test_the_search_tries_powers_of_four_before_l1() -> None:

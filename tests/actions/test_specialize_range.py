@@ -4,10 +4,9 @@ import pytest
 
 from morello.actions import Move, SpecializeRange
 from morello.cost.of_target import cost_model
-from morello.errors import ScheduleError
 from morello.kernels.code.range_check import range_check_counts
 from morello.machine import AVX2
-from morello.spec import L2, MEM, VRF, Layout, Spec, parse_spec, print_spec
+from morello.spec import L2, Layout, Spec, parse_spec, print_spec
 from morello.spec.frame import Frame
 
 pytestmark = pytest.mark.quick
@@ -56,54 +55,3 @@ def test_the_search_tries_it_where_a_kernel_multiplies_the_smaller_range() -> No
     assert candidates("matmul:64x128x96:u8,s8,s16:saturating=true") == []
     assert candidates("move:64x96:s8") == []
     assert candidates("matmul:64x128x96:f32") == []
-
-
-@pytest.mark.parametrize(
-    ("text", "action", "reason"),
-    [
-        (
-            GOAL,
-            SpecializeRange("src", L2),
-            "it has no operand 'src'; those are: lhs, rhs",
-        ),
-        (
-            GOAL,
-            SpecializeRange("lhs", L2),
-            "'lhs' is u8, of which no part has a dtype",
-        ),
-        (
-            GOAL,
-            SpecializeRange("out", L2),
-            "'out' is no factor that matmul multiplies",
-        ),
-        (
-            "move:8x8:s8",
-            SpecializeRange("src", L2),
-            "'src' is no factor that move multi",
-        ),
-        (
-            GOAL,
-            SpecializeRange("rhs", MEM),
-            "'rhs' is in MEM: name a nearer cache",
-        ),
-        (
-            GOAL,
-            SpecializeRange("rhs", VRF),
-            "'rhs' is in MEM: name a nearer cache",
-        ),
-        (
-            "matmul:64x128x96:u8,s8,s32:rhs=[0,2,1,2p16,1p2]",
-            SPECIALIZED,
-            "'rhs' is packed already, in [0,2,1,2p16,1p2]",
-        ),
-        (
-            f"{GOAL}:l2=100",
-            SPECIALIZED,
-            "'rhs' takes 192 cache lines of L2, 100 are free",
-        ),
-    ],
-)
-def test_refusals(text: str, action: SpecializeRange, reason: str) -> None:
-    with pytest.raises(ScheduleError) as refused:
-        action.apply(spec(text), AVX2)
-    assert reason in str(refused.value)

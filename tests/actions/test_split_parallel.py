@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from morello.actions import SplitParallel
-from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.search.dp.axes import goal_axes
 from morello.spec import Spec, parse_spec
@@ -69,53 +68,6 @@ def test_what_is_added_to_stays_so() -> None:
     rewrite = SplitParallel("k", 32, 2).apply(parallel("matmul_accum:3x64x5"), FOUR)
     merge = rewrite.holes[-1].spec
     assert [o.is_read for o in merge.kind.operands] == [True, True]
-
-
-@pytest.mark.parametrize(
-    ("spec", "action", "message"),
-    [
-        (
-            parse_spec("matmul:8x64x8", AVX2.limits),
-            SplitParallel("k", 32, 2),
-            "the Spec is serial",
-        ),
-        (
-            parallel("matmul:8x64x8"),
-            SplitParallel("k", 8, 8),
-            "8 shares on 4 threads: there are at least 2, and one thread does each",
-        ),
-        (
-            parallel("matmul:8x64x8"),
-            SplitParallel("k", 16, 3),
-            "shares of 16 are 4, not 3",
-        ),
-        (
-            parallel("matmul:8x64x8"),
-            SplitParallel("k", 32, 3),
-            "shares of 32 are 2, not 3",
-        ),
-        (
-            parallel("matmul:8x64x8"),
-            SplitParallel("m", 4, 2),
-            "'m' is not a reduction of matmul; those are: k",
-        ),
-        (
-            parallel("matmul:8x64x8:u8,s8,s16:saturating=true"),
-            SplitParallel("k", 32, 2),
-            "partial results are merged in f32 or s32 only",
-        ),
-        (
-            parallel("layer_norm:8x64:f32"),
-            SplitParallel("d1", 32, 2),
-            "parts along 'd1' are no results that could be merged",
-        ),
-    ],
-)
-def test_where_it_does_not_apply(
-    spec: Spec, action: SplitParallel, message: str
-) -> None:
-    with pytest.raises(ScheduleError, match=message):
-        action.apply(spec, FOUR)
 
 
 def tried(text: str, threads: int) -> set[SplitParallel]:

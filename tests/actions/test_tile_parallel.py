@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from morello.actions import Tile, TileParallel
-from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.spec import Spec, parse_spec
 from morello.spec.frame import Frame
@@ -77,48 +76,6 @@ def test_frames_agree_with_single_specs() -> None:
         )
         assert expansion.children[0].times[extent - 1] == single.holes[0].times
         assert expansion.cost[extent - 1] == single.cost
-
-
-@pytest.mark.parametrize(
-    ("spec", "action", "target", "message"),
-    [
-        (
-            parse_spec("matmul:8x8x8", AVX2.limits),
-            TileParallel("m", 4),
-            FOUR,
-            "the Spec is serial: parallel loops are forbidden in it",
-        ),
-        (
-            parallel("matmul:8x8x8"),
-            TileParallel("m", 4),
-            AVX2,
-            "the target has one thread",
-        ),
-        (
-            parallel("matmul:8x8x8:rhs=[0,1,2]@L2"),
-            TileParallel("m", 4),
-            FOUR,
-            "an operand is in a memory of one core",
-        ),
-        (
-            parallel("matmul:8x8x8"),
-            TileParallel("k", 4),
-            FOUR,
-            "'k' is not a dimension of the output of matmul; those are: b, m, n",
-        ),
-        (
-            parallel("matmul:7x8x8"),
-            TileParallel("m", 9),
-            FOUR,
-            "size 9 is not smaller than m = 7",
-        ),
-    ],
-)
-def test_what_is_refused(
-    spec: Spec, action: TileParallel, target: object, message: str
-) -> None:
-    with pytest.raises(ScheduleError, match=message):
-        action.apply(spec, target)  # type: ignore[arg-type]
 
 
 def test_nothing_is_tried_where_nothing_is_legal() -> None:
