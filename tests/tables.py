@@ -12,3 +12,14 @@ def check_table(file: Path, table: str, command: str) -> None:
     lines += [f"+ {line}" for line in after if line not in old]
     remedy = f"{file.name} differs: if each line is meant, run python -m {command}"
     assert before == after, "\n".join([*lines[:60], remedy])
+
+
+def rows(test: str, name: str) -> list[tuple[str, ...]]:
+    """The lines of a table beside a test, by columns.
+
+    Args:
+        test: the file of the test.
+        name: of the table.
+    """
+    lines = Path(test).with_name(f"{name}.tsv").read_text().splitlines()
+    return [tuple(line.split("\t")) for line in lines]

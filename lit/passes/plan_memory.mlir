@@ -182,3 +182,115 @@ func.func @escapes_by_a_call() {
   func.call @unknown(%a) : (memref<4xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @indices() {
+  // expected-error @+1 {{no room for elements of type index}}
+  %a = memref.alloc() : memref<4xindex>
+  return
+}
+
+// -----
+
+func.func @dynamic_on_the_stack(%n: index) {
+  // expected-error @+1 {{on the stack has a dynamic size}}
+  %a = memref.alloca(%n) : memref<?xf32>
+  return
+}
+
+// -----
+
+func.func @escapes_as_an_index() {
+  %a = memref.alloc() : memref<4xf32>
+  // expected-error @+1 {{escapes through memref.extract_aligned_pointer_as_index}}
+  %p = memref.extract_aligned_pointer_as_index %a : memref<4xf32> -> index
+  return
+}
+
+// -----
+
+func.func @escapes_into_memory() {
+  %a = memref.alloc() : memref<4xf32>
+  %b = memref.alloc() : memref<1xmemref<4xf32>>
+  %c = arith.constant 0 : index
+  // expected-error @+1 {{escapes through memref.store}}
+  memref.store %a, %b[%c] : memref<1xmemref<4xf32>>
+  return
+}
+
+// -----
+
+func.func @escapes_from_a_branch(%t: i1) {
+  %b = memref.alloc() : memref<4xf32>
+  %c = scf.if %t -> memref<4xf32> {
+    %a = memref.alloc() : memref<4xf32>
+    scf.yield %a : memref<4xf32>
+  } else {
+    // expected-error @+1 {{escapes through scf.yield}}
+    scf.yield %b : memref<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @blocks() {
+  // expected-error @+1 {{beside branches between blocks}}
+  %a = memref.alloc() : memref<4xf32>
+  cf.br ^end
+^end:
+  return
+}
+
+// -----
+
+func.func @iterations_from_one() {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  // expected-error @+1 {{it must run from 0 to a constant by 1, in one dimension}}
+  scf.parallel (%i) = (%c1) to (%c4) step (%c1) {
+    %a = memref.alloc() : memref<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @iterations_by_two() {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  // expected-error @+1 {{it must run from 0 to a constant by 1, in one dimension}}
+  scf.parallel (%i) = (%c0) to (%c4) step (%c2) {
+    %a = memref.alloc() : memref<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @iterations_of_a_size() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.alloc() : memref<4x4xf32>
+  %n = memref.dim %m, %c1 : memref<4x4xf32>
+  // expected-error @+1 {{it must run from 0 to a constant by 1, in one dimension}}
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %a = memref.alloc() : memref<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @iterations_of_two_dimensions() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  // expected-error @+1 {{it must run from 0 to a constant by 1, in one dimension}}
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c2, %c2) step (%c1, %c1) {
+    %a = memref.alloc() : memref<4xf32>
+  }
+  return
+}

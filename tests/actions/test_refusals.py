@@ -7,7 +7,6 @@ action, and the reason.
 import dataclasses
 import re
 import typing
-from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,9 @@ from morello.actions import ACTIONS, Action
 from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.spec import MEMORIES, Layout, Memory, parse_spec
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
-
-FILE = Path(__file__).with_name("refusals.tsv")
 
 READERS: dict[type, typing.Callable[[str], object]] = {
     int: int,
@@ -41,9 +39,10 @@ def action_of(text: str) -> Action:
     return action
 
 
-@pytest.mark.parametrize("line", FILE.read_text().splitlines())
-def test_the_reason(line: str) -> None:
-    text, threads, written, reason = line.split("\t")
+@pytest.mark.parametrize(
+    ("text", "threads", "written", "reason"), rows(__file__, "refusals")
+)
+def test_the_reason(text: str, threads: str, written: str, reason: str) -> None:
     is_serial = threads == "serial"
     spec = dataclasses.replace(parse_spec(text, AVX2.limits), serial=is_serial)
     target = dataclasses.replace(AVX2, threads=4 if is_serial else int(threads))

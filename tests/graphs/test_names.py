@@ -18,6 +18,7 @@ from morello.spec.graphs.text import (
     print_graph,
 )
 from tests.graphs.slow_evaluation import in_any_order
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -254,58 +255,7 @@ def test_one_head_needs_no_dimension_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("softmax:8:f32", "softmax has 2 sizes, not 1; give rxn"),
-        ("softmax:8x9x10:f32", "softmax has 2 sizes, not 3; give rxn"),
-        ("chain:8x9x10:f32", "chain has 4 sizes, not 3; give mxkxjxn"),
-        ("attention:8x9x10:f32", "attention has 4 or 5 sizes, not 3; give qxkxdxe"),
-        ("layer_norm:8x9:f32:eps=x", "option eps=x; write a small number, as eps=1e-5"),
-        ("rms_norm:8x9:f32:eps=2", "option eps=2; write a small number, as eps=1e-5"),
-        ("rms_norm:8x9:f32:eps=nan", "option eps=nan; write a small number"),
-        ("softmax:8x9:f32:eps=1e-5", "eps"),
-        ("gelu_matmul:8x9x4:f32:gelu=x", "option gelu=x; write gelu=tanh or gelu=erf"),
-        (
-            "attention:8x9x4x4:f32:causal=1",
-            "option causal=1; write causal=true or causal=false",
-        ),
-        (
-            "sum:8x9:f32:axis=2",
-            "axis=2 of an array of 2 axes; write numbers from -2 to 1, joined by "
-            "commas, or axis=all",
-        ),
-        (
-            "conv:1x3x6x7x4x3x3:f32:layout=hwcn",
-            "option layout=hwcn; write layout=nchw or layout=nhwc",
-        ),
-        (
-            "conv:1x3x6x7x4x3x3:f32:groups=2",
-            "2 groups do not share c = 3 evenly; use a divisor",
-        ),
-        (
-            "conv:1x3x6x7x4x9x3:f32",
-            "the filter 9x3 does not fit the input 6x7; give pad=…, or a smaller "
-            "filter",
-        ),
-        ("conv:1x3x6x7x4x3x3:f32:stride=0", "option stride=0; write stride=1"),
-        ("sum:8x9:bf16", "'v0' of sum is a reduction, which has no bf16"),
-        ("conv:1x3x6x7x4x3x3:bf16", "write the dtypes bf16,bf16,f32, or make it"),
-        ("softmax:8x9:s32", "'exp' is no function of s32"),
-        (
-            "compose:8x9:bf16:graph=y[m]=sum(x[m,n])",
-            "'v0' of sum is a reduction, which has no bf16: its terms are added in "
-            "f32; write the dtypes bf16,f32, or make it a map of another node",
-        ),
-        (
-            "compose:8x9:f32",
-            "compose needs the option graph=…; write for example "
-            "compose:8x33:f32:graph=y[m]=sum(x[m,n])",
-        ),
-        (
-            "compose:8:f32:graph=y[m]=sum(x[m,n])",
-            "the graph has 2 dimensions (m,n) but 1 sizes; give one for each, in this "
-            "order",
-        ),
-    ],
+    rows(__file__, "refused_names"),
 )
 def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(SpecError) as refused:

@@ -17,6 +17,7 @@ from morello.passes.pipelines.pipeline import Pipeline
 from morello.passes.pipelines.text import PipelineTextError, parse_options
 from morello.passes.pipelines.upstream_names import UPSTREAM_NAMES
 from morello.passes.registry import PASSES, Registry, Row
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -168,109 +169,15 @@ def test_values_survive_printing() -> None:
 
 @pytest.mark.parametrize(
     ("text", "column", "what"),
-    [
-        (
-            "",
-            1,
-            "a pipeline is anchored on builtin.module; write 'builtin.module(canon",
-        ),
-        ("cse", 1, "write 'builtin.module(cse)'"),
-        ("func.func(cse)", 1, "write 'builtin.module(func.func(cse))'"),
-        ("builtin.module(cse", 15, "this '(' is not closed; add a ')'"),
-        ("builtin.module(cse))", 20, "unexpected ')'; remove it"),
-        (")", 1, "unexpected ')'; remove it"),
-        ("builtin.module(cse{a=1)", 19, "this '{' is not closed; add a '}'"),
-        ("builtin.module(cse{a='1})", 22, "this ' is not closed; add a '"),
-        ("builtin.module(,cse)", 16, "a pass name is missing before ','"),
-        ("builtin.module(cse,)", 20, "a pass name is missing before ')'"),
-        ("builtin.module(cse,", 20, "a pass name is missing at the end"),
-        ("builtin.module(cse cse)", 20, "unexpected 'c' after 'cse'; separate"),
-        ("builtin.module(a{b=1}(c))", 22, "'a' has options and a nested pipeline"),
-        ("builtin.module(test-mark{=1})", 26, "an option without a name"),
-        (
-            "builtin.module(cse,test-mark{tog=1})",
-            20,
-            "'test-mark' has no option 'tog'; did you mean 'tag'? its options are: "
-            "tag=<str>, count=<int>, fast-math=<bool>",
-        ),
-        ("builtin.module(test-mark{tag=a tag=b})", 16, "is given option 'tag' twice"),
-        (
-            "builtin.module(test-mark{count=a})",
-            16,
-            "cannot read 'a' as count=<int>; write a decimal integer",
-        ),
-        (
-            "builtin.module(test-mark{count})",
-            16,
-            "is given option 'count' without a value; write count=<int>",
-        ),
-        (
-            "builtin.module(test-mark{fast-math=2})",
-            16,
-            "cannot read '2' as fast-math=<bool>; write true or false",
-        ),
-        (
-            "builtin.module(test-mark{count=0})",
-            16,
-            "'test-mark' needs a positive 'count'; give 1 or more",
-        ),
-        ("builtin.module(test-loop{a=1})", 16, "has no option 'a'; it takes none"),
-        (
-            "builtin.module(func.func(test-mark))",
-            26,
-            "'test-mark' rewrites modules and cannot be nested in 'func.func'; write "
-            "it directly in 'builtin.module(…)'",
-        ),
-        (
-            "builtin.module(builtin.module(func.func(test-mark)))",
-            41,
-            "cannot be nested",
-        ),
-        (
-            "builtin.module(canonicalise)",
-            16,
-            "no pass is called 'canonicalise'; did you mean 'canonicalize'",
-        ),
-        (
-            "builtin.module(func.func(zzzzzz))",
-            26,
-            "no pass is called 'zzzzzz'; morello-opt --list-passes",
-        ),
-        (
-            "builtin.module(cse{x=1})",
-            16,
-            "'cse' has no option 'x'; with its defaults it is cse",
-        ),
-        (
-            "builtin.module(canonicalize{max-iterations=abc})",
-            16,
-            "cannot read option 'max-iterations': 'abc' value invalid",
-        ),
-        (
-            "builtin.module(canonicalize{top-down=7})",
-            16,
-            "with its defaults it is canonicalize{",
-        ),
-        (
-            "builtin.module(affine-loop-tile)",
-            16,
-            "'affine-loop-tile' runs on 'func.func', not on 'builtin.module'; write "
-            "'func.func(affine-loop-tile)'",
-        ),
-        (
-            "builtin.module(func.func(convert-func-to-llvm))",
-            26,
-            "runs on 'builtin.module', not on 'func.func'; write it directly",
-        ),
-    ],
+    rows(__file__, "refused_pipelines"),
 )
-def test_refusals(text: str, column: int, what: str) -> None:
+def test_refusals(text: str, column: str, what: str) -> None:
     with pytest.raises(PipelineTextError) as caught:
         parse(text).check()
     message = str(caught.value)
     assert message.startswith(f"pipeline column {column}: ")
     assert what in message
-    assert caught.value.picture().split("\n")[1] == " " * (column - 1) + "^"
+    assert caught.value.picture().split("\n")[1] == " " * (int(column) - 1) + "^"
 
 
 def test_pipelines_are_not_nested_without_end() -> None:

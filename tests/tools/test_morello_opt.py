@@ -13,6 +13,7 @@ import pytest
 
 from morello._version import __version__
 from morello.tools.morello_opt import main
+from tests.tables import rows
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PLUGIN = ROOT / "lit" / "inputs" / "faulty_passes.py"
@@ -155,84 +156,10 @@ def test_input_that_is_no_text(data: bytes, what: str) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "what"),
-    [
-        (
-            ["missing.mlir"],
-            "missing.mlir: error: cannot read: No such file or directory",
-        ),
-        (["."], ".: error: cannot read: Is a directory; give a file of MLIR text"),
-        (["good.mlir", "-o", "."], ".: error: cannot write: is a directory; give"),
-        (
-            ["good.mlir", "-o", "no/x"],
-            "no/x: error: cannot write: its directory does not exist",
-        ),
-        (
-            ["good.mlir", "b.mlir"],
-            "morello-opt: error: unknown flag or second input: b.mlir; ",
-        ),
-        (
-            ["good.mlir", "--canonicalise"],
-            "morello-opt: error: unknown flag or pass: --canonicalise; did you mean "
-            "'canonicalize'?",
-        ),
-        (["good.mlir", "-split-input"], "did you mean 'split-input-file'"),
-        (
-            ["good.mlir", "--cse", "-p", "any(cse)"],
-            "morello-opt: error: --pass-pipeline and the pass --cse are both given",
-        ),
-        (["good.mlir", "--cse=x=1"], "'cse' has no option 'x'; with its defaults it"),
-        (
-            ["good.mlir", "--mlir-print-ir-after=cs"],
-            "the IR cannot be printed around 'cs': no pass is called so; did you mean",
-        ),
-        (
-            ["good.mlir", "--run-reproducer"],
-            "morello-opt: error: the input holds no pipeline; give a file that",
-        ),
-        (
-            ["good.mlir", "--verify-each=maybe"],
-            "argument --verify-each: 'maybe' is not true or false",
-        ),
-        (["good.mlir", "--verify-diagnostics=some"], "invalid choice: 'some'"),
-        (["good.mlir", "-o"], "argument -o: expected one argument"),
-        (
-            ["good.mlir", "-p", "cse"],
-            "morello-opt: error: pipeline column 1: a pipeline is anchored",
-        ),
-        (
-            ["good.mlir", "--load-pass-plugin=no.py"],
-            "morello-opt: error: no pass plug-in at 'no.py'; give",
-        ),
-        (
-            ["good.mlir", "--load-pass-plugin=syntax.py"],
-            "pass plug-in 'syntax.py' cannot be imported: ",
-        ),
-        (
-            ["good.mlir", "--load-pass-plugin=rowless.py"],
-            "pass plug-in 'rowless.py' defines no ROWS; add ROWS = ",
-        ),
-        (
-            ["good.mlir", "--load-pass-plugin=clash.py"],
-            "two passes are called 'morello-check-lowered': "
-            "morello.passes.check_lowered:CheckLowered and clash:C",
-        ),
-        (
-            ["--list-passes", "--load-pass-plugin=no.py"],
-            "morello-opt: error: no pass plug-in at 'no.py'",
-        ),
-        (
-            [
-                "good.mlir",
-                "--load-pass-plugin=PLUGIN",
-                "-p",
-                "builtin.module(test-gone)",
-            ],
-            "the row of pass 'test-gone' leads to faulty_passes:Gone, which is missing",
-        ),
-    ],
+    rows(__file__, "refused_flags"),
 )
 def test_usage_errors(
-    arguments: list[str], what: str, good: Path, capfd: pytest.CaptureFixture[str]
+    arguments: str, what: str, good: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     Path("syntax.py").write_text("def\n")
     Path("rowless.py").write_text("")
@@ -240,7 +167,7 @@ def test_usage_errors(
         "from morello.passes.registry import Row\n"
         "ROWS = (Row('morello-check-lowered', 'clash', 'C'),)\n"
     )
-    words = [word.replace("PLUGIN", str(PLUGIN)) for word in arguments]
+    words = [word.replace("PLUGIN", str(PLUGIN)) for word in shlex.split(arguments)]
     assert main(words) == 2
     captured = capfd.readouterr()
     assert what in captured.err

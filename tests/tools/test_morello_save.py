@@ -1,5 +1,6 @@
 """``morello save``: files, names, refusals."""
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import morello
 from morello.aot.variants import Variants
 from morello.tools.morello import main
+from tests.tables import rows
 
 SPEC = "fill:5x9"
 
@@ -50,51 +52,19 @@ def test_kernels_for_several_targets(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
-    [
-        ([], 2, "no file to write; give -o FILE, which ends in .o or .s or .ll or .h"),
-        (["-o", "k"], 2, "cannot save 'k': it has no suffix; end it in .o"),
-        (
-            ["-o", "k.o", "-o", "k.exe"],
-            2,
-            "cannot save 'k.exe': it has the suffix '.exe'",
-        ),
-        (["-o", "-"], 2, "cannot save '-': it has no suffix"),
-        (["-o", "no/k.o"], 2, "no/k.o: cannot write: its directory does not exist"),
-        (
-            ["-o", "k.o", "--name", "a b"],
-            2,
-            "argument --name: 'a b' is not an identifier",
-        ),
-        (
-            ["-o", "k.o", "--name", "int"],
-            2,
-            "argument --name: 'int' means something else",
-        ),
-        (["-o", "k.o", "--threads", "0"], 2, "argument --threads: "),
-        (["-o", "k.o", "--targets", "avx2"], 2, "'avx2' does not name two targets or"),
-        (["-o", "k.o", "--targets", "avx2,z80"], 2, "unknown target 'z80'"),
-        (
-            ["-o", "k.o", "--targets", "avx2,avx512", "--target", "avx2"],
-            2,
-            "argument --targets: it goes neither with --target nor with --schedule",
-        ),
-        (
-            ["-o", "k.o", "--targets", "avx2,avx2-zen3"],
-            1,
-            "need the same CPU features: one of them would never run",
-        ),
-    ],
+    rows(__file__, "refused_saves"),
 )
 def test_refusals(
-    arguments: list[str],
-    code: int,
+    arguments: str,
+    code: str,
     message: str,
     tmp_path: Path,
     capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert _exit_code(["save", SPEC, *arguments]) == code
+    words = ["save", SPEC, *shlex.split(arguments)]
+    assert _exit_code(words) == int(code)
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
