@@ -347,3 +347,24 @@ def test_few_files_name_a_certain_memory() -> None:
     ]
     assert ROOT / "morello" / "spec" / "tensors" / "memories.py" in naming
     assert len(naming) <= FEW_FILES
+
+
+def test_one_class_has_axes_and_an_expression() -> None:
+    """Programs of tensors, of memory and Specs have the same graphs."""
+    classes = [
+        (path.name, node.name)
+        for path in (ROOT / "morello").rglob("*.py")
+        if "expression: " in (text := path.read_text())
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef)
+        if {"axes", "expression"} <= _fields(node)
+    ]
+    assert classes == [("graph.py", "Node")]
+
+
+def _fields(node: ast.ClassDef) -> set[str]:
+    return {
+        field.target.id
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+    }

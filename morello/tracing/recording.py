@@ -1,6 +1,7 @@
 """The program that a trace notes down: `Recording`, of the nodes of all front ends."""
 
 import dataclasses
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -15,13 +16,11 @@ from morello.frontends.nodes.tensors import (
     Plain,
     Tensor,
     Tensors,
-    View,
-    Within,
     own_axes,
 )
 from morello.frontends.plain.reversal import reversal
 from morello.spec.elements.dtypes import Dtype
-from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.expression import COPY, Call, Constant, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import IndexMap, dims_of, plain
 from morello.tracing.refusals import refusal
@@ -31,8 +30,6 @@ Shape = tuple[int, ...]
 
 _MOST_NOTES = 20_000
 """Values that are noted down."""
-
-_COPY = Call("copy", (Reference(0),))
 
 
 @lru_cache(maxsize=256)
@@ -54,12 +51,15 @@ class Recording:
         """By identity: an array that the function holds, and its tensor."""
 
     def _add(self, tensor: Tensor) -> int:
+        self._check()
+        return self.tensors.add(tensor)
+
+    def _check(self) -> None:
         if len(self.tensors.all) >= _MOST_NOTES:
             raise refusal(
                 f"the function computes more than {_MOST_NOTES} values",
                 "compile parts of it by themselves",
             )
-        return self.tensors.add(tensor)
 
     def shape(self, tensor: int) -> Shape:
         """The extent of each axis of a tensor."""
@@ -83,10 +83,20 @@ class Recording:
         reduction: str,
         expression: Expression,
         reads: tuple[Access, ...],
-        into: Within | None = None,
     ) -> int:
-        """A tensor that is computed. What it reads may lack dimensions, along which all
-        elements are the same."""
+        """A tensor that is computed."""
+        return self._add(self._node(extents, axes, reduction, expression, reads))
+
+    def _node(
+        self,
+        extents: Shape,
+        axes: tuple[IndexMap, ...],
+        reduction: str,
+        expression: Expression,
+        reads: tuple[Access, ...],
+    ) -> Node:
+        """A node, of which what it reads may lack dimensions, along which all elements
+        are the same."""
         alike = {*range(len(extents))} - dims_of(i for a in reads for i in a.axes)
         for dim in sorted(alike):
             if extents[dim] == 1:
@@ -101,33 +111,35 @@ class Recording:
                     expression = Call("mul", (expression, times))
                 extents = (*extents[:dim], 1, *extents[dim + 1 :])
         place = self.tensors.name
-        return self._add(
-            Node(extents, axes, reduction, expression, reads, Dtype.F32, place, into)
-        )
+        return Node.of(extents, axes, reduction, expression, reads, Dtype.F32, place)
 
-    def copy(self, access: Access, shape: Shape, into: Within | None = None) -> int:
+    def copy(self, access: Access, shape: Shape) -> int:
         """A tensor of the elements that are read, row-major."""
-        return self.node(shape, own_axes(shape), MAP, _COPY, (access,), into)
+        return self._add(self._copying(access, shape))
+
+    def _copying(self, access: Access, shape: Shape) -> Node:
+        self._check()
+        return self._node(shape, own_axes(shape), MAP, COPY, (access,))
 
     def view(self, tensor: int, shape: Shape) -> int:
         """A tensor in another shape."""
-        root = self.tensors.root(tensor)
-        return root if self.shape(root) == shape else self._add(View(root, shape))
+        self._check()
+        return self.tensors.view(tensor, shape)
 
     def joined(self, parts: list[tuple[Access, Shape]], axis: int) -> int:
         """Arrays one after the other along an axis."""
         ends = np.cumsum([shape[axis] for _, shape in parts]).tolist()
         first = parts[0][1]
         whole = (*first[:axis], ends[-1], *first[axis + 1 :])
-        made = self._add(Joined(whole, Dtype.F32))
-        pieces, ones = [], (1,) * len(whole)
-        for (access, shape), end in zip(parts, ends, strict=True):
-            starts = [0] * len(whole)
-            starts[axis] = end - shape[axis]
-            within = Within(made, whole, tuple(starts), ones)
-            pieces.append(self.copy(access, shape, within))
-        self.tensors.all[made] = Joined(whole, Dtype.F32, pieces=tuple(pieces))
-        return made
+        ones = (1,) * len(whole)
+
+        def pieces() -> Iterator[tuple[Node, Shape, Shape]]:
+            for (access, shape), end in zip(parts, ends, strict=True):
+                starts = [0] * len(whole)
+                starts[axis] = end - shape[axis]
+                yield self._copying(access, shape), tuple(starts), ones
+
+        return self.tensors.join(Joined(whole, Dtype.F32), pieces())
 
     def reversed(self, tensor: int, axes: frozenset[int]) -> int:
         """A tensor backwards along some axes."""

@@ -2,11 +2,10 @@
 
 Every node brings the dimensions of its iteration space. What reads another node makes
 dimensions of both one; where it reads it in another shape, a dimension is split into
-an outer and an inner one. In the end neighbours that are never apart become one again.
+an outer and an inner one.
 """
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
 
 from morello.spec.index_map import ONE, IndexMap, plain
@@ -82,7 +81,7 @@ class Dims:
 
     def placed(
         self, axes: Sequence[IndexMap], strides: Sequence[int]
-    ) -> tuple[list[IndexMap], list[int]]:
+    ) -> tuple[tuple[IndexMap, ...], tuple[int, ...]]:
         """Axes by what their dimensions consist of, and the stride of each.
 
         Axes of one element are left out.
@@ -109,7 +108,7 @@ class Dims:
         dims = [d for axis in placed for d in axis.dims]
         if len(set(dims)) < len(dims):
             raise UnfitError
-        return placed, steps
+        return tuple(placed), tuple(steps)
 
     def _window(self, window: IndexMap) -> IndexMap:
         terms: list[tuple[int, int]] = []
@@ -120,72 +119,6 @@ class Dims:
                 terms.append((leaf, step))
                 step *= self.sizes[leaf]
         return dataclasses.replace(window, terms=tuple(terms))
-
-
-@dataclasses.dataclass
-class Placed:
-    """A value of a group: its axes, and the strides of those that are in memory."""
-
-    axes: list[IndexMap]
-    strides: list[int]
-
-
-def merge(values: list[Placed], reduced: list[set[int]], sizes: dict[int, int]) -> None:
-    """Make neighbours that are never apart one, in place.
-
-    Args:
-        values: all of a group.
-        reduced: the dimensions that each node reduces.
-        sizes: of the dimensions; that of the outer one of a pair becomes that of both.
-    """
-    while True:
-        pair = next(
-            (p for p in _neighbours(values) if _is_one(p, values, reduced, sizes)),
-            None,
-        )
-        if pair is None:
-            return
-        outer, inner = pair
-        sizes[outer] *= sizes[inner]
-        for value in values:
-            if IndexMap.of(inner) in value.axes:
-                place = value.axes.index(IndexMap.of(inner))
-                value.strides[place - 1] = value.strides[place]
-                del value.axes[place], value.strides[place]
-        for dims in reduced:
-            dims.discard(inner)
-
-
-def _neighbours(values: list[Placed]) -> list[tuple[int, int]]:
-    pairs = {
-        (a.dim, b.dim)
-        for value in values
-        for a, b in itertools.pairwise(value.axes)
-        if a.dim is not None and b.dim is not None
-    }
-    return sorted(pairs)
-
-
-def _is_one(
-    pair: tuple[int, int],
-    values: list[Placed],
-    reduced: list[set[int]],
-    sizes: dict[int, int],
-) -> bool:
-    outer, inner = pair
-    for value in values:
-        has = [d for axis in value.axes for d in axis.dims if d in pair]
-        if not has:
-            continue
-        places = [i for i, axis in enumerate(value.axes) if axis.dim in pair]
-        if len(places) != 2 or value.axes[places[0]].dim != outer:
-            return False
-        if places[1] != places[0] + 1:
-            return False
-        first, second = (value.strides[place] for place in places)
-        if first != second * sizes[inner]:
-            return False
-    return all((outer in dims) == (inner in dims) for dims in reduced)
 
 
 def row_major(shape: Sequence[int]) -> list[int]:

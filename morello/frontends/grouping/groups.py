@@ -8,6 +8,7 @@ between them is stored.
 
 import dataclasses
 import heapq
+import math
 
 from morello.frontends.grouping.group_dims import UnfitError
 from morello.frontends.grouping.parts import (
@@ -20,9 +21,7 @@ from morello.frontends.grouping.parts import (
 from morello.frontends.nodes.convolution import Convolution
 from morello.frontends.nodes.tensors import Joined, Node, Plain, Tensors
 from morello.frontends.refusals import ModelError, Refusal
-from morello.spec.graphs.expression import Call, Reference
 from morello.spec.graphs.graph import MAP
-from morello.spec.index_map import dims_of
 
 MOST_OUTPUTS = 2
 """Of a group: a value that is read elsewhere too is an output."""
@@ -47,12 +46,7 @@ def is_product(node: Node) -> bool:
     dimension: a contraction or a convolution. What reads halves of bytes is one."""
     if any(axis.halves for access in node.reads for axis in access.axes):
         return True
-    match node.expression:
-        case Call("mul", (Reference(a), Reference(b))) if a != b:
-            every = node.kept | node.reduced
-            dims = [_dims(node, place) for place in (a, b)]
-            return node.reduction == "sum" and not any(d >= every for d in dims)
-    return False
+    return bool(node.graph.contractions)
 
 
 def is_convolution(node: Node) -> bool:
@@ -64,10 +58,6 @@ def is_convolution(node: Node) -> bool:
     """
     convolution = Convolution.of(node)
     return convolution is not None and is_product(node) and convolution.is_last(node)
-
-
-def _dims(node: Node, read: int) -> frozenset[int]:
-    return dims_of(node.reads[read].axes)
 
 
 _TOO_LARGE = (
@@ -240,7 +230,7 @@ class _Grouping:
 
     def _depends(self, node: int, on: int) -> bool:
         """Whether a map has every element of a product, and reads it."""
-        size = _size(self.nodes[node].shape) == _size(self.nodes[on].shape)
+        size = math.prod(self.nodes[node].shape) == math.prod(self.nodes[on].shape)
         return size and on in self._below(node, on)
 
     def _below(self, node: int, first: int) -> set[int]:
@@ -257,15 +247,17 @@ class _Grouping:
     def _are_rows(self, nodes: frozenset[int]) -> bool:
         """Whether every reduction takes the same dimensions of the same rows."""
         reducing = [self.nodes[i] for i in nodes if self.nodes[i].reduction != MAP]
-        whole = {_size([n.extents[d] for d in n.kept | n.reduced]) for n in reducing}
-        rows = {_size(n.shape) for n in reducing}
+        whole = {
+            math.prod([n.extents[d] for d in n.kept | n.reduced]) for n in reducing
+        }
+        rows = {math.prod(n.shape) for n in reducing}
         if len(whole) > 1 or len(rows) > 1:
             return False
-        most = max(_size(self.nodes[i].shape) for i in nodes)
+        most = max(math.prod(self.nodes[i].shape) for i in nodes)
         if not reducing:
-            return all(_size(self.nodes[i].shape) == most for i in nodes)
+            return all(math.prod(self.nodes[i].shape) == most for i in nodes)
         allowed = whole | rows
-        return all(_size(self.nodes[i].shape) in allowed for i in nodes)
+        return all(math.prod(self.nodes[i].shape) in allowed for i in nodes)
 
     def _outputs(self, nodes: frozenset[int]) -> tuple[int, ...]:
         return tuple(
@@ -381,13 +373,6 @@ class _Grouping:
                     heapq.heappush(ready, (min(groups[reader]), reader))
         assert len(ordered) == len(groups), "groups wait for each other"
         return ordered
-
-
-def _size(shape: "list[int] | tuple[int, ...]") -> int:
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total
 
 
 def split(tensors: Tensors, part: Part) -> tuple[Part, ...]:

@@ -7,9 +7,7 @@ import math
 from morello.errors import SpecError
 from morello.frontends.grouping.group_dims import (
     Dims,
-    Placed,
     UnfitError,
-    merge,
     row_major,
 )
 from morello.frontends.nodes.tensors import (
@@ -22,12 +20,13 @@ from morello.frontends.nodes.tensors import (
     View,
 )
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
+from morello.spec.graphs.collapsing import come_together, with_unit, without
 from morello.spec.graphs.cuts import cuts
 from morello.spec.graphs.expression import (
     Call,
     Expression,
     Reference,
-    substituted,
+    renumbered,
 )
 from morello.spec.graphs.graph import MAP, Graph, Output, canonical
 from morello.spec.graphs.graph import Node as GraphNode
@@ -129,24 +128,14 @@ Step = Part | PlainPart
 
 
 @dataclasses.dataclass(frozen=True)
-class _Input:
-    """A tensor that a group reads from outside, and how."""
+class _Value:
+    """A value of a group: the tensor in whose memory it is, from which element on, and
+    how far apart its elements are along each axis."""
 
     tensor: int
     offset: int
     axes: tuple[IndexMap, ...]
     strides: tuple[int, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Drafted:
-    """A node of a group: what it reads is an input, or, below 0, a node."""
-
-    reduction: str
-    expression: Expression
-    placed: Placed
-    reduced: set[int]
-    offset: int
 
 
 class _Draft:
@@ -159,21 +148,13 @@ class _Draft:
         self.own: dict[int, dict[int, int]] = {}
         """Of each node: its dimensions as dimensions of the group."""
         for tensor in nodes:
-            extents = enumerate(self.node(tensor).extents)
+            extents = enumerate(self.tensors.node(tensor).extents)
             self.own[tensor] = {i: self.dims.new(n) for i, n in extents if n > 1}
         for tensor in nodes:
-            for access in self.node(tensor).reads:
+            for access in self.tensors.node(tensor).reads:
                 self._unify(tensor, access)
         if shares:
             self._share()
-        self.unit = -1
-        """A dimension of size 1 that all values get last; -1 for none."""
-
-    def node(self, tensor: int) -> Node:
-        """A node by its number."""
-        node = self.tensors.all[tensor]
-        assert isinstance(node, Node)
-        return node
 
     def renamed(self, tensor: int, axes: tuple[IndexMap, ...]) -> tuple[IndexMap, ...]:
         """Axes of a node's own dimensions, by those of the group."""
@@ -189,7 +170,7 @@ class _Draft:
                 left.append(axis.dim)
             elif axis != ONE:
                 raise UnfitError  # a window over what is computed here
-        axes = self.renamed(root, self.node(root).axes)
+        axes = self.renamed(root, self.tensors.node(root).axes)
         self.dims.join(left, plain_dims(axes))
 
     def _share(self) -> None:
@@ -200,43 +181,44 @@ class _Draft:
         """
         first: dict[tuple[int, int], tuple[int, ...]] = {}
         for tensor in self.nodes:
-            for access in self.node(tensor).reads:
+            for access in self.tensors.node(tensor).reads:
                 axes = self.renamed(tensor, access.axes)
                 own = plain_dims(axes)
                 if all(axis.is_plain or axis == ONE for axis in axes):
                     key = self.tensors.root(access.tensor), len(own)
                     self.dims.join(first.setdefault(key, own), own)
 
-    def input(self, tensor: int, access: Access) -> _Input:
-        """The input of a group that a node reads: its tensor, offset, axes, strides."""
-        shape = self.tensors.all[access.tensor].shape
+    def read(self, tensor: int, access: Access) -> "int | _Value":
+        """What a node reads: a node of the group, or an input."""
+        root = self.tensors.root(access.tensor)
+        if root in self.own:
+            return root
         offset = 0
         axes: list[IndexMap] = []
-        strides = row_major(shape)
+        strides = row_major(self.tensors.all[access.tensor].shape)
         named = self.renamed(tensor, access.axes)
         for axis, stride in zip(named, strides, strict=True):
             offset += stride * max(0, -axis.before)
             axes.append(_trimmed(axis))
-        placed, steps = self.dims.placed(axes, strides)
-        root = self.tensors.root(access.tensor)
-        return _Input(root, offset, tuple(placed), tuple(steps))
+        return _Value(root, offset, *self.dims.placed(axes, strides))
 
-    def output(self, tensor: int) -> tuple[Placed, int]:
-        """The axes of a node, and where in memory it begins."""
-        node = self.node(tensor)
+    def written(self, tensor: int) -> _Value:
+        """The value of a node."""
+        node = self.tensors.node(tensor)
         strides, offset = row_major(node.shape), 0
         if node.into is not None:
             whole = row_major(node.into.shape)
             offset = sum(a * b for a, b in zip(node.into.starts, whole, strict=True))
             strides = [a * b for a, b in zip(node.into.steps, whole, strict=True)]
-        placed = self.dims.placed(self.renamed(tensor, node.axes), strides)
-        return Placed(*placed), offset
+        axes = self.dims.placed(self.renamed(tensor, node.axes), strides)
+        memory = tensor if node.into is None else node.into.tensor
+        return _Value(memory, offset, *axes)
 
-    def reduced(self, tensor: int) -> set[int]:
+    def reduced(self, tensor: int) -> tuple[int, ...]:
         """The parts of the group's dimensions along which a node reduces."""
         own = self.own[tensor]
-        parts = [self.dims.leaves(own[d]) for d in self.node(tensor).reduced]
-        return {leaf for leaves in parts for leaf in leaves}
+        parts = [self.dims.leaves(own[d]) for d in self.tensors.node(tensor).reduced]
+        return tuple(sorted({leaf for leaves in parts for leaf in leaves}))
 
 
 def _trimmed(axis: IndexMap) -> IndexMap:
@@ -285,34 +267,34 @@ def whole_part(tensors: Tensors) -> Part | None:
 
 
 def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
-    inputs: dict[_Input, int] = {}
-    drafted: list[_Drafted] = []
-    value: dict[int, int] = {}
-    inner = {
-        draft.tensors.root(a.tensor) for n in draft.nodes for a in draft.node(n).reads
-    }
-    for tensor in draft.nodes:
-        node = draft.node(tensor)
-        leaves: list[Expression] = []
-        roundings: dict[int, str] = {}
-        for place, access in enumerate(node.reads):
-            root = draft.tensors.root(access.tensor)
-            if root in value:
-                leaves.append(Reference(-1 - value[root]))
-            else:
-                operand = draft.input(tensor, access)
-                leaves.append(Reference(inputs.setdefault(operand, len(inputs))))
-                roundings[place] = draft.tensors.dtype(root).rounding
-        value[tensor] = len(drafted)
+    nodes = {tensor: draft.tensors.node(tensor) for tensor in draft.nodes}
+    reads = {n: [draft.read(n, a) for a in node.reads] for n, node in nodes.items()}
+    every = dict.fromkeys(read for own in reads.values() for read in own)
+    inputs = [read for read in every if isinstance(read, _Value)]
+    values = [*inputs, *map(draft.written, nodes)]
+    number: dict[int | _Value, int] = {read: i for i, read in enumerate(inputs)}
+    number |= {tensor: len(inputs) + i for i, tensor in enumerate(nodes)}
+    made = []
+    for tensor, node in nodes.items():
+        own = dict(enumerate(reads[tensor]))
+        roundings = {
+            place: draft.tensors.dtype(read.tensor).rounding
+            for place, read in own.items()
+            if isinstance(read, _Value)
+        }
         expression = _as_stored(node.expression, roundings)
-        if tensor in outputs and tensor not in inner:
+        if tensor in outputs and tensor not in every:
             expression = _stored(expression, node.dtype.rounding)
-        expression = substituted(expression, leaves.__getitem__)
-        placed, offset = draft.output(tensor)
-        drafted.append(
-            _Drafted(node.reduction, expression, placed, draft.reduced(tensor), offset)
-        )
-    return _finished(draft, list(inputs), drafted, value, outputs)
+        numbers = {place: number[read] for place, read in own.items()}
+        expression = renumbered(expression, numbers)
+        axes, reduced = plain_dims(values[number[tensor]].axes), draft.reduced(tensor)
+        if reduced:
+            expression = _rows_first(expression, axes, values)
+        reduction = node.reduction if reduced else MAP
+        made.append(GraphNode(axes, reduction, expression, reduced))
+    wanted = tuple(sorted(Output(number[out]) for out in outputs))
+    graph = Graph(tuple(v.axes for v in inputs), tuple(made), wanted)
+    return _finished(draft, graph, values)
 
 
 def _as_stored(expression: Expression, roundings: dict[int, str]) -> Expression:
@@ -339,76 +321,102 @@ def _stored(expression: Expression, rounding: str) -> Expression:
     return expression
 
 
-def _finished(
-    draft: _Draft,
-    inputs: list[_Input],
-    drafted: list[_Drafted],
-    value: dict[int, int],
-    outputs: tuple[int, ...],
-) -> Part:
-    read = [Placed(list(i.axes), list(i.strides)) for i in inputs]
-    written = [node.placed for node in drafted]
-    every = [*read, *written]
+def _finished(draft: _Draft, graph: Graph, values: list[_Value]) -> Part:
     sizes = dict(enumerate(draft.dims.sizes))
-    merge(every, [node.reduced for node in drafted], sizes)
-    if any(not v.axes or v.strides[-1] != 1 for v in every):
+    strides = [value.strides for value in values]
+    graph = _merged(graph, strides, sizes)
+    if any(not own or own[-1] != 1 for own in strides):
         # A value has one dimension at least, and the last one is side by side.
-        unit = len(sizes)
-        sizes[unit] = 1
-        for placed in every:
-            placed.axes.append(IndexMap.of(unit))
-            placed.strides.append(1)
-    count = len(inputs)
-
-    def numbered(v: int) -> Expression:
-        return Reference(v if v >= 0 else count - 1 - v)
-
-    made = tuple(
-        GraphNode(
-            plain_dims(node.placed.axes),
-            node.reduction if node.reduced else MAP,
-            _rows_first(substituted(node.expression, numbered), node, every),
-            tuple(sorted(node.reduced)),
-        )
-        for node in drafted
-    )
-    wanted = tuple(sorted(Output(count + value[out]) for out in outputs))
-    graph = Graph(tuple(tuple(v.axes) for v in read), made, wanted)
+        graph = with_unit(graph, len(sizes))
+        sizes[len(sizes)] = 1
+        strides = [(*own, 1) for own in strides]
     part = canonical(graph)
     chosen = (
         *part.values[: len(part.graph.inputs)],
         *(part.values[out.value] for out in part.graph.outputs),
     )
     own = tuple(sizes[dim] for dim in part.dims)
-    tensor_of = [i.tensor for i in inputs] + [_memory(draft, n) for n in draft.nodes]
-    offsets = [i.offset for i in inputs] + [node.offset for node in drafted]
     kind = _kind(part.graph)
     operands = tuple(
-        Operand(tensor_of[v], offsets[v], operand.sizes(own), tuple(every[v].strides))
+        Operand(values[v].tensor, values[v].offset, operand.sizes(own), strides[v])
         for v, operand in zip(chosen, kind.operands, strict=True)
     )
     return _checked(draft, kind, own, operands)
 
 
+def _merged(
+    graph: Graph, strides: list[tuple[int, ...]], sizes: dict[int, int]
+) -> Graph:
+    """A graph in which neighbours that are never apart are one dimension.
+
+    Args:
+        graph: of a group.
+        strides: of each value, in place.
+        sizes: of the dimensions, in place.
+    """
+    while True:
+        pair = next(
+            (
+                (outer, inner)
+                for outer, inner in _neighbours(graph)
+                if come_together(graph, outer, inner)
+                and all(
+                    _is_one(graph.axes(value), own, (outer, inner), sizes)
+                    for value, own in enumerate(strides)
+                )
+            ),
+            None,
+        )
+        if pair is None:
+            return graph
+        outer, inner = pair
+        sizes[inner] *= sizes[outer]
+        for value, own in enumerate(strides):
+            axes = zip(graph.axes(value), own, strict=True)
+            strides[value] = tuple(n for axis, n in axes if axis.dim != outer)
+        graph = without(graph, outer)
+
+
+def _neighbours(graph: Graph) -> list[tuple[int, int]]:
+    pairs = {
+        (a.dim, b.dim)
+        for value in range(graph.count)
+        for a, b in itertools.pairwise(graph.axes(value))
+        if a.dim is not None and b.dim is not None
+    }
+    return sorted(pairs)
+
+
+def _is_one(
+    axes: tuple[IndexMap, ...],
+    strides: tuple[int, ...],
+    pair: tuple[int, int],
+    sizes: dict[int, int],
+) -> bool:
+    """Whether a value has two dimensions side by side and without gaps, or neither."""
+    outer, inner = (IndexMap.of(dim) for dim in pair)
+    if outer not in axes:
+        return True
+    place = axes.index(outer)
+    return (
+        axes[place + 1 : place + 2] == (inner,)
+        and strides[place] == strides[place + 1] * sizes[pair[1]]
+    )
+
+
 def _rows_first(
-    expression: Expression, node: _Drafted, values: list[Placed]
+    expression: Expression, rows: tuple[int, ...], values: list[_Value]
 ) -> Expression:
     """A product of two values that is summed, that which has rows of the result first:
     front ends have the factors in either order."""
     match expression:
-        case Call("mul", (Reference(a), Reference(b))) if node.reduced:
-            for dim in plain_dims(node.placed.axes):
+        case Call("mul", (Reference(a), Reference(b))):
+            for dim in rows:
                 has = [dim in dims_of(values[v].axes) for v in (a, b)]
                 if has[0] != has[1]:
                     factors = (a, b) if has[0] else (b, a)
                     return Call("mul", tuple(map(Reference, factors)))
     return expression
-
-
-def _memory(draft: _Draft, tensor: int) -> int:
-    """The tensor in whose memory a node is written."""
-    node = draft.node(tensor)
-    return tensor if node.into is None else node.into.tensor
 
 
 def _kind(graph: Graph) -> Compose:
@@ -435,7 +443,7 @@ def _checked(
         )
         for dtype, operand in zip(dtypes, operands, strict=True)
     )
-    places = tuple(dict.fromkeys(draft.node(n).place for n in draft.nodes))
+    places = tuple(dict.fromkeys(draft.tensors.node(n).place for n in draft.nodes))
     named = named_form(kind, sizes, forms)
     if named is not None:
         order = enumerate(named.operands)

@@ -1,6 +1,5 @@
 """One `linalg.generic` as nodes: maps, and reductions by sum, maximum or minimum."""
 
-import dataclasses
 import math
 from typing import Any
 
@@ -51,12 +50,12 @@ from morello.frontends.refusals import OpError
 from morello.mlir import ir
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.graphs.expression import (
+    COPY,
     Call,
     Constant,
     Expression,
     Reference,
     references,
-    renumbered,
     substituted,
 )
 from morello.spec.graphs.graph import MAP
@@ -285,8 +284,10 @@ class GenericOp(OperandReads):
         dtype: Any,
     ) -> Read:
         reads = tuple(self.reads)
-        node = Node(self.extents, axes, reduction, expression, reads, dtype, self.place)
-        return self._added(compact(node))
+        node = Node.of(
+            self.extents, axes, reduction, expression, reads, dtype, self.place
+        )
+        return self._added(node.compact())
 
     def _added(self, node: Node) -> Read:
         """A node, without dimensions along which all of it is the same, as it is read
@@ -300,7 +301,7 @@ class GenericOp(OperandReads):
         )
         extents = [1 if d in gone else n for d, n in enumerate(node.extents)]
         left = tuple(ONE if axis.dim in gone else axis for axis in node.axes)
-        made = dataclasses.replace(node, extents=tuple(extents), axes=left)
+        made = node.changed(extents=tuple(extents), axes=left)
         return Read(self.tensors.add(made), axes, shape)
 
     def _with_init(
@@ -346,7 +347,7 @@ class GenericOp(OperandReads):
         partial = self._node(reduction, term, axes, Dtype.F32)
         own = own_axes(partial.shape)
         reads = [Access(partial.tensor, partial.axes)]
-        merged: Expression = Call("copy", (Reference(0),))
+        merged: Expression = COPY
         if not is_neutral:
             held: Expression = Reference(1)
             if isinstance(init, Same):
@@ -356,7 +357,7 @@ class GenericOp(OperandReads):
             merged = simplified(Call(MERGE[reduction], (Reference(0), held)))
         if dtype.rounding and reduction == "sum" and self.importer.rounds:
             merged = Call(dtype.rounding, (merged,))
-        node = Node(partial.shape, own, MAP, merged, tuple(reads), dtype, self.place)
+        node = Node.of(partial.shape, own, MAP, merged, tuple(reads), dtype, self.place)
         return self._added(node)
 
     def _reads_integers(self) -> bool:
@@ -366,14 +367,3 @@ class GenericOp(OperandReads):
         return isinstance(kind.maybe_downcast(), ir.IntegerType) and any(
             not self.tensors.dtype(read.tensor).is_float for read in self.reads
         )
-
-
-def compact(node: Node) -> Node:
-    """A node without reads that its expression lacks."""
-    used = sorted(set(references(node.expression)))
-    number = {old: new for new, old in enumerate(used)}
-    return dataclasses.replace(
-        node,
-        expression=renumbered(node.expression, number),
-        reads=tuple(node.reads[old] for old in used),
-    )

@@ -30,6 +30,7 @@ from morello.frontends.nodes.tensors import (
     Plain,
     Tensors,
     View,
+    copying,
     own_axes,
     substituted,
 )
@@ -44,8 +45,7 @@ from morello.frontends.refusals import (
 from morello.lazy import cached_property
 from morello.mlir import ir
 from morello.spec.elements.dtypes import Dtype
-from morello.spec.graphs.expression import Call, Expression, Reference
-from morello.spec.graphs.graph import MAP
+from morello.spec.graphs.expression import Call, Reference
 from morello.spec.index_map import ONE, IndexMap, plain
 
 
@@ -244,28 +244,20 @@ class ImportedValues:
         Raises:
             OpError: no graph has its elements.
         """
-        reads = [Access(read.tensor, read.axes)]
-        expression: Expression = Call("copy", (Reference(0),))
-        for axis in sorted(unread(read)):
-            # A map has no dimension that nothing has which it reads.
-            extent = read.shape[axis]
-            nothing = np.full(extent, -0.0, np.float32)
-            zeros = self.constant(f"zeros{extent}", nothing)
-            reads.append(Access(zeros, plain(axis)))
-            expression = Call("add", (expression, Reference(len(reads) - 1)))
         dtype = self.tensors.element(read.tensor)
         if not isinstance(dtype, Dtype):
             raise OpError(f"it copies {dtype.mlir}, which no graph does", ELSEWHERE)
         dtype = dtype if dtype.is_float else Dtype.F32
-        return Node(
-            read.shape,
-            own_axes(read.shape),
-            MAP,
-            expression,
-            tuple(reads),
-            dtype,
-            place,
-        )
+        node = copying(Access(read.tensor, read.axes), read.shape, dtype, place)
+        for axis in sorted(unread(read)):
+            # A map has no dimension that nothing has which it reads.
+            extent = read.shape[axis]
+            nothing = np.full(extent, -0.0, np.float32)
+            zeros = Access(self.constant(f"zeros{extent}", nothing), plain(axis))
+            expression = Call("add", (node.expression, Reference(len(node.reads))))
+            reads = (*node.reads, zeros)
+            node = node.changed(expression=expression, reads=reads)
+        return node
 
     def through(
         self,

@@ -4,8 +4,9 @@
 depends on it is left out, so that one try finds all of them.
 """
 
+import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from morello.frontends.linalg import bodies
 from morello.frontends.linalg.bodies import Element, is_number
@@ -37,7 +38,6 @@ from morello.frontends.nodes.tensors import (
     Node,
     Tensors,
     View,
-    Within,
     own_axes,
 )
 from morello.frontends.plain.fallback import Fallback
@@ -47,7 +47,6 @@ from morello.frontends.refusals import (
     OpError,
 )
 from morello.mlir import ir
-from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, plain, renamed
 
 _FILLS = {0.0: "zero", -math.inf: "lowest", math.inf: "highest"}  # what `Fill` writes
@@ -376,31 +375,18 @@ class Importer(ImportedValues):
         if 0 in pieces[-1][0].shape:
             steps = ()
         pieces = [piece for piece in pieces if 0 not in piece[0].shape]
-        joined = self.tensors.add(Joined(shape, dtype, name))
-        made: list[int] = []
-        for number, (source, starts) in enumerate(pieces):
-            if isinstance(source, Same):
-                source = self.spread(source)
-            last = number == len(pieces) - 1
-            own = steps if steps and last else (1,) * len(shape)
-            node = self.copy(source, self.place(op))
-            within = Within(joined, shape, starts, own)
-            before = (
-                tuple(made) if len(pieces) == 2 and op.name.endswith("slice") else ()
-            )
-            node = Node(
-                node.extents,
-                node.axes,
-                MAP,
-                node.expression,
-                node.reads,
-                dtype,
-                node.place,
-                within,
-                before,
-            )
-            made.append(self.tensors.add(node))
-        self.tensors.all[joined] = Joined(shape, dtype, name, tuple(made))
+        ones = (1,) * len(shape)
+
+        def nodes() -> Iterator[tuple[Node, tuple[int, ...], tuple[int, ...]]]:
+            for number, (source, starts) in enumerate(pieces):
+                read = self.spread(source) if isinstance(source, Same) else source
+                copied = self.copy(read, self.place(op))
+                last = number == len(pieces) - 1
+                own = steps if steps and last else ones
+                yield dataclasses.replace(copied, dtype=dtype), starts, own
+
+        overwrites = len(pieces) == 2 and op.name.endswith("slice")
+        joined = self.tensors.join(Joined(shape, dtype, name), nodes(), overwrites)
         self.define(result, joined)
 
     def _extract(self, op: ir.Operation) -> None:

@@ -6,9 +6,8 @@ evenly. Places that are each repeated as often (an image at twice its size) are 
 more, along which nothing is read.
 """
 
-import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -18,9 +17,9 @@ from morello.frontends.linalg.values import Read, Same
 from morello.frontends.nodes.tensors import (
     Array,
     Joined,
+    Node,
     Tensors,
     View,
-    Within,
     own_axes,
     window_of,
 )
@@ -142,20 +141,19 @@ def _picked(
     if len(runs) > MOST_RUNS or not isinstance(dtype, Dtype):
         return None
     shape = (*source.shape[:axis], count, *source.shape[axis + 1 :])
-    joined = importer.tensors.add(Joined(shape, dtype))
-    pieces = []
-    for start, length in runs:
-        own = (*shape[:axis], length, *shape[axis + 1 :])
-        inner = list(own_axes(own))
-        first = int(row[start])
-        step = int(row[start + 1]) - first if length > 1 else 0
-        inner[axis] = window_of({axis: step}, -first, own, size)
-        read = importer.through(source, tuple(inner), own, place)
-        starts = tuple(start if i == axis else 0 for i in range(len(shape)))
-        within = Within(joined, shape, starts, (1,) * len(shape))
-        made = dataclasses.replace(importer.copy(read, place), into=within)
-        pieces.append(importer.tensors.add(made))
-    importer.tensors.all[joined] = Joined(shape, dtype, "", tuple(pieces))
+
+    def pieces() -> Iterator[tuple[Node, tuple[int, ...], tuple[int, ...]]]:
+        for start, length in runs:
+            own = (*shape[:axis], length, *shape[axis + 1 :])
+            inner = list(own_axes(own))
+            first = int(row[start])
+            step = int(row[start + 1]) - first if length > 1 else 0
+            inner[axis] = window_of({axis: step}, -first, own, size)
+            read = importer.through(source, tuple(inner), own, place)
+            starts = tuple(start if i == axis else 0 for i in range(len(shape)))
+            yield importer.copy(read, place), starts, (1,) * len(shape)
+
+    joined = importer.tensors.join(Joined(shape, dtype), pieces())
     return Read(joined, own_axes(shape), shape)
 
 

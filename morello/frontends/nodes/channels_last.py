@@ -20,10 +20,8 @@ from morello.frontends.nodes.tensors import (
     Tensor,
     Tensors,
     View,
-    own_axes,
+    copying,
 )
-from morello.spec.graphs.expression import Call, Reference
-from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap
 
 _T = TypeVar("_T")
@@ -131,19 +129,18 @@ class _Turning(Rewriter):
             order = self.order.get(access.tensor)
             axes = access.axes if order is None else _in_order(access.axes, order)
             reads.append(Access(access.tensor, axes))
-        return super().moved(dataclasses.replace(node, reads=tuple(reads)))
+        return super().moved(node.changed(reads=tuple(reads)))
 
     def node(self, number: int, node: Node) -> int:
         """Turn a node as was decided, and what a convolution reads."""
-        old = self.old.all[number]
-        assert isinstance(old, Node)
+        old = self.old.node(number)
         convolution = self.turned(old)
         if convolution is not None:
             node = self._with_turned_reads(node, convolution)
         into = node.into
         order = self.order.get(number if old.into is None else old.into.tensor)
         if order is not None:
-            node = dataclasses.replace(node, axes=_in_order(node.axes, order))
+            node = node.changed(axes=_in_order(node.axes, order))
             if into is not None:
                 starts = _in_order(into.starts, order)
                 steps = _in_order(into.steps, order)
@@ -157,7 +154,7 @@ class _Turning(Rewriter):
         if convolution is None or own is None or into is not None:
             return self.add(node)
         # A result: its channels are last until a copy puts them in their place.
-        made = self.add(dataclasses.replace(node, axes=_in_order(node.axes, own)))
+        made = self.add(node.changed(axes=_in_order(node.axes, own)))
         back = tuple(own.index(i) for i in range(len(own)))
         return self._copied(made, back, node)
 
@@ -168,7 +165,7 @@ class _Turning(Rewriter):
         reads[found.image] = self._read_in(node, found.image, order)
         order = found.filter_order(node)
         reads[found.filters] = self._read_in(node, found.filters, order)
-        return dataclasses.replace(node, reads=tuple(reads))
+        return node.changed(reads=tuple(reads))
 
     def _read_in(self, node: Node, place: int, order: Order) -> Access:
         """How a node reads a tensor whose axes are brought into an order."""
@@ -187,17 +184,9 @@ class _Turning(Rewriter):
         axes: list[IndexMap] = [ONE] * len(whole)
         for place, axis in enumerate(order):
             axes[axis] = IndexMap.of(place) if shape[place] > 1 else ONE
-        return self.add(
-            Node(
-                shape,
-                own_axes(shape),
-                MAP,
-                Call("copy", (Reference(0),)),
-                (Access(tensor, tuple(axes)),),
-                self.new.dtype(tensor),
-                node.place,
-            )
-        )
+        read = Access(tensor, tuple(axes))
+        dtype = self.new.dtype(tensor)
+        return self.add(copying(read, shape, dtype, node.place))
 
 
 def _in_order(values: tuple[_T, ...], order: Order) -> tuple[_T, ...]:

@@ -190,7 +190,7 @@ class _Halving(Rewriter):
             scales = beside("scales", weights.scales, Dtype.F32)
             weight = Call("mul", (scales, weight))
         expression = Call("mul", (Reference(0), weight))
-        return dataclasses.replace(node, expression=expression, reads=tuple(reads))
+        return node.changed(expression=expression, reads=tuple(reads))
 
 
 def _wide(node: Node, axes: tuple[IndexMap, ...]) -> list[int]:

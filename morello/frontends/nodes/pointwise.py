@@ -7,27 +7,31 @@ then has twice, or has along fewer dimensions, is a map of its own again.
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator
+from functools import partial
+from math import prod
 
 from morello.frontends.nodes.rewriting import (
     Rewriter,
     expression_dims,
     outlined,
-    replaced,
     users_of,
 )
-from morello.frontends.nodes.simplify import COMMUTATIVE, nice, simplified
+from morello.frontends.nodes.simplify import nice, simplified
 from morello.frontends.nodes.tensors import Access, Node, Tensors, through
 from morello.spec.functions import ROWS
 from morello.spec.graphs.expression import (
+    COMMUTATIVE,
     MOST_DEPTH,
     Call,
     Constant,
     Expression,
     Reference,
     call_count,
+    calls,
     depth,
     references,
+    replaced,
+    rewritten,
     substituted,
 )
 from morello.spec.graphs.graph import MAP
@@ -57,17 +61,12 @@ class _Absorbing(Rewriter):
         self.calls: dict[int, int] = {}
         self.gone = self._gone()
 
-    def _old(self, number: int) -> Node:
-        node = self.old.all[number]
-        assert isinstance(node, Node)
-        return node
-
     def _ends(self) -> dict[int, int]:
         """For each node the map in which all that it is needed for ends."""
         end_of: dict[int, int] = {}
         for i in sorted(self.users, reverse=True):
-            node, ends = self._old(i), {end_of.get(u, u) for u in self.users[i]}
-            readers = [self._old(u) for u in self.users[i]]
+            node, ends = self.old.node(i), {end_of.get(u, u) for u in self.users[i]}
+            readers = [self.old.node(u) for u in self.users[i]]
             may_end = (
                 node.reduction == MAP
                 and i not in self.results
@@ -75,7 +74,7 @@ class _Absorbing(Rewriter):
                 and len(ends) == 1
                 and all(r.reduction == MAP for r in readers)
                 and all(r.dtype.is_float == node.dtype.is_float for r in readers)
-                and all(_elements(r) == _elements(node) for r in readers)
+                and all(prod(r.shape) == prod(node.shape) for r in readers)
                 and all(self._is_plain(i, r) for r in readers)
             )
             end_of[i] = ends.pop() if may_end else i
@@ -93,7 +92,7 @@ class _Absorbing(Rewriter):
     def _gone(self) -> set[int]:
         gone: set[int] = set()
         for i in sorted(self.users):
-            node = self._old(i)
+            node = self.old.node(i)
             own = call_count(node.expression)
             inner = [
                 r
@@ -114,15 +113,15 @@ class _Absorbing(Rewriter):
         """Nothing for a map that is written out; else it with those that are."""
         if number in self.gone:
             return None
-        old = self._old(number)
+        old = self.old.node(number)
         reads: list[Access] = []
         same = {d: IndexMap.of(d) for d in range(len(old.extents))}
         expression = simplified(self._written(old, same, reads))
-        made = dataclasses.replace(node, expression=expression, reads=tuple(reads))
+        made = node.changed(expression=expression, reads=tuple(reads))
         if made.reduction == MAP:
-            expression = _widest_first(made, expression)
-            made = dataclasses.replace(made, expression=expression)
-        return self.add(_without_unread(made))
+            widest = partial(_widest_first, made)
+            made = made.changed(expression=rewritten(expression, widest))
+        return self.add(made.compact())
 
     def _written(
         self, node: Node, dims: dict[int, IndexMap], reads: list[Access]
@@ -132,7 +131,7 @@ class _Absorbing(Rewriter):
         for access in node.reads:
             axes = through(access.axes, dims)
             if access.tensor in self.gone:
-                inner = self._old(access.tensor)
+                inner = self.old.node(access.tensor)
                 pairs = zip(inner.axes, axes, strict=True)
                 own = {d.dim: axis for d, axis in pairs if d.dim is not None}
                 leaves.append(self._written(inner, own, reads))
@@ -144,32 +143,13 @@ class _Absorbing(Rewriter):
         return substituted(node.expression, leaves.__getitem__)
 
 
-def _widest_first(node: Node, expression: Expression) -> Expression:
-    """An expression in which of two arguments whose order means nothing the one of more
+def _widest_first(node: Node, call: Call) -> Call:
+    """A call in which of two arguments whose order means nothing the one of more
     dimensions is the first."""
-    if not isinstance(expression, Call):
-        return expression
-    arguments = [_widest_first(node, argument) for argument in expression.arguments]
-    if expression.function in COMMUTATIVE:
-        arguments.sort(key=lambda argument: -len(expression_dims(node, argument)))
-    return Call(expression.function, tuple(arguments))
-
-
-def _elements(node: Node) -> int:
-    total = 1
-    for extent in node.shape:
-        total *= extent
-    return total
-
-
-def _without_unread(node: Node) -> Node:
-    used = sorted(set(references(node.expression)))
-    number = {old: new for new, old in enumerate(used)}
-    return dataclasses.replace(
-        node,
-        expression=substituted(node.expression, lambda v: Reference(number[v])),
-        reads=tuple(node.reads[old] for old in used),
-    )
+    if call.function not in COMMUTATIVE:
+        return call
+    order = sorted(call.arguments, key=lambda a: -len(expression_dims(node, a)))
+    return Call(call.function, tuple(order))
 
 
 class _Sharing(Rewriter):
@@ -185,15 +165,15 @@ class _Sharing(Rewriter):
             node = self._small(node)
             node = self._shared(node)
         node = self._narrowed(node)
-        return self.add(_without_unread(node))
+        return self.add(node.compact())
 
     def _outlined(self, node: Node, part: Expression) -> Node:
         """A node that reads a part of its expression from a map of its own."""
         made, access = self._inverse_root(node, part) or outlined(node, part)
-        tensor = self.add(_without_unread(self._narrowed(made)))
+        tensor = self.add(self._narrowed(made).compact())
         reads = (*node.reads, Access(tensor, access.axes))
         expression = replaced(node.expression, part, Reference(len(node.reads)))
-        return dataclasses.replace(node, expression=expression, reads=reads)
+        return node.changed(expression=expression, reads=reads)
 
     def _inverse_root(self, node: Node, part: Expression) -> tuple[Node, Access] | None:
         """The map rsqrt(x), and how a node reads it, of a part 1 / y that reads a map
@@ -205,7 +185,7 @@ class _Sharing(Rewriter):
                     return None
                 inverse = simplified(Call("div", (Constant(1.0), root.expression)))
                 if isinstance(inverse, Call) and inverse.function == "rsqrt":
-                    made = dataclasses.replace(root, expression=inverse)
+                    made = root.changed(expression=inverse)
                     return made, Access(-1, node.reads[place].axes)
         return None
 
@@ -215,7 +195,7 @@ class _Sharing(Rewriter):
         while True:
             uses: Counter[Expression] = Counter()
             seen: set[Expression] = set()
-            for call in _calls(node.expression):
+            for call in calls(node.expression):
                 if call not in seen:
                     seen.add(call)
                     uses.update(a for a in call.arguments if _is_worth(a))
@@ -228,13 +208,12 @@ class _Sharing(Rewriter):
         """Moves slow functions that lack a dimension of the node to maps without it."""
         whole = {d for d, n in enumerate(node.extents) if n > 1}
         while True:
-            node = dataclasses.replace(
-                node, expression=self._multiplied(node, node.expression)
-            )
+            rule = partial(self._multiplied, node)
+            node = node.changed(expression=rewritten(node.expression, rule))
             part = next(
                 (
                     call
-                    for call in _calls(node.expression)
+                    for call in calls(node.expression)
                     if expression_dims(node, call) < whole
                     and expression_dims(node, call)
                     and _takes_long(call)
@@ -245,14 +224,11 @@ class _Sharing(Rewriter):
                 return node
             node = self._outlined(node, part)
 
-    def _multiplied(self, node: Node, expression: Expression) -> Expression:
+    def _multiplied(self, node: Node, call: Call) -> Expression:
         """Divisions by what lacks a dimension, as products with 1 over it: where that
         is a rounded number in any case, and its inverse is finite; and those of sums by
         a number. Not where a sum of products is divided, as in attention."""
-        if not isinstance(expression, Call):
-            return expression
-        arguments = tuple(self._multiplied(node, a) for a in expression.arguments)
-        match expression.function, arguments:
+        match call.function, call.arguments:
             case "div", (top, Constant(number)) if number and self._is_sum(node, top):
                 return Call("mul", (top, Constant(nice(1.0 / number))))
             case "div", (top, bottom) if not isinstance(top, Constant):
@@ -260,7 +236,7 @@ class _Sharing(Rewriter):
                 is_alike = fewer and self._is_bounded_sum(node, bottom)
                 if is_alike and not self._is_product(node, top):
                     return Call("mul", (top, Call("div", (Constant(1.0), bottom))))
-        return Call(expression.function, arguments)
+        return call
 
     def _is_bounded_sum(self, node: Node, divisor: Expression) -> bool:
         """Whether a divisor is made of a sum, and far from 0: the sum of exponentials
@@ -304,7 +280,7 @@ class _Sharing(Rewriter):
 
     def _folded(self, node: Node) -> Node:
         """Each normalisation by columns, ((x - m)·r)·g + b, as x·scale + shift."""
-        for call in _calls(node.expression):
+        for call in calls(node.expression):
             form = _affine(node, call)
             if form is not None and _is_worth_folding(node, form):
                 return self._folded(self._with_scale(node, call, form))
@@ -318,14 +294,14 @@ class _Sharing(Rewriter):
         if not _is_zero(shift):
             made = Call("add", (made, shift))
         expression = replaced(node.expression, call, made)
-        node = dataclasses.replace(node, expression=expression)
+        node = node.changed(expression=expression)
         if isinstance(form.scale, Call):
             node = self._outlined(node, form.scale)
         if _is_zero(shift):
             return node
         rest = next(
             c.arguments[1]
-            for c in _calls(node.expression)
+            for c in calls(node.expression)
             if c.function == "add" and _is_scaled(c.arguments[0], form.value)
         )
         return self._outlined(node, rest) if isinstance(rest, Call) else node
@@ -335,7 +311,7 @@ class _Sharing(Rewriter):
         while len(set(references(node.expression))) > _MOST_READS:
             parts = [
                 call
-                for call in _calls(node.expression)
+                for call in calls(node.expression)
                 if 1 < len(set(references(call))) <= _MOST_READS
                 and call != node.expression
             ]
@@ -343,7 +319,7 @@ class _Sharing(Rewriter):
                 return node
             node = self._outlined(node, max(parts, key=_reads))
         while depth(node.expression) > MOST_DEPTH:
-            deep = (c for c in _calls(node.expression) if depth(c) == MOST_DEPTH)
+            deep = (c for c in calls(node.expression) if depth(c) == MOST_DEPTH)
             node = self._outlined(node, next(deep))
         return node
 
@@ -450,15 +426,7 @@ def _tidy(expression: Expression) -> Expression:
 
 
 def _takes_long(call: Call) -> bool:
-    return any(ROWS[c.function].is_long for c in _calls(call))
-
-
-def _calls(expression: Expression) -> Iterator[Call]:
-    """The calls of an expression, the outermost first."""
-    if isinstance(expression, Call):
-        yield expression
-        for argument in expression.arguments:
-            yield from _calls(argument)
+    return any(ROWS[c.function].is_long for c in calls(call))
 
 
 def _is_worth(expression: Expression) -> bool:

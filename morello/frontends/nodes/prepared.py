@@ -125,25 +125,13 @@ class _Preparing(Rewriter):
 
     def prepare(self) -> tuple[Tensors, Preparation | None]:
         """Computes what depends on constants; returns the rest as `prepared` does."""
-        of_weights = self._of(self.old.weights)
-        constant = {n: i for n, i in self.outputs.items() if i not in of_weights}
+        every = self.outputs.items()
+        each = {name: self._preparation({name: node}) for name, node in every}
+        constant = {name: node for name, node in every if not each[name].arguments}
         self.arrays = self._preparation(constant).run({})
         made = self.run()
-        rest = {n: i for n, i in self.outputs.items() if i in of_weights}
+        rest = {name: node for name, node in every if name not in constant}
         return made, self._preparation(rest) if rest else None
-
-    def _of(self, arguments: frozenset[int]) -> set[int]:
-        """The tensors that depend on some arguments: these, their views, and nodes."""
-        dependents: set[int] = set()
-        for number, tensor in enumerate(self.old.all):
-            match tensor:
-                case Given(argument=argument) if argument in arguments:
-                    dependents.add(number)
-                case View(tensor=viewed) if viewed in dependents:
-                    dependents.add(number)
-                case Node() if any(a.tensor in dependents for a in tensor.reads):
-                    dependents.add(number)
-        return dependents
 
     def _preparation(self, outputs: dict[str, int]) -> Preparation:
         needed: set[int] = set()

@@ -5,8 +5,6 @@ applied to the sum: softmax is divided by the sums of its rows after the second 
 of attention. So is the choice of 0 for whole rows.
 """
 
-import dataclasses
-
 from morello.frontends.grouping.groups import is_product
 from morello.frontends.nodes.rewriting import Rewriter, expression_dims, users_of
 from morello.frontends.nodes.simplify import simplified
@@ -36,8 +34,7 @@ class _Hoisting(Rewriter):
 
     def node(self, number: int, node: Node) -> int:
         """Add a product of plain factors, then the map that scales it."""
-        old = self.old.all[number]
-        assert isinstance(old, Node)
+        old = self.old.node(number)
         if not is_product(node) or node.into is not None or not node.dtype.is_float:
             return self.add(node)
         scales: list[tuple[str, Expression, list[Access]]] = []
@@ -82,11 +79,11 @@ class _Hoisting(Rewriter):
                 found_axes = through(inner.axes, dims)
                 made = Access(inner.tensor, found_axes)
             else:
-                plain = dataclasses.replace(factor, expression=rest)
-                made = Access(self.add(_compact(plain)), access.axes)
+                plain = factor.changed(expression=rest)
+                made = Access(self.add(plain.compact()), access.axes)
             changed = list(node.reads)
             changed[place] = made
-            node = dataclasses.replace(node, reads=tuple(changed))
+            node = node.changed(reads=tuple(changed))
 
     def _chooses_order(self, factor: Node, old: int) -> bool:
         """Whether a factor is all of a node in another order, which that node can be
@@ -99,8 +96,7 @@ class _Hoisting(Rewriter):
         source = self.read(access)
         if source is None or source.shape == factor.shape:
             return False
-        before = self.old.all[self.old.root(old)]
-        assert isinstance(before, Node)
+        before = self.old.node(self.old.root(old))
         alone = self.old.root(before.reads[0].tensor) in self.alone
         plain = plain_dims(access.axes)
         wide = [n for n in source.shape if n > 1]
@@ -159,15 +155,5 @@ class _Hoisting(Rewriter):
                 expression = Call(function, (expression, factor))
         expression = simplified(expression)
         return self.add(
-            Node(shape, own, MAP, expression, tuple(reads), node.dtype, node.place)
+            Node.of(shape, own, MAP, expression, tuple(reads), node.dtype, node.place)
         )
-
-
-def _compact(node: Node) -> Node:
-    used = sorted(set(references(node.expression)))
-    number = {old: new for new, old in enumerate(used)}
-    return dataclasses.replace(
-        node,
-        expression=substituted(node.expression, lambda v: Reference(number[v])),
-        reads=tuple(node.reads[old] for old in used),
-    )

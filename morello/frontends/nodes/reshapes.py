@@ -5,8 +5,7 @@ gets a dimension for each; what it computes has an axis for each, and is seen in
 collapsed shape. In a group, dimensions that are never apart become one again.
 """
 
-import dataclasses
-
+from morello.frontends.nodes.axis_groups import axis_groups
 from morello.frontends.nodes.rewriting import Rewriter
 from morello.frontends.nodes.tensors import Access, Node, Tensors, View
 from morello.spec.index_map import ONE, IndexMap, plain
@@ -59,7 +58,7 @@ class _Reshapes(Rewriter):
         extents = (*node.extents[:dim], sizes[0], *node.extents[dim + 1 :], *sizes[1:])
         reads = tuple(self._expanded(a, dim, dims, sizes) for a in node.reads)
         axes = _expanded_axes(node.axes, dim, dims)
-        return dataclasses.replace(node, extents=extents, axes=axes, reads=reads)
+        return node.changed(extents=extents, axes=axes, reads=reads)
 
     def _expanded(
         self, access: Access, dim: int, dims: tuple[int, ...], sizes: tuple[int, ...]
@@ -98,17 +97,12 @@ def collapsed(
     whole: tuple[int, ...], shape: tuple[int, ...]
 ) -> list[tuple[int, tuple[int, ...]]]:
     """The axes of a view that are several of the tensor's, with the sizes of these."""
-    places: list[tuple[int, tuple[int, ...]]] = []
-    old = [n for n in whole if n > 1]
-    for place, extent in enumerate(shape):
-        if extent == 1:
-            continue
-        sizes, product = [], 1
-        while old and product < extent:
-            sizes.append(old.pop(0))
-            product *= sizes[-1]
-        if product != extent:
-            return places  # from here on they do not divide each other
-        if len(sizes) > 1:
-            places.append((place, tuple(sizes)))
-    return places
+    wide = (
+        ([whole[i] for i in olds if whole[i] > 1], [i for i in news if shape[i] > 1])
+        for olds, news in axis_groups(whole, shape)
+    )
+    return [
+        (news[0], tuple(sizes))
+        for sizes, news in wide
+        if len(sizes) > 1 and len(news) == 1
+    ]

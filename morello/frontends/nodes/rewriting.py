@@ -15,15 +15,10 @@ from morello.frontends.nodes.tensors import (
     Tensor,
     Tensors,
     View,
+    copying,
     own_axes,
 )
-from morello.spec.graphs.expression import (
-    Call,
-    Expression,
-    Reference,
-    references,
-    renumbered,
-)
+from morello.spec.graphs.expression import Expression, references
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import dims_of, plain, plain_dims, renamed
 
@@ -75,14 +70,11 @@ class Rewriter:
         taken = {self.new.root(other) for other in self.new.results}
         if self.new.root(result) not in taken:
             return result
-        shape = self.new.all[result].shape
-        reads = (Access(result, own_axes(shape)),)
-        copy = Call("copy", (Reference(0),))
-        dtype = self.new.dtype(result)
         computed = self.new.all[self.new.root(result)]
         place = computed.place if isinstance(computed, Node) else "the results"
-        node = Node(shape, own_axes(shape), MAP, copy, reads, dtype, place)
-        return self.new.add(node)
+        shape, dtype = self.new.all[result].shape, self.new.dtype(result)
+        read = Access(result, own_axes(shape))
+        return self.new.add(copying(read, shape, dtype, place))
 
     def _made(self, number: int, tensor: Tensor) -> int | None:
         if isinstance(tensor, View):
@@ -98,12 +90,12 @@ class Rewriter:
 
     def moved(self, node: Node) -> Node:
         """An old node that reads new tensors, as far as these are there."""
-        reads = tuple(Access(self.known.get(a.tensor, -1), a.axes) for a in node.reads)
+        tensors = tuple(self.known.get(tensor, -1) for tensor in node.tensors)
         into = node.into
         if into is not None:
             into = dataclasses.replace(into, tensor=self.known[into.tensor])
         after = tuple(self.known[i] for i in node.after)
-        return dataclasses.replace(node, reads=reads, into=into, after=after)
+        return dataclasses.replace(node, tensors=tensors, into=into, after=after)
 
     def node(self, number: int, node: Node) -> int | None:
         """Add what becomes of an old node, which reads new tensors; None for nothing.
@@ -115,11 +107,7 @@ class Rewriter:
 
     def view(self, tensor: int, shape: tuple[int, ...]) -> int:
         """A new tensor in another shape."""
-        root = self.new.root(tensor)
-        for seen in (root, tensor):
-            if self.new.all[seen].shape == shape:
-                return seen
-        return self.new.add(View(root, shape))
+        return self.new.view(tensor, shape)
 
     def read(self, access: Access) -> Node | None:
         """The new node that is read as it is, not in another shape."""
@@ -180,29 +168,8 @@ def outlined(node: Node, expression: Expression) -> tuple[Node, Access]:
     dims = sorted(expression_dims(node, expression), key=order.index)
     place = {dim: i for i, dim in enumerate(dims)}
     shape = tuple(node.extents[d] for d in dims)
-    used = sorted(set(references(expression)))
-    number = {old: new for new, old in enumerate(used)}
-    reads = tuple(
-        Access(node.reads[i].tensor, renamed(node.reads[i].axes, place)) for i in used
-    )
-    made = dataclasses.replace(
-        node,
-        extents=shape,
-        axes=own_axes(shape),
-        reduction=MAP,
-        expression=renumbered(expression, number),
-        reads=reads,
-        into=None,
-        after=(),
-    )
+    part = node.changed(expression=expression).compact()
+    reads = tuple(Access(a.tensor, renamed(a.axes, place)) for a in part.reads)
+    made = part.changed(extents=shape, axes=own_axes(shape), reduction=MAP, reads=reads)
+    made = dataclasses.replace(made, into=None, after=())
     return made, Access(-1, plain(*dims))
-
-
-def replaced(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """An expression with one part in the place of another, wherever that is."""
-    if expression == old:
-        return new
-    if not isinstance(expression, Call):
-        return expression
-    arguments = tuple(replaced(a, old, new) for a in expression.arguments)
-    return Call(expression.function, arguments)

@@ -11,7 +11,13 @@ import math
 import numpy as np
 
 from morello.spec.elements.dtypes import FLOATS
-from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.expression import (
+    Call,
+    Constant,
+    Expression,
+    Reference,
+    numbers_last,
+)
 
 _ROUNDINGS = {dtype.rounding for dtype in FLOATS if dtype.rounding}
 _TANH_FACTOR = math.sqrt(2 / math.pi)
@@ -27,12 +33,12 @@ def simplified(expression: Expression) -> Expression:
         case Reference():
             return expression
     arguments = tuple(simplified(a) for a in expression.arguments)
-    made = _numbers_last(Call(expression.function, arguments))
+    call = numbers_last(Call(expression.function, arguments))
     for rule in (_neutral, _known):
-        shorter = rule(made)
+        shorter = rule(call)
         if shorter is not None:
             return shorter
-    return made
+    return call
 
 
 _MOST_NICE = 1 << 16
@@ -65,16 +71,6 @@ def _written(number: float) -> float:
         return number
     other = nice(number)
     return other if np.float32(other) == np.float32(number) else number
-
-
-COMMUTATIVE = frozenset({"add", "mul", "maximum", "minimum"})
-
-
-def _numbers_last(call: Call) -> Call:
-    a = call.arguments[0]
-    if call.function in COMMUTATIVE and isinstance(a, Constant):
-        return Call(call.function, call.arguments[::-1])
-    return call
 
 
 def _neutral(call: Call) -> Expression | None:

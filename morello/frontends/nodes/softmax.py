@@ -6,12 +6,17 @@ an exporter asks whether a whole row is -inf, to write 0 there, it is asked whet
 sum is 0: then nothing reads the scores again.
 """
 
-import dataclasses
 import math
 
-from morello.frontends.nodes.rewriting import Rewriter, replaced, users_of
+from morello.frontends.nodes.rewriting import Rewriter, users_of
 from morello.frontends.nodes.tensors import Access, Node, Tensors
-from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.expression import (
+    Call,
+    Constant,
+    Expression,
+    Reference,
+    replaced,
+)
 from morello.spec.graphs.graph import MAP
 from morello.spec.graphs.loops import guarded as guarded_maximum
 from morello.spec.index_map import ONE, IndexMap
@@ -31,25 +36,20 @@ class _Guarding(Rewriter):
         for number in self.users:
             self._note(number)
 
-    def _old(self, number: int) -> Node:
-        node = self.old.all[number]
-        assert isinstance(node, Node)
-        return node
-
     def _note(self, number: int) -> None:
         """Note a sum of powers, if it is only divided by."""
-        node = self._old(number)
+        node = self.old.node(number)
         if node.reduction != "sum" or node.expression != Reference(0):
             return
         powers = node.reads[0].tensor
         if powers not in self.users or powers in self.results or number in self.results:
             return
-        maximum = self._relative_to(self._old(powers))
+        maximum = self._relative_to(self.old.node(powers))
         if maximum is None:
             return
         self.maxima[number] = maximum
         for user in self.users[number]:
-            if not self._only_divides(self._old(user), number) and not (
+            if not self._only_divides(self.old.node(user), number) and not (
                 self._is_log_of_sum(user, number)
             ):
                 del self.maxima[number]
@@ -74,28 +74,28 @@ class _Guarding(Rewriter):
     def _is_log_of_sum(self, user: int, number: int) -> bool:
         """Whether a map is m + log(sum), which is only subtracted from the scores: of a
         row of -inf that is NaN in either form."""
-        node, maximum = self._old(user), self.maxima[number]
+        node, maximum = self.old.node(user), self.maxima[number]
         match node.expression:
             case Call("add", (Reference(a), Call("log", (Reference(b),)))) if (
                 (node.reads[a].tensor, node.reads[b].tensor) == (maximum, number)
-                and self._old(maximum).expression == Reference(0)
+                and self.old.node(maximum).expression == Reference(0)
                 and user not in self.results
             ):
-                scores = self._old(maximum).reads[0].tensor
-                readers = [self._old(reader) for reader in self.users[user]]
+                scores = self.old.node(maximum).reads[0].tensor
+                readers = [self.old.node(reader) for reader in self.users[user]]
                 return all(_is_difference(r, scores, user) for r in readers)
         return False
 
     def node(self, number: int, node: Node) -> int:
         """Guard powers; ask sums instead of scores."""
-        if any(number == self._old(s).reads[0].tensor for s in self.maxima):
+        if any(number == self.old.node(s).reads[0].tensor for s in self.maxima):
             match node.expression:
                 case Call("exp", (Call("sub", (x, Reference(place))),)):
                     lowest = guarded_maximum(place)
                     inner = Call("sub", (x, lowest))
-                    node = dataclasses.replace(node, expression=Call("exp", (inner,)))
+                    node = node.changed(expression=Call("exp", (inner,)))
         if node.reduction == MAP:
-            node = self._asked(self._old(number), node)
+            node = self._asked(self.old.node(number), node)
         return self.add(node)
 
     def _asked(self, old: Node, node: Node) -> Node:
@@ -107,11 +107,11 @@ class _Guarding(Rewriter):
                 maximum = self.maxima.get(read.tensor)
                 if maximum is None or _wide(read.axes) != _wide(access.axes):
                     continue
-                if tuple(map(_without_ones, self._old(maximum).reads)) != (scores,):
+                if tuple(map(_without_ones, self.old.node(maximum).reads)) != (scores,):
                     continue
                 is_zero: Expression = Call("equal", (Reference(other), Constant(0.0)))
                 made = replaced(node.expression, Reference(place), is_zero)
-                node = dataclasses.replace(node, expression=made)
+                node = node.changed(expression=made)
         return node
 
     def _all_lowest(self, access: Access) -> Access | None:

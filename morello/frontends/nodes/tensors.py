@@ -7,14 +7,17 @@ zero padding are accesses, and are never computed.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from morello.frontends.expected import Expected
+from morello.lazy import cached_property
 from morello.spec.elements.dtypes import Dtype
-from morello.spec.graphs.expression import Expression
+from morello.spec.graphs import graph as graphs
+from morello.spec.graphs.expression import COPY, Expression, references, renumbered
+from morello.spec.graphs.graph import MAP, Graph
 from morello.spec.index_map import ONE, IndexMap, plain_dims
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -55,17 +58,16 @@ class Given:
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """A tensor that is computed."""
+    """A tensor that a graph of one node computes."""
 
+    graph: Graph
+    """Its inputs are what the node reads, its dimensions are an iteration space."""
+    tensors: tuple[int, ...]
+    """The tensor that each input is, axis by axis."""
     extents: tuple[int, ...]
-    """Of each dimension of its iteration space."""
+    """Of each dimension."""
     axes: tuple[IndexMap, ...]
-    """The dimension that each of its axes is, or `ONE`."""
-    reduction: str
-    """``map``, or the reduction over the dimensions that it lacks."""
-    expression: Expression
-    """A `Reference` is to one of ``reads``."""
-    reads: tuple[Access, ...]
+    """The dimension that each axis of the tensor is, or `ONE`."""
     dtype: Dtype
     """Of its elements in memory."""
     place: str
@@ -75,11 +77,67 @@ class Node:
     after: tuple[int, ...] = ()
     """Nodes that write first, since this one writes over what they wrote."""
 
+    @classmethod
+    def of(
+        cls,
+        extents: tuple[int, ...],
+        axes: tuple[IndexMap, ...],
+        reduction: str,
+        expression: Expression,
+        reads: tuple[Access, ...],
+        dtype: Dtype,
+        place: str,
+    ) -> "Node":
+        """A node.
+
+        Args:
+            reduction: ``map``, or the reduction over the dimensions that ``axes`` lack.
+            expression: a `Reference` is to one of ``reads``.
+            reads: how it reads other tensors.
+        """
+        kept = plain_dims(axes)
+        gone = tuple(d for d, n in enumerate(extents) if n > 1 and d not in kept)
+        node = graphs.Node(kept, reduction, expression, gone)
+        inputs = tuple(access.axes for access in reads)
+        graph = Graph(inputs, (node,), (graphs.Output(len(inputs)),))
+        tensors = tuple(access.tensor for access in reads)
+        return cls(graph, tensors, extents, axes, dtype, place)
+
+    def changed(self, **changes: Any) -> "Node":
+        """The node with other ``extents``, ``axes``, ``reduction``, ``expression`` or
+        ``reads``."""
+        names = "extents", "axes", "reduction", "expression", "reads", "dtype", "place"
+        made = Node.of(**{name: getattr(self, name) for name in names} | changes)
+        return dataclasses.replace(made, into=self.into, after=self.after)
+
+    @property
+    def reduction(self) -> str:
+        """``map``, or the reduction over the dimensions that it lacks."""
+        return self.graph.nodes[0].reduction
+
+    @property
+    def expression(self) -> Expression:
+        """The expression, in which a `Reference` is to one of ``reads``."""
+        return self.graph.nodes[0].expression
+
+    @cached_property
+    def reads(self) -> tuple[Access, ...]:
+        """How it reads each tensor."""
+        return tuple(map(Access, self.tensors, self.graph.inputs))
+
     @property
     def sources(self) -> tuple[int, ...]:
         """The tensors that it reads, waits for, or is a part of."""
         joined = () if self.into is None else (self.into.tensor,)
-        return (*(access.tensor for access in self.reads), *self.after, *joined)
+        return (*self.tensors, *self.after, *joined)
+
+    def compact(self) -> "Node":
+        """The node without reads that its expression lacks."""
+        used = sorted(set(references(self.expression)))
+        number = {old: new for new, old in enumerate(used)}
+        expression = renumbered(self.expression, number)
+        reads = tuple(self.reads[old] for old in used)
+        return self.changed(expression=expression, reads=reads)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -89,13 +147,12 @@ class Node:
     @property
     def kept(self) -> frozenset[int]:
         """Dimensions that are not reduced."""
-        return frozenset(plain_dims(self.axes))
+        return frozenset(self.graph.nodes[0].axes)
 
     @property
     def reduced(self) -> frozenset[int]:
         """The dimensions that it reduces, of more than one element."""
-        gone = frozenset(range(len(self.extents))) - self.kept
-        return frozenset(d for d in gone if self.extents[d] > 1)
+        return frozenset(self.graph.nodes[0].reduced)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,6 +254,36 @@ class Tensors:
         self.all.append(tensor)
         return len(self.all) - 1
 
+    def node(self, tensor: int) -> Node:
+        """The node that computes a tensor."""
+        node = self.all[tensor]
+        assert isinstance(node, Node)
+        return node
+
+    def join(
+        self,
+        whole: Joined,
+        pieces: Iterable[tuple[Node, tuple[int, ...], tuple[int, ...]]],
+        overwrites: bool = False,
+    ) -> int:
+        """A tensor that nodes write.
+
+        Args:
+            whole: the tensor, without pieces.
+            pieces: nodes, made one by one after the tensor, each with where along each
+                axis its part begins, and the steps from one of its elements to the
+                next.
+            overwrites: whether each writes over what those before it wrote.
+        """
+        joined = self.add(whole)
+        made: list[int] = []
+        for node, starts, steps in pieces:
+            into = Within(joined, whole.shape, starts, steps)
+            after = tuple(made) if overwrites else ()
+            made.append(self.add(dataclasses.replace(node, into=into, after=after)))
+        self.all[joined] = dataclasses.replace(whole, pieces=tuple(made))
+        return joined
+
     def root(self, tensor: int) -> int:
         """The tensor whose elements a view has."""
         value = self.all[tensor]
@@ -204,6 +291,14 @@ class Tensors:
             tensor = value.tensor
             value = self.all[tensor]
         return tensor
+
+    def view(self, tensor: int, shape: tuple[int, ...]) -> int:
+        """A tensor in another shape: one that is there, or a new `View`."""
+        root = self.root(tensor)
+        for seen in (root, tensor):
+            if self.all[seen].shape == shape:
+                return seen
+        return self.add(View(root, shape))
 
     def dtype(self, tensor: int) -> Dtype:
         """The dtype of a tensor in memory that a graph reads or writes."""
@@ -308,6 +403,11 @@ def window_of(
     reach = 1 + sum(step * (extents[dim] - 1) for dim, step in terms.items())
     after = reach - before - extent
     return IndexMap(tuple(terms.items()), before, after)
+
+
+def copying(access: Access, shape: tuple[int, ...], dtype: Dtype, place: str) -> Node:
+    """A node of the elements that are read, row-major."""
+    return Node.of(shape, own_axes(shape), MAP, COPY, (access,), dtype, place)
 
 
 def own_axes(shape: tuple[int, ...]) -> tuple[IndexMap, ...]:

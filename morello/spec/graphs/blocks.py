@@ -4,7 +4,6 @@ Of ``y[n] = sum(a[k] * s[n,k//32] * b[n,k])`` with at most 32 k each row has one
 ``s[n,0]``, and what reads it is ``y[n] = sum(a[k] * s[n] * b[n,k])``.
 """
 
-import dataclasses
 from functools import lru_cache
 
 from morello.spec.graphs.graph import Graph
@@ -18,8 +17,7 @@ def in_one_block(graph: Graph, dim: int) -> Graph:
     def left(axis: IndexMap) -> IndexMap:
         return ONE if _is_block(axis, dim) else axis
 
-    inputs = tuple(tuple(map(left, axes)) for axes in graph.inputs)
-    return dataclasses.replace(graph, inputs=inputs)
+    return graph.by_axis(left)
 
 
 @lru_cache(maxsize=65536)

@@ -70,9 +70,8 @@ def border(graph: Graph, dim: int) -> Border | None:
         return None
     axes = list(graph.inputs[image])
     axes[place] = window.unpadded
-    inputs = (*graph.inputs[:image], tuple(axes), *graph.inputs[image + 1 :])
-    bare = dataclasses.replace(graph, inputs=inputs)
-    divided = dims_of(a for axes in inputs for a in axes if a.is_divided)
+    bare = graph.reading(image, tuple(axes))
+    divided = dims_of(a for axes in bare.inputs for a in axes if a.is_divided)
     if divided & {dim, taps} or not loops(bare, dim):
         return None
     return Border(bare, image, place, dim, taps, window)
@@ -139,8 +138,7 @@ def padded(graph: Graph, value: int) -> Graph | None:
     if graph.is_node(value):
         return None
     axes = tuple(axis.unpadded for axis in graph.axes(value))
-    inputs = (*graph.inputs[:value], axes, *graph.inputs[value + 1 :])
-    return dataclasses.replace(graph, inputs=inputs)
+    return graph.reading(value, axes)
 
 
 def copied(axis: IndexMap, sizes: tuple[Any, ...]) -> Any:

@@ -4,6 +4,7 @@
 w[k,n])``, where b and t are neighbours in memory: no loop has to know them apart.
 """
 
+import dataclasses
 from functools import lru_cache
 
 from morello.spec.graphs.graph import Graph, Node, Part, canonical
@@ -31,16 +32,12 @@ def come_together(graph: Graph, outer: int, inner: int) -> bool:
 @lru_cache(maxsize=65536)
 def collapsed(graph: Graph, outer: int, inner: int) -> Part:
     """The graph with one dimension, called as the inner one was, for both."""
-
-    inputs = tuple(
-        tuple(axis for axis in axes if axis.dim != outer) for axes in graph.inputs
-    )
-    return canonical(Graph(inputs, _without(graph, outer), graph.outputs))
+    return canonical(without(graph, outer))
 
 
-def _without(graph: Graph, dim: int) -> tuple[Node, ...]:
-    """The nodes of a graph without a dimension."""
-    return tuple(
+def without(graph: Graph, dim: int) -> Graph:
+    """The graph without a dimension, which is gone from windows and is no axis."""
+    nodes = tuple(
         Node(
             tuple(d for d in node.axes if d != dim),
             node.reduction,
@@ -49,6 +46,20 @@ def _without(graph: Graph, dim: int) -> tuple[Node, ...]:
         )
         for node in graph.nodes
     )
+    inputs = tuple(
+        tuple(axis.without(dim) for axis in axes if axis.dims != (dim,))
+        for axes in graph.inputs
+    )
+    return Graph(inputs, nodes, graph.outputs)
+
+
+def with_unit(graph: Graph, dim: int) -> Graph:
+    """The graph with a new dimension, of one element, that all values have last."""
+    nodes = tuple(
+        dataclasses.replace(node, axes=(*node.axes, dim)) for node in graph.nodes
+    )
+    inputs = tuple((*axes, IndexMap.of(dim)) for axes in graph.inputs)
+    return Graph(inputs, nodes, graph.outputs)
 
 
 def dropped_axes(axes: tuple[IndexMap, ...], dim: int) -> frozenset[int]:
@@ -60,13 +71,6 @@ def dropped_axes(axes: tuple[IndexMap, ...], dim: int) -> frozenset[int]:
 def dropped(graph: Graph, dim: int) -> Part | None:
     """The graph without a dimension, which is of one element; None where a value has no
     other, or reduces no other, or a window has padding around it alone."""
-
-    def axes(given: tuple[IndexMap, ...]) -> tuple[IndexMap, ...]:
-        gone = dropped_axes(given, dim)
-        return tuple(
-            axis.without(dim) for place, axis in enumerate(given) if place not in gone
-        )
-
     for value in range(graph.count):
         own = graph.axes(value)
         alone = [own[place] for place in dropped_axes(own, dim)]
@@ -76,5 +80,4 @@ def dropped(graph: Graph, dim: int) -> Part | None:
             return None
         if graph.is_node(value) and graph.node(value).reduced == (dim,):
             return None
-    inputs = tuple(map(axes, graph.inputs))
-    return canonical(Graph(inputs, _without(graph, dim), graph.outputs))
+    return canonical(without(graph, dim))

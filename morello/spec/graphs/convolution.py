@@ -11,11 +11,9 @@ from morello.spec.graphs.expression import references
 from morello.spec.graphs.graph import (
     Graph,
     Output,
-    canonical,
-    composed,
-    part_of,
+    canonical_part,
 )
-from morello.spec.graphs.products import normal, product
+from morello.spec.graphs.products import axis_of, normal, product
 from morello.spec.index_map import IndexMap, dims_of
 from morello.spec.matmul import Matmul
 
@@ -80,21 +78,12 @@ def _with_columns(graph: Graph, columns: int) -> Embedding | None:
     dims = ONE, rows[-1] if rows else ONE, inner[-1], columns
     matmul = Matmul(accum=graph.modes[value])
     axes = tuple(
-        tuple(_axis(graph, v, dims[d]) for d in operand.dims)
+        tuple(axis_of(graph, v, dims[d]) for d in operand.dims)
         for v, operand in zip((lhs, rhs, value), matmul.operands, strict=True)
     )
     if any(_steps(graph, rhs, columns)) or any(_steps(graph, lhs, inner[-1])):
         return None
     return Embedding(matmul, dims, (lhs, rhs, value), axes)
-
-
-def _axis(graph: Graph, value: int, dim: int) -> int:
-    if dim == ONE:
-        return ONE
-    for place, axis in enumerate(graph.axes(value)):
-        if dim in axis.dims:
-            return place
-    raise KeyError(dim)
 
 
 def _steps(graph: Graph, value: int, dim: int) -> list[int]:
@@ -120,8 +109,8 @@ def products_inside(graph: Graph) -> tuple[Embedding, ...]:
 
 def _squeezed_inside(graph: Graph, value: int) -> Embedding | None:
     """Embedding that `squeezed` finds for one contraction, in the graph's numbering."""
-    alone = part_of(graph, (value,), [Output(value, graph.modes.get(value, False))])
-    part = composed(alone, canonical(alone.graph))
+    outputs = [Output(value, graph.modes.get(value, False))]
+    part = canonical_part(graph, (value,), outputs)
     inner = squeezed(part.graph)
     if inner is None:
         return None
@@ -145,5 +134,4 @@ def few_sizes(graph: Graph, dim: int) -> bool:
 @lru_cache(maxsize=4096)
 def without_padding(graph: Graph) -> Graph:
     """The graph on an array that has zeros where this one has padding."""
-    inputs = tuple(tuple(axis.unpadded for axis in axes) for axes in graph.inputs)
-    return Graph(inputs, graph.nodes, graph.outputs)
+    return graph.by_axis(lambda axis: axis.unpadded)

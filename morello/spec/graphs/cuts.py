@@ -9,8 +9,7 @@ from morello.spec.graphs.graph import (
     Graph,
     Output,
     Part,
-    canonical,
-    composed,
+    canonical_part,
     part_of,
 )
 from morello.spec.graphs.loops import loops
@@ -199,15 +198,11 @@ def _with_again(
     for value in graph.contractions:
         if value in inside and any(t in graph.arguments(value) for t in temporaries):
             return None
-    producers = _canonical(part_of(graph, first, produced))
-    consumers = _canonical(part_of(graph, (*rest, *again), consumed))
+    producers = canonical_part(graph, first, produced)
+    consumers = canonical_part(graph, (*rest, *again), consumed)
     if not all(_keeps_loops(graph, part) for part in (producers, consumers)):
         return None
     return Halves(first, again, temporaries, producers, consumers)
-
-
-def _canonical(part: Part) -> Part:
-    return composed(part, canonical(part.graph))
 
 
 def _keeps_loops(graph: Graph, part: Part) -> bool:

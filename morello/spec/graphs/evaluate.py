@@ -9,7 +9,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -30,6 +30,7 @@ from morello.spec.index_map import IndexMap
 from morello.spec.kind import UNIT_ROUNDOFF
 
 Array = np.ndarray[Any, np.dtype[Any]]
+_Number = TypeVar("_Number")
 
 _HALF = 16
 """The numbers that half a byte may be."""
@@ -93,7 +94,8 @@ def _of_numbers(
     return dataclasses.replace(graph, inputs=tuple(inputs)), found
 
 
-def _held(graph: Graph, arrays: Sequence[Array]) -> dict[int, Array]:
+def _held(graph: Graph, arrays: Sequence[_Number]) -> dict[int, _Number]:
+    """What the outputs that accumulate hold."""
     adding = [out.value for out in graph.outputs if out.accumulates]
     return dict(zip(adding, arrays[len(graph.inputs) :], strict=True))
 
@@ -264,8 +266,7 @@ def bounded(
     graph, arrays = _of_numbers(graph, arrays)
     exact = [Bounded(array, np.zeros(array.shape)) for array in arrays]
     values = dict(enumerate(exact[: len(graph.inputs)]))
-    adding = [out.value for out in graph.outputs if out.accumulates]
-    held = dict(zip(adding, exact[len(graph.inputs) :], strict=True))
+    held = _held(graph, exact)
     for value in graph.node_values:
         with np.errstate(all="ignore"):
             for maximum, factor in _relative_to(graph, value):

@@ -40,6 +40,12 @@ class Call:
 
 Expression = Reference | Constant | Call
 
+COPY = Call("copy", (Reference(0),))
+"""The first value that is read, as it is."""
+
+COMMUTATIVE = frozenset({"add", "mul", "maximum", "minimum"})
+"""Functions of two arguments whose order means nothing."""
+
 NAN = Call("sub", (Constant(math.inf), Constant(math.inf)))
 """What is no number, which as a constant would not equal itself."""
 
@@ -69,6 +75,11 @@ def parts(expression: Expression) -> Iterator[Expression]:
             yield from parts(argument)
 
 
+def calls(expression: Expression) -> Iterator[Call]:
+    """The calls of an expression, the outermost first."""
+    return (part for part in parts(expression) if isinstance(part, Call))
+
+
 def references(expression: Expression) -> Iterator[int]:
     """The values that it reads, from left to right, each as often as it does."""
     if isinstance(expression, Reference):
@@ -88,6 +99,33 @@ def substituted(
         arguments = (substituted(a, leaf) for a in expression.arguments)
         return Call(expression.function, tuple(arguments))
     return expression
+
+
+def rewritten(expression: Expression, rule: Callable[[Call], Expression]) -> Expression:
+    """Replaces each call in an expression by what a rule makes of it, the innermost
+    first."""
+    if not isinstance(expression, Call):
+        return expression
+    arguments = tuple(rewritten(a, rule) for a in expression.arguments)
+    return rule(Call(expression.function, arguments))
+
+
+def replaced(expression: Expression, old: Expression, new: Expression) -> Expression:
+    """An expression with one part in the place of another, wherever that is."""
+    if expression == old:
+        return new
+    if not isinstance(expression, Call):
+        return expression
+    arguments = tuple(replaced(a, old, new) for a in expression.arguments)
+    return Call(expression.function, arguments)
+
+
+def numbers_last(call: Call) -> Call:
+    """A call with its number last, where the order of its arguments means nothing."""
+    if call.function not in COMMUTATIVE:
+        return call
+    order = sorted(call.arguments, key=lambda a: isinstance(a, Constant))
+    return Call(call.function, tuple(order))
 
 
 def renumbered(expression: Expression, numbers: dict[int, int]) -> Expression:

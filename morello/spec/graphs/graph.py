@@ -10,7 +10,7 @@ dimensions it can be tiled along, `cuts.py` where it can be cut in two.
 """
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from morello.lazy import cached_property
@@ -21,8 +21,10 @@ from morello.spec.graphs.expression import (
     Expression,
     Reference,
     depth,
+    numbers_last,
     references,
     renumbered,
+    rewritten,
     substituted,
 )
 from morello.spec.hashing import HashedOnce
@@ -72,6 +74,16 @@ class Graph(HashedOnce):
     def rank(self) -> int:
         """The number of dimensions."""
         return max(self.every_dim, default=-1) + 1
+
+    def reading(self, value: int, axes: tuple[IndexMap, ...]) -> "Graph":
+        """The graph with other axes of an input."""
+        inputs = (*self.inputs[:value], axes, *self.inputs[value + 1 :])
+        return dataclasses.replace(self, inputs=inputs)
+
+    def by_axis(self, rule: Callable[[IndexMap], IndexMap]) -> "Graph":
+        """The graph in which each axis of its inputs is what a rule makes of it."""
+        inputs = tuple(tuple(map(rule, axes)) for axes in self.inputs)
+        return dataclasses.replace(self, inputs=inputs)
 
     @cached_property
     def every_dim(self) -> frozenset[int]:
@@ -258,36 +270,19 @@ def canonical(graph: Graph) -> Part:
     """
     part = part_of(graph, graph.node_values, graph.outputs)
     while True:
-        simple = _inlined(_merged(_ordered(part.graph)))
+        simple = _inlined(_merged(part.graph))
         again = part_of(simple, simple.node_values, simple.outputs)
         if again.graph == part.graph:
             return part
         part = composed(part, again)
 
 
-_COMMUTATIVE = {"add", "mul", "maximum", "minimum"}
-
-
-def _ordered(graph: Graph) -> Graph:
-    """Numbers last, where the order of two arguments means nothing."""
-    nodes = tuple(
-        dataclasses.replace(node, expression=_numbers_last(node.expression))
-        for node in graph.nodes
-    )
-    return dataclasses.replace(graph, nodes=nodes)
-
-
-def _numbers_last(expression: Expression) -> Expression:
-    if not isinstance(expression, Call):
-        return expression
-    arguments = tuple(map(_numbers_last, expression.arguments))
-    if expression.function in _COMMUTATIVE:
-        arguments = tuple(sorted(arguments, key=_is_number))
-    return Call(expression.function, arguments)
-
-
-def _is_number(expression: Expression) -> bool:
-    return isinstance(expression, Constant)
+def canonical_part(
+    graph: Graph, nodes: Iterable[int], outputs: Iterable[Output]
+) -> Part:
+    """The canonical form of the graph that `part_of` gives."""
+    part = part_of(graph, nodes, outputs)
+    return composed(part, canonical(part.graph))
 
 
 def composed(outer: Part, inner: Part) -> Part:
@@ -300,13 +295,15 @@ def composed(outer: Part, inner: Part) -> Part:
 
 
 def _merged(graph: Graph) -> Graph:
-    """Equal nodes as one; what they were stays, and nothing reads it."""
+    """Equal nodes as one, with numbers last; what they were stays, and nothing reads
+    it."""
     known: dict[Node, int] = {}
     same = {value: value for value in range(graph.count)}
     nodes = []
     for value in graph.node_values:
         node = graph.node(value)
-        node = dataclasses.replace(node, expression=renumbered(node.expression, same))
+        expression = rewritten(renumbered(node.expression, same), numbers_last)
+        node = dataclasses.replace(node, expression=expression)
         nodes.append(node)
         if value not in graph.modes:
             same[value] = known.setdefault(node, value)

@@ -101,6 +101,15 @@ def guarded(value: int) -> Call:
     return Call("maximum", (Reference(value), Constant(LOWEST)))
 
 
+def growth(old: int, new: int, factor: int) -> Call:
+    """What a sum of a weight is multiplied by when the maximum that it is relative to
+    grows; 1, not NaN, where both are -inf."""
+    grown = Call("sub", (guarded(old), guarded(new)))
+    if factor != 1:
+        grown = Call("mul", (Constant(float(factor)), grown))
+    return Call("exp", (grown,))
+
+
 def _is_relative(graph: Graph, call: Call, value: int) -> bool:
     """Whether it is exp(x - value), where x does not depend on the value, which may be
     guarded (`guarded`)."""

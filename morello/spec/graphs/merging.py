@@ -125,9 +125,11 @@ def merged(graph: Graph, found: Taps) -> Part:
     image = list(graph.axes(found.image))
     image[found.window] = IndexMap.of(found.kept)
     weights = [axis for axis in graph.axes(found.weights) if axis.dim != found.tap]
-    inputs = list(graph.inputs)
-    inputs[found.image], inputs[found.weights] = tuple(image), tuple(weights)
-    reduced = tuple(d for d in node.reduced if d != found.tap)
+    bare = graph.reading(found.image, tuple(image))
+    bare = bare.reading(found.weights, tuple(weights))
     nodes = list(graph.nodes)
-    nodes[found.contraction - len(inputs)] = dataclasses.replace(node, reduced=reduced)
-    return canonical(Graph(tuple(inputs), tuple(nodes), graph.outputs))
+    reduced = tuple(d for d in node.reduced if d != found.tap)
+    nodes[found.contraction - len(graph.inputs)] = dataclasses.replace(
+        node, reduced=reduced
+    )
+    return canonical(dataclasses.replace(bare, nodes=tuple(nodes)))

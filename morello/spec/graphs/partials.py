@@ -9,7 +9,7 @@ maximum of all shares first: it is multiplied by exp(w · (of the share - of all
 import dataclasses
 from functools import lru_cache
 
-from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import (
     MAP,
     NEUTRAL,
@@ -19,7 +19,7 @@ from morello.spec.graphs.graph import (
     Part,
     canonical,
 )
-from morello.spec.graphs.loops import guarded, weight
+from morello.spec.graphs.loops import growth, weight
 from morello.spec.index_map import plain
 from morello.spec.kind import Kind
 
@@ -67,8 +67,9 @@ def merging(
         term: Expression = Reference(place)
         for maximum, factor in relative[out]:
             own = partial.index(maximum)
-            scale = _factor((share, *axes[own]), own, results[maximum], factor)
-            term = Call("mul", (term, Reference(add(scale))))
+            scale = growth(own, results[maximum], factor)
+            node = Node((share, *axes[own]), MAP, scale, ())
+            term = Call("mul", (term, Reference(add(node))))
         reduction = _REDUCTIONS[kind.neutral_of(out)]
         results[out] = add(Node(axes[place], reduction, term, (share,)))
     outputs = sorted(Output(results[out], accumulates) for out, accumulates in kept)
@@ -77,15 +78,6 @@ def merging(
     names |= {value: out for out, value in results.items()}
     values = tuple(names.get(v, len(kind.operands)) for v in whole.values)
     return Merging(Part(whole.graph, whole.dims, values), share)
-
-
-def _factor(axes: tuple[int, ...], share: int, every: int, factor: int) -> Node:
-    """Node of the factor that rescales the sums of a share from its maximum to the
-    maximum of all shares. Where both are -inf the factor is 1, not NaN."""
-    grown: Expression = Call("sub", (guarded(share), guarded(every)))
-    if factor != 1:
-        grown = Call("mul", (Constant(float(factor)), grown))
-    return Node(axes, MAP, Call("exp", (grown,)), ())
 
 
 def _relative_to(

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from morello.spec.embedding import ONE, Embedding
-from morello.spec.graphs.expression import Call, Reference, references
+from morello.spec.graphs.expression import COPY, Reference, references
 from morello.spec.graphs.graph import Graph
 from morello.spec.index_map import plain_dims
 from morello.spec.matmul import Matmul
@@ -47,14 +47,18 @@ def product(graph: Graph, value: int) -> Embedding | None:
     matmul = Matmul(accum=graph.modes.get(value, False))
     values = lhs, rhs, value
     axes = tuple(
-        tuple(_axis(graph, v, dims[d]) for d in operand.dims)
+        tuple(axis_of(graph, v, dims[d]) for d in operand.dims)
         for v, operand in zip(values, matmul.operands, strict=True)
     )
     return Embedding(matmul, dims, values, axes)
 
 
-def _axis(graph: Graph, value: int, dim: int) -> int:
-    return ONE if dim == ONE else plain_dims(graph.axes(value)).index(dim)
+def axis_of(graph: Graph, value: int, dim: int) -> int:
+    """The axis of a value that a dimension indexes; `ONE` for that."""
+    if dim == ONE:
+        return ONE
+    axes = graph.axes(value)
+    return next(place for place, axis in enumerate(axes) if dim in axis.dims)
 
 
 @lru_cache(maxsize=65536)
@@ -65,7 +69,7 @@ def normal(graph: Graph) -> Embedding | None:
     return product(graph, len(graph.inputs))
 
 
-_COPIES = (Reference(0), Call("copy", (Reference(0),)))
+_COPIES = (Reference(0), COPY)
 
 
 @lru_cache(maxsize=65536)

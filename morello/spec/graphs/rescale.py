@@ -5,9 +5,9 @@ from functools import lru_cache
 
 from morello.spec.graphs.expression import (
     Call,
-    Constant,
     Expression,
     Reference,
+    replaced,
 )
 from morello.spec.graphs.graph import (
     MAP,
@@ -16,10 +16,9 @@ from morello.spec.graphs.graph import (
     Output,
     Part,
     canonical,
-    composed,
-    part_of,
+    canonical_part,
 )
-from morello.spec.graphs.loops import can_rescale, guarded, weight
+from morello.spec.graphs.loops import can_rescale, growth, guarded, weight
 
 OLD = -1
 """What `Settled.rescale` calls the value that the maximum was before."""
@@ -49,9 +48,9 @@ def settled(graph: Graph, value: int) -> Settled | None:
         return None
     sums = tuple(out.value for out in graph.outputs if value in graph.below[out.value])
     first = (value, *graph.below[value])
-    alone = part_of(graph, first, [Output(value, accumulates=True)])
+    outputs = [Output(value, accumulates=True)]
     return Settled(
-        composed(alone, canonical(alone.graph)),
+        canonical_part(graph, first, outputs),
         _rescale(graph, value, sums),
         _rest(graph, value),
     )
@@ -59,27 +58,19 @@ def settled(graph: Graph, value: int) -> Settled | None:
 
 def _rest(graph: Graph, value: int) -> Part:
     """The graph without the maximum, which counts as at least the lowest finite."""
+
+    def with_guard(expression: Expression) -> Expression:
+        plain = replaced(expression, guarded(value), Reference(value))
+        return replaced(plain, Reference(value), guarded(value))
+
     nodes = tuple(
-        dataclasses.replace(node, expression=_with_guard(node.expression, value))
+        dataclasses.replace(node, expression=with_guard(node.expression))
         for node in graph.nodes
     )
     whole = dataclasses.replace(graph, nodes=nodes)
     kept = [v for v in graph.node_values if v != value]
     outputs = [out for out in graph.outputs if out.value != value]
-    part = part_of(whole, kept, outputs)
-    return composed(part, canonical(part.graph))
-
-
-def _with_guard(expression: Expression, value: int) -> Expression:
-    """Replaces each unguarded use of the value in an expression by a guarded one."""
-    if expression == guarded(value):
-        return expression
-    if expression == Reference(value):
-        return guarded(value)
-    if isinstance(expression, Call):
-        arguments = (_with_guard(a, value) for a in expression.arguments)
-        return Call(expression.function, tuple(arguments))
-    return expression
+    return canonical_part(whole, kept, outputs)
 
 
 def _rescale(graph: Graph, value: int, sums: tuple[int, ...]) -> Part:
@@ -87,15 +78,12 @@ def _rescale(graph: Graph, value: int, sums: tuple[int, ...]) -> Part:
     inputs = (*sums, OLD, value)
     place = {v: i for i, v in enumerate(inputs)}
     axes = tuple(graph.axes(value if v == OLD else v) for v in inputs)
-    old, new = (guarded(place[v]) for v in (OLD, value))
     nodes: list[Node] = []
     for own in sums:
         factor = weight(graph, graph.node(own).expression, value) or 0
-        grown: Expression = Call("sub", (old, new))
-        if factor != 1:
-            grown = Call("mul", (Constant(float(factor)), grown))
         count = len(inputs) + len(nodes)
-        nodes.append(Node(graph.node(value).axes, MAP, Call("exp", (grown,)), ()))
+        grown = growth(place[OLD], place[value], factor)
+        nodes.append(Node(graph.node(value).axes, MAP, grown, ()))
         scaled = Call("mul", (Reference(place[own]), Reference(count)))
         nodes.append(Node(graph.node(own).axes, MAP, scaled, ()))
     outputs = [Output(len(inputs) + 2 * i + 1) for i in range(len(sums))]

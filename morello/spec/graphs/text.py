@@ -23,6 +23,8 @@ from morello.spec.graphs.expression import (
     Constant,
     Expression,
     Reference,
+    references,
+    renumbered,
 )
 from morello.spec.graphs.graph import (
     MAP,
@@ -137,14 +139,6 @@ class _Reader:
         number = {name: i for i, name in enumerate(order)}
         known = {mark: number[name] for name, mark in self.numbers.items()}
 
-        def settled(expression: Expression) -> Expression:
-            if isinstance(expression, Reference):
-                return Reference(known[expression.value])
-            if isinstance(expression, Call):
-                arguments = tuple(map(settled, expression.arguments))
-                return Call(expression.function, arguments)
-            return expression
-
         outputs = {n: False for n in self.nodes if n not in self.read_names}
         outputs |= self.outputs
         names = Names()
@@ -152,7 +146,7 @@ class _Reader:
         graph = Graph(
             tuple(self.axes[name] for name in self.inputs),
             tuple(
-                Node(n.axes, n.reduction, settled(n.expression), n.reduced)
+                Node(n.axes, n.reduction, renumbered(n.expression, known), n.reduced)
                 for n in self.nodes.values()
             ),
             tuple(sorted(Output(number[n], adds) for n, adds in outputs.items())),
@@ -249,12 +243,9 @@ class _Reader:
         return self.numbers[name]
 
     def _used(self, expression: Expression) -> frozenset[int]:
-        if isinstance(expression, Reference):
-            name = next(n for n, i in self.numbers.items() if i == expression.value)
-            return dims_of(self.axes[name])
-        if isinstance(expression, Call):
-            return frozenset().union(*map(self._used, expression.arguments))
-        return frozenset()
+        read = {*references(expression)}
+        names = (name for name, number in self.numbers.items() if number in read)
+        return frozenset().union(*(dims_of(self.axes[name]) for name in names))
 
     def _parsed(self, text: str) -> ast.expr:
         try:

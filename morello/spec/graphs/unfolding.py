@@ -80,6 +80,4 @@ def windows(graph: Graph) -> Windows | None:
 @lru_cache(maxsize=65536)
 def unfolded(graph: Graph, found: Windows) -> Part:
     """Graph that reads the unfolded copy of its image."""
-    inputs = list(graph.inputs)
-    inputs[found.image] = plain(*found.dims)
-    return canonical(dataclasses.replace(graph, inputs=tuple(inputs)))
+    return canonical(graph.reading(found.image, plain(*found.dims)))
