@@ -26,7 +26,7 @@ class Select(Action):
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """The kernel's conditions and cost; no holes."""
         if not _implements(self.kernel, frame.key, target):
-            legal = _kernels(frame.key, target)
+            legal = _kernels(frame.key, target.plain)
             reason = (
                 f"kernel '{self.kernel}' does not implement {frame.key}; "
                 f"those that do: {', '.join(legal) or 'none'}"
@@ -54,7 +54,7 @@ class Select(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Select"]:
         """Every kernel of the target that accepts the key."""
-        for name in _kernels(key, target):
+        for name in _kernels(key, target.plain):
             yield cls(name)
 
     @classmethod
@@ -75,6 +75,7 @@ def _needing(kernels: tuple[str, ...]) -> tuple[Kernel, ...]:
     )
 
 
+@lru_cache(maxsize=65536)
 def _kernels(key: SpecKey, target: Target) -> tuple[str, ...]:
     return tuple(name for name in target.kernels if KERNELS[name].accepts(key))
 

@@ -112,8 +112,10 @@ def _in_range(key: SpecKey, index: int) -> SpecKey:
 def _has_kernel(key: SpecKey, index: int, target: Target) -> bool:
     """Whether some kernel multiplies the part of an operand that is beyond L2."""
     source = key.tensors[index]
+    if not source.level.is_main or source.layout.is_packed:
+        return False
     part = source.dtype.part
-    if part is None or not source.level.is_main or source.layout.is_packed:
+    if part is None:
         return False
     below = _in_range(key, index)
     return any(

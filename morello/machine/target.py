@@ -137,6 +137,12 @@ class Target(HashedOnce):
         return _in_context(self, context)
 
     @cached_property
+    def plain(self) -> "Target":
+        """The target without the context of a goal. Goals share what is found out for
+        it: keys of children, forms, kernels, loops. Contexts change costs of lines."""
+        return self.in_context(PLAIN)
+
+    @cached_property
     def prices(self) -> Coefficients:
         """Cost coefficients that apply where the operands of the goal are."""
         prices = self.coefficients

@@ -1,4 +1,7 @@
-"""Tables depend on the part of a goal's context that `OperandContext.below` leaves."""
+"""Tables depend on the part of a goal's context that `OperandContext.below` leaves.
+
+What goals share by `Target.plain` depends on no context.
+"""
 
 import dataclasses
 import random
@@ -6,12 +9,14 @@ import random
 import numpy as np
 import pytest
 
+from morello.actions import ACTIONS
 from morello.machine import AVX2
 from morello.machine.operand_context import OperandContext
 from morello.search import Solver
 from morello.search.dp import axes
 from morello.search.dp.table import Table
-from morello.spec import Kind, Spec
+from morello.spec import Kind, Limits, Spec
+from morello.spec.frame import Frame
 from tests.search.agreement import searched
 from tests.search.goals import KINDS, goals_of, random_goal
 
@@ -60,6 +65,7 @@ def test_tables_depend_on_no_more_of_a_context(
         monkeypatch.setattr(axes, "room", lambda *_, room=room: room)
         others: dict[OperandContext, Solver] = {}
         for table in whole.tables(goal):
+            assert alike_without(context, table)
             part = context.below(table.id.key)
             assert part.below(table.id.key) == part
             if part == context:
@@ -69,6 +75,23 @@ def test_tables_depend_on_no_more_of_a_context(
             assert same(again, table), (str(table.id.key), context, part)
             shorter += 1
     assert shorter or GOALS[kind] < 8
+
+
+def alike_without(context: OperandContext, table: Table) -> bool:
+    """Whether keys of children, levels and costs of loops need no context."""
+    key, within = table.id.key, AVX2.in_context(context)
+    frame = Frame(
+        key, tuple(max(axis, default=1) for axis in table.box.sizes), Limits()
+    )
+    for action in table.actions.values():
+        if action.child_keys(key, within) != action.child_keys(key, within.plain):
+            return False
+        if action.loop_dim(key) is not None:
+            costs = {int(action.expand(frame, t).cost) for t in (within, within.plain)}
+            if len(costs) > 1:
+                return False
+    taken = [[a.levels_taken(key, t) for a in ACTIONS] for t in (within, within.plain)]
+    return within.plain == AVX2 and taken[0] == taken[1]
 
 
 def same(one: Table, other: Table) -> bool:

@@ -18,17 +18,30 @@ def makes_progress(source: TensorSpec, level: Memory, form: Form) -> bool:
     return form.layout.is_packed and not source.layout.is_packed
 
 
-@lru_cache(maxsize=65536)
 def asked_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
     """The forms other than its own that kernels ask for an operand in, and may have.
 
     None for what is packed as asked for already, nor for what computes nothing:
     bringing it to another form is more work than the Spec is.
     """
+    return _all_asked_forms(key, target.plain)[operand]
+
+
+@lru_cache(maxsize=65536)
+def _all_asked_forms(key: SpecKey, target: Target) -> tuple[tuple[Form, ...], ...]:
+    """The forms for each operand."""
     if key.kind.moves_data or not target.relayouts:
-        return ()
+        return ((),) * len(key.tensors)
     seen = SpecKey(key.kind, tuple(map(as_asked, key.tensors)))
-    return _asked_forms(seen, operand, target.kernels)
+    return _forms_by_kernels(seen, target.kernels)
+
+
+@lru_cache(maxsize=65536)
+def _forms_by_kernels(
+    key: SpecKey, kernels: tuple[str, ...]
+) -> tuple[tuple[Form, ...], ...]:
+    operands = range(len(key.tensors))
+    return tuple(_asked_forms(key, operand, kernels) for operand in operands)
 
 
 def forms_beforehand(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
@@ -50,7 +63,6 @@ def as_asked(tensor: TensorSpec) -> TensorSpec:
     return TensorSpec(tensor.dtype, tensor.level, tensor.layout)
 
 
-@lru_cache(maxsize=65536)
 def _asked_forms(
     key: SpecKey, operand: int, kernels: tuple[str, ...]
 ) -> tuple[Form, ...]:

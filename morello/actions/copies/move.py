@@ -278,28 +278,37 @@ class Move(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Move"]:
         """Nearer caches, the forms that kernels ask for, and registers."""
-        levels = [m for m in reversed(target.memories) if may_fill(key, m)]
-        for index, (operand, source) in enumerate(
-            zip(key.kind.operands, key.tensors, strict=True)
-        ):
-            if source.level.is_registers or key.kind.leader(index) != index:
-                continue
-            forms = (
-                Form(source.dtype, source.layout),
-                *asked_forms(key, index, target),
-            )
-            for level in levels:
-                for form in forms:
-                    if makes_progress(source, level, form) and (
-                        form == forms[0] or _may_repack(key, level, target)
-                    ):
-                        yield cls(
-                            operand.name, level, form.layout, _cast(source, form.dtype)
-                        )
-            if may_enter_registers(key):
-                row_major = Layout.row_major(source.rank)
-                for memory, dtype in register_forms(key, index, target):
-                    yield cls(operand.name, memory, row_major, _cast(source, dtype))
+        yield from _candidates(key, target.plain, target.home)
+
+
+@lru_cache(maxsize=65536)
+def _candidates(key: SpecKey, target: Target, home: Memory) -> tuple[Move, ...]:
+    """The moves of a key: of a context of goals they depend on its home alone."""
+    return tuple(_moves(key, target, home))
+
+
+def _moves(key: SpecKey, target: Target, home: Memory) -> Iterator[Move]:
+    levels = [m for m in reversed(target.memories) if may_fill(key, m)]
+    for index, (operand, source) in enumerate(
+        zip(key.kind.operands, key.tensors, strict=True)
+    ):
+        if source.level.is_registers or key.kind.leader(index) != index:
+            continue
+        forms = (
+            Form(source.dtype, source.layout),
+            *asked_forms(key, index, target),
+        )
+        for level in levels:
+            for form in forms:
+                if makes_progress(source, level, form) and (
+                    form == forms[0] or _may_repack(key, level, home)
+                ):
+                    cast = _cast(source, form.dtype)
+                    yield Move(operand.name, level, form.layout, cast)
+        if may_enter_registers(key):
+            row_major = Layout.row_major(source.rank)
+            for memory, dtype in register_forms(key, index, target):
+                yield Move(operand.name, memory, row_major, _cast(source, dtype))
 
 
 @lru_cache(maxsize=65536)
@@ -320,7 +329,7 @@ def may_fill(key: SpecKey, level: Memory) -> bool:
     return not any(level.is_beyond(tensor.level.backing) for tensor in key.tensors)
 
 
-def _may_repack(key: SpecKey, level: Memory, target: Target) -> bool:
+def _may_repack(key: SpecKey, level: Memory, home: Memory) -> bool:
     """Whether operands are brought to other forms at a level: those of a graph with
     several products in memory, for all of its loops; those of one without a product in
     L1, where its kernel is."""
@@ -330,7 +339,7 @@ def _may_repack(key: SpecKey, level: Memory, target: Target) -> bool:
         return level.is_near
     if not key.kind.has_several_products:
         return True
-    return level.is_main or level is target.home
+    return level.is_main or level is home
 
 
 def _index(key: SpecKey, name: str) -> int:

@@ -162,19 +162,13 @@ def _candidates(
     levels_of_operands = [tensor.level for tensor in key.tensors]
     farthest, nearest = max(levels_of_operands), min(levels_of_operands)
     actions = []
+    most = min(farthest, nearest.backing)
     for halves in cuts(graph, _rounded(key)):
         lead = _leading(graph, halves)
-        rank = 1 if lead is None else len(graph.axes(lead))
-        nodes, again = (
-            ",".join(value_name(graph, v) for v in values)
-            for values in (halves.first, halves.again)
-        )
         for level, lanes in widths:
-            if lead is None and level is not L1:
+            if level > most or (lead is None and level is not L1):
                 continue
-            action = Cut(nodes, again, level, Layout.row_major(rank))
-            if level > min(farthest, nearest.backing):
-                continue
+            action = _at(graph, halves, level)
             cutting = _cutting(action, key, lanes)
             if isinstance(cutting, str):
                 continue
@@ -182,6 +176,18 @@ def _candidates(
                 continue
             actions.append(action)
     return tuple(actions)
+
+
+@lru_cache(maxsize=65536)
+def _at(graph: Graph, halves: Halves, level: Memory) -> Cut:
+    """The cut into two halves, with its temporaries in a memory."""
+    lead = _leading(graph, halves)
+    rank = 1 if lead is None else len(graph.axes(lead))
+    nodes, again = (
+        ",".join(value_name(graph, v) for v in values)
+        for values in (halves.first, halves.again)
+    )
+    return Cut(nodes, again, level, Layout.row_major(rank))
 
 
 @lru_cache(maxsize=65536)

@@ -274,7 +274,7 @@ def matters(key: SpecKey, memory: Memory, target: Target) -> bool:
     """
     if memory.is_registers:
         return all(tensor.level is not memory for tensor in key.tensors)
-    return memory in _levels_taken(key, target)
+    return memory in _levels_taken(key, target.plain)
 
 
 @lru_cache(maxsize=65536)

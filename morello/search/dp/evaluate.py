@@ -123,7 +123,6 @@ class Evaluations:
         self._limits = limits
         self._target = target
         self._known: dict[tuple[Action, SpecKey, Box], Evaluated | None] = {}
-        self._child_keys: dict[tuple[Action, SpecKey], tuple[SpecKey, ...]] = {}
 
     def evaluated(self, action: Action, key: SpecKey, box: Box) -> Evaluated | None:
         """An action on the points of a box; None where it applies nowhere."""
@@ -137,11 +136,13 @@ class Evaluations:
 
     def child_keys(self, action: Action, key: SpecKey) -> tuple[SpecKey, ...]:
         """The keys of the holes of an action."""
-        keys = self._child_keys.get((action, key))
-        if keys is None:
-            keys = action.child_keys(key, self._target)
-            self._child_keys[action, key] = keys
-        return keys
+        return _child_keys(action, key, self._target.plain)
+
+
+@lru_cache(maxsize=65536)
+def _child_keys(action: Action, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
+    """The keys of the holes of an action, whatever the goal."""
+    return action.child_keys(key, target)
 
 
 def _evaluate(

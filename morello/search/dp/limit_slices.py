@@ -45,7 +45,8 @@ class Slices:
         first, room = np.zeros((2, columns.shape[1]), np.int64)
         if len(first) > 1:
             compiled().equal_columns(columns, first, room)
-        kept, place = np.unique(first, return_inverse=True)
+        own_first = first == np.arange(len(first))
+        kept, place = np.flatnonzero(own_first), (own_first.cumsum() - 1)[first]
         distinct = columns.take(kept, axis=1)
         own = distinct[:points].reshape(*sizes, len(kept))
         rest = [

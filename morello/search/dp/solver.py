@@ -9,6 +9,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable
+from functools import lru_cache
 
 from morello.actions import Action, Child, candidates
 from morello.errors import MorelloError, SearchError
@@ -58,13 +59,15 @@ class _Known:
     passed: frozenset[Memory]
     decides: Free
 
-    @classmethod
-    def of(cls, key: SpecKey, target: Target) -> "_Known":
+    @staticmethod
+    @lru_cache(maxsize=65536)
+    def of(key: SpecKey, target: Target) -> "_Known":
+        """The facts on a target without a context: all goals share them."""
         levels = {tensor.level for tensor in key.tensors}
         passed = levels.union(*(level.path for level in levels))
         counted = target.limits.memories
         decides = tuple(m for m in counted if ax.matters(key, m, target))
-        return cls(key, frozenset(passed), decides)
+        return _Known(key, frozenset(passed), decides)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -476,7 +479,7 @@ class _Run:
     def _known(self, key: SpecKey) -> _Known:
         found = self._keys.get(key)
         if found is None:
-            found = self._keys[key] = _Known.of(key, self.target)
+            found = self._keys[key] = _Known.of(key, self.target.plain)
         return found
 
     def box(self, identity: TableId) -> Box:

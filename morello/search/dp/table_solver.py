@@ -235,7 +235,7 @@ class TableSolver:
         self.run.pause()
         sizes, actions = self.box.sizes, tuple(loops.values())
         bare = actions[0].relevant(self.key, self.target)
-        plan = plan_loops(bare, dim, sizes[dim], below, actions, self.target)
+        plan = plan_loops(bare, dim, sizes[dim], below, actions, self.target.plain)
         others = self.costs.size // max(1, self.costs.shape[dim])
         self.impls += len(plan.actions) * others
         codes = np.asarray(list(loops), np.int32)
