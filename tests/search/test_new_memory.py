@@ -40,11 +40,11 @@ from morello.spec import (
     Spec,
     SpecKey,
     TensorSpec,
-    memories,
     parse_spec,
     print_spec,
 )
 from morello.spec.frame import Condition, Frame
+from morello.spec.tensors import memories
 from tests.search.agreement import Agreement, compare
 from tests.search.brute_force import BruteForce
 
