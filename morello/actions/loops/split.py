@@ -12,6 +12,7 @@ After ``Split("k", 256)``::
 
 import dataclasses
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
@@ -68,5 +69,9 @@ class Split(Action):
     ) -> Iterator["Split"]:
         """Every size that an axis has, but its last, on every reduction."""
         for dim in filter(key.kind.loops, key.kind.reductions):
-            for size in axes[dim][:-1]:
-                yield cls(key.kind.dims[dim], size)
+            yield from _splits(key.kind.dims[dim], axes[dim])
+
+
+@lru_cache(maxsize=4096)
+def _splits(dim: str, axis: tuple[int, ...]) -> tuple[Split, ...]:
+    return tuple(Split(dim, size) for size in axis[:-1])
