@@ -7,7 +7,7 @@ from morello.dialect.definition import Operand
 from morello.dialect.operand_groups import operand_groups
 from morello.dialect.options import option_constraints
 from morello.dialect.spec_op import SpecOp
-from morello.mlir import ir, walk
+from morello.mlir import all_ops, ir
 from morello.spec import Kind
 from morello.spec.kinds import KINDS
 
@@ -43,12 +43,4 @@ SPEC_OPS: dict[str, type[SpecOp]] = {
 
 def spec_ops(root: ir.Operation) -> list[ir.Operation]:
     """The Spec ops within an op, in the order of the text; itself if it is one."""
-    ops: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in SPEC_OPS:
-            ops.append(op)
-        return ir.WalkResult.ADVANCE
-
-    walk(root, visit, ir.WalkOrder.PRE_ORDER)
-    return ops
+    return all_ops(root, *SPEC_OPS, outer_first=True)

@@ -45,6 +45,22 @@ def walk(operation: Any, visit: Any, *order: Any) -> None:
         operation.walk(visit, *order)
 
 
+def all_ops(
+    root: "ir.Operation", *names: str, outer_first: bool = False
+) -> "list[ir.Operation]":
+    """The ops within an op, itself included, that have one of some names; all of them
+    if no name is given. Those inside of others come first, unless ``outer_first``."""
+    ops: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if not names or op.name in names:
+            ops.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    walk(root, visit, *([ir.WalkOrder.PRE_ORDER] if outer_first else []))
+    return ops
+
+
 def dialect(name: str) -> Any:
     """The bindings of an upstream dialect, e.g. ``dialect("arith")``."""
     return importlib.import_module(f"{BACKEND}.dialects.{name}")
@@ -78,6 +94,7 @@ __all__ = [
     "BACKEND",
     "PassDisplayMode",
     "PassManager",
+    "all_ops",
     "dialect",
     "ir",
     "rewrite",

@@ -8,7 +8,7 @@ are refused with the op, its place and the remedy.
 import dataclasses
 from typing import ClassVar
 
-from morello.mlir import ir, walk
+from morello.mlir import all_ops, ir
 from morello.passes.base import Pass, PassFailure
 
 _HEAP = {"malloc", "free", "aligned_alloc"}
@@ -75,16 +75,5 @@ class CheckLowered(Pass):
         Raises:
             PassFailure: at the first op that must not reach translation.
         """
-        failures: list[PassFailure] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            try:
-                _check(op)
-            except PassFailure as failure:
-                failures.append(failure)
-                return ir.WalkResult.INTERRUPT
-            return ir.WalkResult.ADVANCE
-
-        walk(module, visit, ir.WalkOrder.PRE_ORDER)
-        if failures:
-            raise failures[0]
+        for op in all_ops(module, outer_first=True):
+            _check(op)

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.mlir import dialect, ir, walk
+from morello.mlir import all_ops, dialect, ir
 from morello.passes.base import Pass, PassFailure
 
 _MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
@@ -111,24 +111,13 @@ def _check_allocas(function: ir.Operation) -> None:
         PassFailure: at the ``memref.alloca``.
     """
     entry = function.regions[0].blocks[0]
-    failures: list[PassFailure] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "memref.alloca" and not _runs_once(op, entry):
-            failures.append(
-                PassFailure(
-                    op.location,
-                    "memref.alloca outside of the entry block takes stack again at "
-                    "each iteration; move it to the entry of the function or of an "
-                    "omp.parallel",
-                )
+    for op in all_ops(function, "memref.alloca", outer_first=True):
+        if not _runs_once(op, entry):
+            raise PassFailure(
+                op.location,
+                "memref.alloca outside of the entry block takes stack again at each "
+                "iteration; move it to the entry of the function or of an omp.parallel",
             )
-            return ir.WalkResult.INTERRUPT
-        return ir.WalkResult.ADVANCE
-
-    walk(function, visit, ir.WalkOrder.PRE_ORDER)
-    if failures:
-        raise failures[0]
 
 
 def _is_public(function: ir.Operation) -> bool:

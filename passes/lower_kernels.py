@@ -11,7 +11,7 @@ from morello.dialect.range_check import RangeCheckOp, read_range_check
 from morello.errors import SpecError
 from morello.kernels import KERNELS, Kernel
 from morello.machine.isa import AVX2
-from morello.mlir import ir, walk
+from morello.mlir import all_ops, ir
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.emission import emit_kernel, emit_range_check
 from morello.passes.parts.float_control import guard_float_control
@@ -116,17 +116,8 @@ class LowerKernels(Pass):
         Raises:
             PassFailure: at the op that is refused.
         """
-        kernels: list[ir.Operation] = []
-        looks: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == RangeCheckOp.OPERATION_NAME:
-                looks.append(op)
-            if op.name == "morello.kernel" or op.name in SPEC_OPS:
-                kernels.append(op)
-            return ir.WalkResult.ADVANCE
-
-        walk(module, visit, ir.WalkOrder.PRE_ORDER)
+        kernels = all_ops(module, "morello.kernel", *SPEC_OPS, outer_first=True)
+        looks = all_ops(module, RangeCheckOp.OPERATION_NAME, outer_first=True)
         leaves = [_check(op) for op in kernels]
         guard_float_control(leaf.op for leaf in leaves if leaf.computes_with_floats)
         for leaf in leaves:

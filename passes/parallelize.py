@@ -17,7 +17,7 @@ After::
 import dataclasses
 from typing import ClassVar
 
-from morello.mlir import dialect, ir, walk
+from morello.mlir import all_ops, dialect, ir
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.thread_affinity import spread_threads
 
@@ -46,14 +46,7 @@ class Parallelize(Pass):
         Raises:
             PassFailure: at the loop that is refused.
         """
-        loops: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == _LOOP:
-                loops.append(op)
-            return ir.WalkResult.ADVANCE
-
-        walk(module, visit, ir.WalkOrder.PRE_ORDER)
+        loops = all_ops(module, _LOOP, outer_first=True)
         for loop in loops:
             _check(loop)
         teams = []

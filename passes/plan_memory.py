@@ -9,7 +9,7 @@ import dataclasses
 from typing import ClassVar
 
 from morello.dialect.sizes import SIZES_ATTRIBUTE
-from morello.mlir import dialect, ir, walk
+from morello.mlir import all_ops, dialect, ir
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.buffers import Buffers, callee_of, iterations
 from morello.passes.parts.placement import Lifetime, place
@@ -150,15 +150,7 @@ def _plan(function: ir.Operation) -> _Plan | None:
 
 def _called(function: ir.Operation) -> list[ir.Operation]:
     """All ``func.call`` ops within a function."""
-    calls: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.call":
-            calls.append(op)
-        return ir.WalkResult.ADVANCE
-
-    walk(function, visit, ir.WalkOrder.PRE_ORDER)
-    return calls
+    return all_ops(function, "func.call", outer_first=True)
 
 
 def _callees_first(calls: dict[str, list[ir.Operation]]) -> list[str]:

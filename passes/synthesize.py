@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from morello.dialect import load
 from morello.dialect.build import spec_of
-from morello.dialect.ops import SPEC_OPS
+from morello.dialect.ops import SPEC_OPS, spec_ops
 from morello.dialect.target import TARGET_ATTRIBUTE, target_of
 from morello.errors import MorelloError
 from morello.machine import find_target, print_target
-from morello.mlir import ir, walk
+from morello.mlir import all_ops, ir
 from morello.passes.apply_schedule import ENTRY, named_sequences
 from morello.passes.base import Pass, PassFailure, option
 from morello.passes.fill_schedule import fill_schedule
@@ -92,19 +92,12 @@ def _spec_ops(module: ir.Operation) -> list[ir.Operation]:
     Raises:
         PassFailure: there are none, or there is a schedule.
     """
-    ops: list[ir.Operation] = []
-    schedules: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        # What is raised in here would not leave the walk as what it is.
-        if op.name == "transform.named_sequence":
-            if ir.StringAttr(op.attributes["sym_name"]).value == ENTRY:
-                schedules.append(op)
-        elif op.name in SPEC_OPS:
-            ops.append(op)
-        return ir.WalkResult.ADVANCE
-
-    walk(module, visit, ir.WalkOrder.PRE_ORDER)
+    ops = spec_ops(module)
+    schedules = [
+        op
+        for op in all_ops(module, "transform.named_sequence", outer_first=True)
+        if ir.StringAttr(op.attributes["sym_name"]).value == ENTRY
+    ]
     if schedules:
         raise PassFailure(
             schedules[0].location,

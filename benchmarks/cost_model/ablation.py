@@ -26,8 +26,9 @@ from morello.calibration.fit import Measured
 from morello.calibration.probes import Bounds, bounds, probe
 from morello.calibration.reprice import Ledger
 from morello.calibration.specs import ALL, specs
-from morello.calibration.timing import Stopwatch, one_core
+from morello.calibration.timing import Stopwatch
 from morello.compiler.target_choice import chosen_target
+from morello.compiler.tuning.timing import pinned
 from morello.errors import MorelloError
 from morello.learned.ledger import cost_of, with_costs
 from morello.machine import Target
@@ -199,7 +200,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = table(target, tested.quality)
         if options.refit:
             plan = dataclasses.replace(plan, programs=options.refit)
-            with one_core():
+            with pinned(True):
                 within = bounds(target, probe(Stopwatch(plan.seconds), target.isa))
             measured = _timed(options.fit_spec or ALL, target, plan)
             refit = refit_to(measured, within)

@@ -15,8 +15,9 @@ import numpy as np
 from morello.calibration.draw import Drawn, Known, Plan, in_turns
 from morello.calibration.fit import Fit, Measured, describe, explained
 from morello.calibration.probes import CHAINED, Bounds, bounds, probe
-from morello.calibration.timing import Stopwatch, one_core
+from morello.calibration.timing import Stopwatch
 from morello.calibration.turns import turn
+from morello.compiler.tuning.timing import pinned
 from morello.learned.ledger import with_costs
 from morello.machine import Target
 from morello.search import Impl
@@ -82,7 +83,7 @@ def calibrate(
         MorelloError: a Spec has no program, or this machine cannot run the target.
     """
     watch = Stopwatch(plan.seconds)
-    with one_core(), turn(plan.lock):
+    with pinned(True), turn(plan.lock):
         probed = probe(watch, target.isa)
     within = bounds(target, probed)
     sample = _Sample()
@@ -96,7 +97,7 @@ def calibrate(
         sample.add(current, drawn, CHOSEN)
     trials = sample.trials()
     kept = min(range(len(trials)), key=lambda i: trials[i].score)
-    with one_core(), turn(plan.lock):
+    with pinned(True), turn(plan.lock):
         gigahertz = 1e-9 / watch.cycle()
     fitted = describe(sample.measured, target, trials[kept].target)
     after = as_probed(fitted.after, probed, fitted.seen)

@@ -92,8 +92,3 @@ class _Steps:
             rise = group.cost(self._above[index]) - group.cost(self._below[index])
             rises[:, index] = rise / self._widths[index]
         return rises
-
-
-def coefficients_of(target: Target) -> Vector:
-    """The costs of `FITTED`."""
-    return np.array([cost_of(target, name) for name in FITTED], np.float64)

@@ -16,13 +16,11 @@ of a visit, too: where these are slowed down, its times are marked as disturbed.
 """
 
 import bisect
-import contextlib
 import ctypes
 import dataclasses
-import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -255,19 +253,6 @@ def _time_of(visits: Sequence[_Visit], cycle: float, most: float) -> Time:
     good = [visit for visit in visits if visit.is_good(most)]
     seconds = min(visit.seconds for visit in good or visits)
     return Time(seconds, seconds / cycle, bool(good))
-
-
-@contextlib.contextmanager
-def one_core() -> Iterator[None]:
-    """Keep the calling thread on the last core that it may use; others may fail to."""
-    cores = os.sched_getaffinity(0)
-    with contextlib.suppress(OSError):
-        os.sched_setaffinity(0, {max(cores)})
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(0, cores)
 
 
 def _elapsed(work: Callable[[], object]) -> float:

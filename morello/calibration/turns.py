@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from morello.calibration.timing import Code, Program, Stopwatch, Time, one_core
-from morello.compiler.tuning.timing import before_all_else
+from morello.calibration.timing import Code, Program, Stopwatch, Time
+from morello.compiler.tuning.timing import before_all_else, pinned
 from morello.machine import Target
 from morello.search import Impl
 from morello.spec import Spec
@@ -111,7 +111,7 @@ def one_round(
         OSError: the lock cannot be taken.
     """
     watch.place_anew()
-    with one_core(), turn(lock):
+    with pinned(True), turn(lock):
         return watch.times(spec, programs)
 
 

@@ -7,7 +7,7 @@ bits of bf16 is a cast and a cast back.
 import importlib
 from typing import Any
 
-from morello.mlir import BACKEND, ir, walk
+from morello.mlir import BACKEND, all_ops, ir
 from morello.spec.elements.dtypes import NARROW_FLOATS
 
 _DECOMPOSE = """
@@ -27,16 +27,9 @@ _PRECISION = "stablehlo.reduce_precision"
 
 def made_smaller(module: ir.Operation) -> None:
     """Write these ops as smaller ones, in place."""
-    by_name: dict[str, list[ir.Operation]] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        by_name.setdefault(op.name, []).append(op)
-        return ir.WalkResult.ADVANCE
-
-    walk(module, visit)
-    for op in by_name.get(_PRECISION, ()):
+    for op in all_ops(module, _PRECISION):
         _cast_and_back(op)
-    if "linalg.softmax" in by_name:
+    if all_ops(module, "linalg.softmax"):
         interpreter: Any = importlib.import_module(
             f"{BACKEND}.dialects.transform.interpreter"
         )

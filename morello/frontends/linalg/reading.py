@@ -29,7 +29,7 @@ from morello.frontends.stablehlo.concatenation import keep_concatenation
 from morello.frontends.stablehlo.dilation import keep_dilation
 from morello.frontends.stablehlo.kept_functions import keep_functions
 from morello.frontends.stablehlo.unsigned_products import widen_unsigned
-from morello.mlir import BACKEND, PassManager, ir, walk
+from morello.mlir import BACKEND, PassManager, all_ops, ir, walk
 
 Text = str | bytes
 
@@ -125,12 +125,8 @@ def _decoded(given: bytes) -> str:
 def _names_by_place(module: ir.Operation) -> dict[str, str]:
     """The name of the op that a program has at each location."""
     names: dict[str, str] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in all_ops(module, outer_first=True):
         names.setdefault(key_of(op.location), op.name)
-        return ir.WalkResult.ADVANCE
-
-    walk(module, visit, ir.WalkOrder.PRE_ORDER)
     return names
 
 
@@ -180,21 +176,9 @@ def _from_vhlo(module: ir.Operation, source: str) -> None:
 
 def _unroll(module: ir.Operation, source: str) -> None:
     """Write out loops and choices; their bodies may be functions of their own."""
-    if _has_loop(module):
+    if all_ops(module, *WRITTEN_OUT):
         _run(_INLINED, module, source)
         unroll(module)
-
-
-def _has_loop(module: ir.Operation) -> bool:
-    has_loop = False
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal has_loop
-        has_loop = op.name in WRITTEN_OUT
-        return ir.WalkResult.INTERRUPT if has_loop else ir.WalkResult.ADVANCE
-
-    walk(module, visit)
-    return has_loop
 
 
 _ATTRIBUTE = "attribute created with unregistered dialect"
@@ -287,28 +271,13 @@ def _first(error: Exception) -> str:
 
 
 def _dialects_of(operation: ir.Operation) -> set[str]:
-    dialects: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        dialects.add(op.name.partition(".")[0])
-        return ir.WalkResult.ADVANCE
-
-    walk(operation, visit)
-    return dialects
+    return {op.name.partition(".")[0] for op in all_ops(operation)}
 
 
 def _drop_asserts(operation: ir.Operation) -> None:
     """Remove `cf.assert`: a batch norm checks its variance with it, and the copies of
     the body that it forbids would stay."""
-    asserts: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "cf.assert":
-            asserts.append(op)
-        return ir.WalkResult.ADVANCE
-
-    walk(operation, visit)
-    for op in asserts:
+    for op in all_ops(operation, "cf.assert"):
         op.erase()
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from morello.frontends.stablehlo.walking import all_ops
-from morello.mlir import ir
+from morello.mlir import all_ops, ir
 
 _CHOICES = ("stablehlo.case", "stablehlo.if")
 

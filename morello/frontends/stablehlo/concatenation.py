@@ -3,21 +3,13 @@
 StableHLO's own conversion makes one generic of them, with a condition for each element.
 """
 
-from morello.mlir import ir, walk
+from morello.mlir import all_ops, ir
 
 
 def keep_concatenation(module: ir.Operation) -> None:
     """Replace the concatenations of a module by ``tensor.concat`` of the parts that
     have elements, in place."""
-    ops: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "stablehlo.concatenate":
-            ops.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    walk(module, visit)
-    for op in ops:
+    for op in all_ops(module, "stablehlo.concatenate"):
         dim = int(ir.IntegerAttr(op.attributes["dimension"]).value)
         number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
         parts = [part for part in op.operands if _has_elements(part)]

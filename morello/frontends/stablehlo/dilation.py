@@ -7,7 +7,7 @@ StableHLO's own conversion spreads a dilated filter with zeros between its taps,
 import importlib
 from typing import Any
 
-from morello.mlir import BACKEND, dialect, ir, walk
+from morello.mlir import BACKEND, all_ops, dialect, ir
 
 
 def keep_dilation(module: ir.Operation) -> None:
@@ -15,15 +15,7 @@ def keep_dilation(module: ir.Operation) -> None:
 
     Those that are transposed, reversed, or have groups of batches stay as they are.
     """
-    convolutions: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "stablehlo.convolution" and _is_dilated(op):
-            convolutions.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    walk(module, visit)
-    for op in convolutions:
+    for op in filter(_is_dilated, all_ops(module, "stablehlo.convolution")):
         with op.location, ir.InsertionPoint(op):
             result = _Convolution(op).build()
         op.results[0].replace_all_uses_with(result)

@@ -8,7 +8,7 @@ values of ``erfc`` would lose their digits.
 
 from typing import Any
 
-from morello.mlir import ir, walk
+from morello.mlir import all_ops, ir
 from morello.spec.functions import ROWS
 
 _MATH = {
@@ -22,15 +22,8 @@ _MATH = {
 
 def keep_functions(module: ir.Operation) -> None:
     """Write the functions of f32 of CHLO as ops of `math`, in place."""
-    ops: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in _MATH and _is_f32(op.results[0]):
-            ops.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    walk(module, visit, ir.WalkOrder.PRE_ORDER)
-    for op in ops:
+    ops = all_ops(module, *_MATH, outer_first=True)
+    for op in [op for op in ops if _is_f32(op.results[0])]:
         scaled = _gelu_argument(op) if op.name == "chlo.erfc" else None
         if scaled is None:
             _replace(op, _made(_MATH[op.name], op, *op.operands))

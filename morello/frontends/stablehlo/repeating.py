@@ -1,7 +1,6 @@
 """Loops whose number of trips is data: ``stablehlo.while`` as ``scf.while``."""
 
-from morello.frontends.stablehlo.walking import all_ops
-from morello.mlir import dialect, ir
+from morello.mlir import all_ops, dialect, ir
 
 
 def repeated(module: ir.Operation) -> None:

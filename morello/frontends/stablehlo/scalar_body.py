@@ -95,3 +95,10 @@ def index_constants(numbers: Sequence[int]) -> list[ir.Value]:
     """Numbers as indices, by ops at the current place."""
     arith = dialect("arith")
     return [arith.ConstantOp(ir.IndexType.get(), n).result for n in numbers]
+
+
+def is_signless(*values: ir.Value) -> bool:
+    """Whether no element has a signed or unsigned type, which arith does not take."""
+    kinds = (value.type.maybe_downcast() for value in values)
+    elements = (kind.element_type.maybe_downcast() for kind in kinds)
+    return all(not isinstance(e, ir.IntegerType) or e.is_signless for e in elements)

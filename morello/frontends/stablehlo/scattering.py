@@ -8,9 +8,9 @@ from morello.frontends.stablehlo.scalar_body import (
     Body,
     ScalarBody,
     index_constants,
+    is_signless,
 )
-from morello.frontends.stablehlo.walking import all_ops, is_signless
-from morello.mlir import BACKEND, dialect, ir
+from morello.mlir import BACKEND, all_ops, dialect, ir
 
 _INPUTS = 3
 """Operands of a scatter into one tensor: that, places, and updates."""

@@ -6,9 +6,12 @@ of n elements takes n·log²(n) steps, and two tensors of its size.
 
 from collections.abc import Callable, Sequence
 
-from morello.frontends.stablehlo.scalar_body import ScalarBody, index_constants
-from morello.frontends.stablehlo.walking import all_ops, is_signless
-from morello.mlir import dialect, ir
+from morello.frontends.stablehlo.scalar_body import (
+    ScalarBody,
+    index_constants,
+    is_signless,
+)
+from morello.mlir import all_ops, dialect, ir
 
 Numbers = Sequence[ir.Value]
 

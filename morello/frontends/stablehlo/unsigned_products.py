@@ -3,8 +3,7 @@
 StableHLO's own conversion widens them as if they had signs.
 """
 
-from morello.frontends.stablehlo.walking import all_ops
-from morello.mlir import ir
+from morello.mlir import all_ops, ir
 
 _PRODUCTS = "stablehlo.convolution", "stablehlo.dot", "stablehlo.dot_general"
 
