@@ -59,7 +59,7 @@ class Select(Action):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
-        """The caches that kernels need room in."""
+        """The caches in which kernels need free lines."""
         needed = (kernel.levels_needed(key) for kernel in _needing(target.kernels))
         return frozenset().union(*needed)
 

@@ -34,7 +34,7 @@ class Stages:
 
     @property
     def spec(self) -> Spec:
-        """The only Spec.
+        """The Spec of a kernel that has one part.
 
         Raises:
             CompileError: there are several, or none.

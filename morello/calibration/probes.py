@@ -102,16 +102,16 @@ def probes(isa: Isa) -> tuple[Probe, ...]:
 _CLOBBERS = ",".join(f"~{{xmm{i}}}" for i in range(16))
 
 LEAST, MOST = 0.95, 2.0
-"""A coefficient of `probes` is from so many to so many times what was measured: no
-less but for the error of the measurement; more since real code has the instruction
-among others."""
+"""Lower and upper bound of a probed coefficient, relative to the measured value. The
+lower one allows for the error of the measurement; the upper one is larger because in
+real code other instructions compete for the same ports."""
 
 CHAINED = 1.1
 """The least for a latency: what waits for a result then waits for a port, which it does
 not where there is one chain alone."""
 
 FREEDOM = 5.0
-"""All others are within this factor of what the target had before."""
+"""Coefficients without a probe stay within this factor of their former values."""
 
 
 def bounds(target: Target, probed: Mapping[str, float]) -> Bounds:

@@ -50,7 +50,7 @@ _QUIET = 1.05
 """How many times as long the chains side by side may take as they mostly do when it is
 quiet: on a Golden Cove with a busy neighbour they take 1.1 times as long."""
 _QUIETEST = 20
-"""One of so many looks, at least, is taken to be quiet."""
+"""The fastest of so many readings of the core is taken to be undisturbed."""
 _STEADY = 0.005
 """By how much a cycle may change during a look that says what is quiet."""
 _POINTERS = 6

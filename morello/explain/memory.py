@@ -38,7 +38,7 @@ class Use:
 
     level: Memory
     capacity: int
-    """The limit of the whole Spec."""
+    """Units of the memory that the whole program may use."""
     held: tuple[Held, ...]
     """Tiles that were brought there above the node."""
     free: int

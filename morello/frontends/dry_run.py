@@ -24,7 +24,8 @@ MOST_IDLE = 10.0
 """Seconds that a child may sleep without computing: it waits for a lock, then."""
 
 MOST_BUSY = 900.0
-"""Seconds that a child may compute. Then what it reads is refused."""
+"""CPU seconds of the subprocess that reads a program first; a program that takes more
+is refused."""
 
 
 def check_survival(

@@ -23,7 +23,8 @@ class Priced:
         self.target = target.at(self.goal)
         """The target as the goal sees it."""
         self.paid = Decisions(impls, target)
-        """The decisions of all programs."""
+        """The distinct decisions of all programs, and how often each program runs
+        them."""
         self.own = self.paid.own_costs(self.target)
         """Millicycles of each decision by itself, run once."""
         self.costs = np.maximum(self.paid.runs @ self.own, 1.0)

@@ -386,7 +386,7 @@ def _check(shape: Shape) -> None:
 
 
 def argument(recording: Recording, number: int, shape: Sequence[int]) -> Tracer:
-    """An argument of the function."""
+    """A tracer for an argument of the traced function."""
     _check(tuple(shape))
     return whole(recording, recording.argument(number, tuple(shape)))
 

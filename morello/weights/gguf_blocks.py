@@ -12,12 +12,12 @@ from morello.weights.scaled import Array, ScaledWeights, in_halves
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """The parts of blocks; the last dimension goes along k."""
+    """Integers and scales of unpacked blocks; the last dimension goes along k."""
 
     integers: Array
-    """One an element."""
+    """One for each element."""
     scales: Array
-    """One a group of integers."""
+    """One for each group of integers."""
     offsets: Array | None = None
     """One a group of integers."""
     zeros: int = 0
@@ -26,7 +26,7 @@ class Parts:
 
 @dataclasses.dataclass(frozen=True)
 class BlockType:
-    """A row: a block of neighbours along k."""
+    """A block type of GGUF: the layout of a block of neighbours along k."""
 
     name: str
     block: np.dtype[Any]
@@ -90,7 +90,8 @@ def _q4_k(blocks: Array) -> Parts:
 
 
 def _q6_k(blocks: Array) -> Parts:
-    """Sixteen groups of 16; two upper bits of each integer are apart."""
+    """Unpack blocks of Q6_K: sixteen groups of 16 integers, the two upper bits of which
+    are stored separately from the lower four."""
     pairs = blocks["pairs"].reshape(*blocks.shape, 2, 64)
     low = _halves(pairs).reshape(*blocks.shape, 2, 4, 32)
     upper = blocks["upper"].reshape(*blocks.shape, 2, 1, 32)

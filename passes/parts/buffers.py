@@ -123,7 +123,7 @@ def iterations(loop: ir.Operation) -> int:
 
 
 def _constant(value: ir.Value) -> int | None:
-    """The integer that a value is known to be."""
+    """The value of a constant integer or index."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.name != "arith.constant":
         return None

@@ -160,8 +160,8 @@ class _Checks:
         return time.perf_counter() + needed <= end
 
     def begin(self, candidate: Candidate) -> None:
-        """Make a candidate's stages, let LLVM go on from there, and meanwhile check the
-        one before."""
+        """Lower a candidate to LLVM IR, start its compilation in a thread, and check
+        the previous candidate meanwhile."""
         start = time.perf_counter()
         future: Future[Kernel]
         try:

@@ -39,7 +39,7 @@ _TO_BEGIN = 0.3
 """Seconds of a tournament of programs, at least: paired tests of short calls."""
 
 _OF_EACH = 0.07
-"""Seconds that each program adds: rounds until it is out."""
+"""Time budget of each program beyond the first samples, in seconds."""
 
 _CALLS = 4 * MOST_ROUNDS
 """Calls of a program that is long enough for a sample: those of two duels."""

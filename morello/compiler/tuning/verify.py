@@ -153,7 +153,8 @@ class _Output:
         return self.widened(*outputs[self.place])
 
     def widened(self, number: Array, bound: Array) -> tuple[Array, Array]:
-        """A reference, where the output is rounded once more as it is stored."""
+        """The output in f64 and its error bound, widened by the rounding of a store in
+        a narrower dtype."""
         return number, stored_error(number, bound, self.spec.dtypes[self.operand])
 
 

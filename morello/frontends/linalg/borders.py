@@ -81,7 +81,8 @@ def _own_tensor(
     tensor: int,
     kind: tuple[tuple[int, ...], Dtype],
 ) -> int:
-    """A tensor that is no argument and no other result: itself, or a copy."""
+    """The tensor of a result, copied where it is an argument or another result too:
+    each result has memory of its own."""
     shape, dtype = kind
     tensors = importer.tensors
     root = tensors.root(tensor)

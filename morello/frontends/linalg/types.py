@@ -91,7 +91,7 @@ def has_no_elements(kind: ir.Type) -> bool:
 
 
 def makes_nothing(op: ir.Operation) -> bool:
-    """Whether all that an op makes is tensors without elements."""
+    """Whether every result of an op is a tensor without elements."""
     kinds = [result.type for result in op.results]
     return bool(kinds) and all(map(has_no_elements, kinds))
 

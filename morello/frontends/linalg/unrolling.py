@@ -18,7 +18,7 @@ MOST_OPS = 4096
 """Of all its copies."""
 
 _MOST_COUNTED = 1000
-"""Trips after which nobody counts on."""
+"""Maximum trip count that is evaluated: loops of more trips count as longer."""
 
 LOOPS = frozenset({"scf.for", "stablehlo.while"})
 

@@ -105,7 +105,7 @@ class _Preparing(Rewriter):
         self.arrays: dict[str, Array] = {}
 
     def _outputs(self) -> dict[str, int]:
-        """The nodes that are left out, and read by others."""
+        """The precomputed nodes that the rest of the model reads, by name."""
         nodes: dict[int, None] = {}
         for number, tensor in enumerate(self.old.all):
             if isinstance(tensor, Node) and number not in self.left_out:

@@ -242,7 +242,7 @@ class Tensors:
     names: list[str] = dataclasses.field(default_factory=list)
     """Of the arguments."""
     result_names: list[str] = dataclasses.field(default_factory=list)
-    """Of the results, as far as the program has names for them."""
+    """Names of the results; empty for those that the program does not name."""
     weights: frozenset[int] = frozenset()
     """The arguments that change seldom: what is computed of them alone is not computed
     in each call."""

@@ -135,7 +135,8 @@ def _wrapped_pad(to: Expansion, own: Arguments) -> Results:
 
 
 def _rotary(to: Expansion, own: Arguments) -> Results:
-    """Pairs of elements turned by the angles of their places."""
+    """Rotary position embedding: pairs of elements rotated by angles that grow with the
+    position."""
     x, places = own.input(0), own.input(3)
     shape = to.shape(x)
     if shape is None:

@@ -150,7 +150,7 @@ _UNREAD_INPUTS: dict[str, tuple[int, ...]] = {
     "RNN": (4,),
     "Resize": (1,),
 }
-"""The inputs that torch-mlir does not read."""
+"""By op, the positions of inputs that torch-mlir ignores."""
 
 
 def refuse_unread(proto: Any) -> None:

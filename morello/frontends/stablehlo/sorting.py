@@ -126,7 +126,8 @@ class _Merge:
         return count
 
     def _read(self, index: list[ir.Value], at: ir.Value) -> list[ir.Value]:
-        """The numbers at a place along the axis; of one outside some number."""
+        """The elements of all tensors at an index along the sorted axis; where the
+        index is out of bounds, any elements: they are not used."""
         tensor = dialect("tensor")
         place = [*index]
         place[self.axis] = at

@@ -56,7 +56,7 @@ class Running:
         return _has_numbers(self.reduction, self.emitter.isa, self.number)
 
     def take_number(self, held: Value, element: Value) -> Value:
-        """One vector more, but for NaN."""
+        """Combine a vector with the maximum or minimum so far, ignoring NaN."""
         if self.reduction == "max":
             return self.emitter.greater_number(held, element)
         return self.emitter.lesser_number(held, element)

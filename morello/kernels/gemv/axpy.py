@@ -156,7 +156,8 @@ class GemvAxpy(Kernel):
         )
 
     def _registers(self, frame: Frame) -> tuple[Condition, ...]:
-        """Registers for sums and factors; of a panel, for the sums of all columns."""
+        """Number of vector registers for sums and factors; where rhs is in panels, for
+        the sums of all columns of a panel."""
         _, m, _, n = frame.sizes
         element = self.element
         sums = element.parts * element.units * m

@@ -123,11 +123,11 @@ class Element(ABC):
     def read(
         self, emitter: Emitter, rhs: Buffer, row: Value, start: Value, count: int
     ) -> tuple[Value, ...]:
-        """Up to a unit of columns, as they are loaded."""
+        """Load up to a unit of columns of a row of rhs, without widening them."""
 
     @abstractmethod
     def widen(self, emitter: Emitter, loaded: Sequence[Value]) -> Sequence[Value]:
-        """The vectors that they become, `parts` of them."""
+        """Widen loaded columns to `parts` vectors of the dtype of the sums."""
 
     def factor(self, emitter: Emitter, lhs: Buffer, i: int, row: Value) -> Value:
         """An element of lhs in every lane."""
@@ -171,7 +171,7 @@ class Element(ABC):
         return {op: 1}, op
 
     def widening_ops(self, dtypes: Dtypes, operand: int) -> Ops:
-        """The instructions that make vectors of a run."""
+        """The instructions that widen a run of elements to the dtype of the sums."""
         return cast_ops((dtypes[operand], dtypes[2]))
 
     @property
@@ -376,7 +376,7 @@ class Halves(Element):
         return tuple((lhs, Dtype.BF16, Dtype.F32) for lhs in (Dtype.F32, Dtype.BF16))
 
     def widens(self, dtypes: Dtypes) -> bool:
-        """Whether lhs is best in f32."""
+        """Whether lhs is converted to f32 before the product, which is faster then."""
         return tuple(dtypes[1:]) == (Dtype.BF16, Dtype.F32)
 
     def takes(self, dtypes: Dtypes) -> bool:
@@ -387,7 +387,7 @@ class Halves(Element):
 
     @property
     def unit(self) -> int:
-        """A register of rhs."""
+        """Elements of rhs in one vector register."""
         return self.isa.lanes(Dtype.BF16)
 
     @property

@@ -37,7 +37,8 @@ class Narrow(Whole):
         )
 
     def widens(self, dtypes: Dtypes) -> bool:
-        """Whether lhs is best in f32."""
+        """Whether lhs is converted to f32 before the product: faster where rhs is
+        narrow."""
         return dtypes[1] in _NARROW
 
     @property

@@ -74,7 +74,8 @@ class GemvStreams(GemvAxpy):
     element: Halves
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """One row, all registers, and more of rhs than it reads at a time."""
+        """Conditions: one row of lhs, all vector registers free, and rhs longer than
+        what one trip reads."""
         return _one_row(frame, self.isa, self.blocks * self.streams)
 
     def op_counts(self, frame: Frame) -> OpCounts:

@@ -322,7 +322,8 @@ class _Code:
         sums: Sequence[Value],
         last: bool,
     ) -> Sequence[Value]:
-        """The places of a block, whose scales are loaded once."""
+        """Add the products of rows that share a block of scales, which are loaded
+        once."""
         scales = [self._beside(self.of.scales, number, p) for p in places]
         zeros = [self._beside(self.of.zeros, number, p) for p in places]
         width = self.rows * len(places)

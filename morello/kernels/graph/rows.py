@@ -112,8 +112,8 @@ class GraphRows(Kernel):
         return (Form(tensor.dtype, Layout(tuple(map(PhysicalDim, order)))),)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """Vectors lie within one block of what is divided along them. Beside operands
-        in registers the code is straight, and stays short."""
+        """Conditions: a vector stays within one block of a divided axis; where operands
+        are in registers the code is unrolled, and its length is limited."""
         inner = _inner(frame.key)
         assert inner is not None
         block, name = block_of(_value(frame.key), inner), frame.key.kind.dims[inner]
@@ -339,8 +339,9 @@ class _Counts:
         return (self.frame.sizes[max(plan.reduced)] <= self.taps) * 1
 
     def _side_by_side(self, rows: Ints, again: Ints, row: Ops) -> list[Phase]:
-        """Groups of rows, and what remains: what they read alike is loaded once. Sums
-        are short chains, each hidden behind the next ones."""
+        """The phases of rows computed in groups, and of the rows that remain: values
+        that the rows of a group share are loaded once, and the latency of one row's sum
+        is hidden behind the others."""
         graph, inner = _seen(self.frame.key)
         along, sizes = rows_of(graph, inner)[-1], self.frame.sizes
         groups, rest = sizes[along] // self.unroll, sizes[along] % self.unroll

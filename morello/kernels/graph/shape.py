@@ -46,7 +46,7 @@ def taps_of(
 
 @lru_cache(maxsize=4096)
 def rows_of(graph: Graph, inner: int) -> list[int]:
-    """The dimensions that outputs keep beside that along vectors."""
+    """The dimensions that are neither vectorized nor reduced."""
     plan = one_pass(graph)
     assert plan is not None
     return [d for d in range(graph.rank) if d != inner and d not in plan.reduced]

@@ -445,7 +445,7 @@ class GraphWriter:
         return self.emitter.multiply_add(a, b, held)
 
     def _reduce_across(self, rows: list[tuple[dict[int, Any], Env]]) -> None:
-        """Reductions from row to row of an input, a group of columns at a time.
+        """Reduce over the rows of an input, a group of columns at a time.
 
         Args:
             rows: of the output, and the scalars of each.

@@ -207,7 +207,8 @@ def _upgrade(connection: sqlite3.Connection) -> None:
 
 
 def _patiently(connection: sqlite3.Connection, statement: str) -> None:
-    """Changing the journal does not wait for others by itself."""
+    """Switch the database to write-ahead logging; retry while other processes hold it,
+    for which SQLite itself does not wait."""
     end = time.monotonic() + BUSY_SECONDS
     while True:
         try:

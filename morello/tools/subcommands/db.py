@@ -63,7 +63,7 @@ class Info:
     damaged: int
     """Rows whose checksum is wrong."""
     specs: int
-    """Points of all tables."""
+    """Number of Specs in all tables."""
     boxes: int
     """Number of boxes of decisions."""
     cost_boxes: int

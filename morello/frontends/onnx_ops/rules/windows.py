@@ -90,7 +90,7 @@ def rows(to: Expansion, x: str, places: Any, axis: int, now: list[int]) -> str:
 
 
 def normalised(to: Expansion, own: Arguments) -> Results:
-    """Less its mean, over its deviation."""
+    """Mean-variance normalization: (x - mean) / (standard deviation + 1e-9)."""
     x, axes = own.input(0), own.get("axes", [0, 2, 3])
     centred = to.op("Sub", x, to.mean(x, axes))
     deviation = to.op("Sqrt", to.mean(to.op("Mul", centred, centred), axes))
