@@ -13,10 +13,10 @@ func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 }
 """
 HEAVY = """module {
-func.func @f(%x: tensor<3x4xi32>, %w: tensor<4x2xi32>) -> tensor<3x2xi32> {
+func.func @f(%x: tensor<3x4xi64>, %w: tensor<4x2xi64>) -> tensor<3x2xi64> {
   %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-    : (tensor<3x4xi32>, tensor<4x2xi32>) -> tensor<3x2xi32>
-  return %y : tensor<3x2xi32>
+    : (tensor<3x4xi64>, tensor<4x2xi64>) -> tensor<3x2xi64>
+  return %y : tensor<3x2xi64>
 }
 }
 """
