@@ -114,6 +114,31 @@ def test_integers_in_memory_are_read_by_graphs(name: str) -> None:
         np.testing.assert_array_equal(result, wanted)
 
 
+@pytest.mark.parametrize("zeros", [(0, 0), (128, 0), (128, -3), (0, 5)])
+def test_products_of_dequantised_bytes_are_products_of_bytes(
+    zeros: tuple[int, int],
+) -> None:
+    """Scales stay with the result; what zero points take off is taken off in s32."""
+    first, second = zeros
+    body = f"""%x = stablehlo.convert %a : (tensor<3x8xui8>) -> tensor<3x8xf32>
+    %p = stablehlo.constant dense<{float(first)}> : tensor<3x8xf32>
+    %y = stablehlo.subtract %x, %p : tensor<3x8xf32>
+    %w = stablehlo.convert %b : (tensor<8x4xi8>) -> tensor<8x4xf32>
+    %q = stablehlo.constant dense<{float(second)}> : tensor<8x4xf32>
+    %v = stablehlo.subtract %w, %q : tensor<8x4xf32>
+    %s = stablehlo.constant dense<0.5> : tensor<3x8xf32>
+    %z = stablehlo.multiply %y, %s : tensor<3x8xf32>
+    %r = stablehlo.dot_general %z, %v, contracting_dims = [1] x [0]
+        : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>"""
+    a = every(np.uint8, 3, 8)
+    model = read(body, "f32", a, S8, shape=(3, 4))
+    assert any("u8,s8,s32" in str(spec) for spec in model.specs())
+    wanted = (a.astype(np.int64) - first) @ (S8.astype(np.int64) - second) * 0.5
+    compiled = model.compile(target=TARGET, threads=1)
+    for result in (compiled(a, S8), model.evaluate(a, S8)):
+        np.testing.assert_array_equal(result, wanted.astype(np.float32))
+
+
 def test_sums_of_integers_are_exact_beyond_f32() -> None:
     """127 is added more often than f32 counts; the result is a number only then."""
     body = """%w = stablehlo.convert %a : (tensor<1x200001xi8>) -> tensor<1x200001xi32>

@@ -1,5 +1,6 @@
 """The passes over a DAG of tensors, in order."""
 
+from morello.frontends.nodes.byte_products import in_bytes
 from morello.frontends.nodes.halving import halved
 from morello.frontends.nodes.pointwise import absorbed, shared
 from morello.frontends.nodes.products import hoisted
@@ -10,7 +11,16 @@ from morello.frontends.nodes.tensors import Tensors
 
 def improved(tensors: Tensors) -> Tensors:
     """The tensors of a model as graphs compute them best."""
-    steps = without_reshapes, absorbed, guarded, hoisted, absorbed, shared, halved
+    steps = (
+        without_reshapes,
+        absorbed,
+        guarded,
+        hoisted,
+        in_bytes,
+        absorbed,
+        shared,
+        halved,
+    )
     for step in steps:
         tensors = step(tensors)
     return tensors

@@ -37,7 +37,7 @@ def folded(proto: Any) -> Any:
         onnx_shape_inference=True,
         input_size_limit=_MOST,
         output_size_limit=_MOST,
-        should_fold=_is_small_fill,
+        should_fold=_is_evaluated,
     )
     if not result.modified:
         return proto
@@ -67,9 +67,11 @@ def _bodies(node: Any) -> Iterator[Any]:
             yield attribute.g
 
 
-def _is_small_fill(node: Any) -> bool | None:
-    """Whether to evaluate a `ConstantOfShape`, which is left by default; None for the
-    default of other ops."""
+def _is_evaluated(node: Any) -> bool | None:
+    """Whether to evaluate a `ConstantOfShape`, which is left by default, or a
+    `DequantizeLinear`, whose integers products read; None for the default of others."""
+    if node.op_type == "DequantizeLinear":
+        return False
     if node.op_type != "ConstantOfShape":
         return None
     shape = node.inputs[0].const_value

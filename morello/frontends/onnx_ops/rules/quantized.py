@@ -230,7 +230,7 @@ def quantized(to: Expansion, own: Arguments) -> Results:
     if zero:
         dtype = to.dtype(zero) or dtype
     # torch-mlir has no cast to uint16.
-    if _is_known(to, own) or dtype.kind not in "iu" or dtype == np.uint16:
+    if dtype.kind not in "iu" or dtype == np.uint16:
         return None
     scale = _spread(to, own, 1)
     if scale is None or not all(to.has(v, "FLOAT") for v in (x, own.input(1))):
