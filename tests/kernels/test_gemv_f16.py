@@ -1,4 +1,4 @@
-"""The matmul kernels of few rows whose rhs is f16."""
+"""The matmul kernels of few rows whose rhs is f16, or bytes that become f32."""
 
 import itertools
 
@@ -25,8 +25,9 @@ def product(
     lhs: str = "f32",
     rhs: str = f"MEM{ROWS}",
     accum: bool = True,
+    narrow: str = "f16",
 ) -> Spec:
-    forms = f"{lhs}@L1{ROWS}", f"f16@{rhs}", f"f32@L1{ROWS}"
+    forms = f"{lhs}@L1{ROWS}", f"{narrow}@{rhs}", f"f32@L1{ROWS}"
     return spec(Matmul(accum), sizes, *forms, limits=limits_of(name))
 
 
@@ -55,12 +56,18 @@ def test_rows_that_ask_ahead_are_exact(lhs: str, accum: bool, isa: str) -> None:
 
 
 @pytest.mark.parametrize("isa", ["", "_512"])
-@pytest.mark.parametrize(("lhs", "accum"), [("f16", True), ("f32", False)])
-def test_columns_are_exact_at_edge_sizes(lhs: str, accum: bool, isa: str) -> None:
+@pytest.mark.parametrize(
+    ("lhs", "narrow", "accum"),
+    [("f16", "f16", True), ("f32", "f16", False), ("f32", "s8", False),
+     ("f32", "u8", True), ("u8", "s8", False)],
+)  # fmt: skip
+def test_columns_are_exact_at_edge_sizes(
+    lhs: str, narrow: str, accum: bool, isa: str
+) -> None:
     sizes = [(1, 1, k, 9) for k in TWIN] + [(1, 2, k, 5) for k in (7, 31, 33, 100)]
     sizes += [(1, 1, 37, n) for n in (1, 7, 8, 17)] + [(1, 9, 37, 1)]
     name = f"gemv_dot{isa}"
-    given = [product(name, s, lhs, f"MEM{COLUMNS}", accum) for s in sizes]
+    given = [product(name, s, lhs, f"MEM{COLUMNS}", accum, narrow) for s in sizes]
     check_random(Case(name, s) for s in given)
 
 

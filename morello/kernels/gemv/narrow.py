@@ -1,4 +1,4 @@
-"""The element row of narrow floats that an instruction widens in their order."""
+"""Element rows of what instructions widen to f32 in its order: narrow floats, bytes."""
 
 import dataclasses
 from typing import ClassVar
@@ -11,27 +11,29 @@ from morello.spec import Dtype
 from morello.spec.elements.dtypes import NARROW_FLOATS
 from morello.spec.frame import Frame, Ints
 
-_NARROW = tuple(d for d in NARROW_FLOATS if not d.is_upper_half)
-
 
 @dataclasses.dataclass(frozen=True)
 class Narrow(Whole):
     """Narrow floats of 16 bits, such as f16: each vector of sums is widened from half
     a register, on its way from memory."""
 
+    narrow: ClassVar[tuple[Dtype, ...]] = tuple(
+        d for d in NARROW_FLOATS if not d.is_upper_half
+    )
+    """The dtypes that are widened."""
     vectors: ClassVar[int] = 2
     working: ClassVar[int] = 2
     many: ClassVar[dict[int, tuple[int, ...]]] = {16: (0, 4, 2), 32: (0, 8, 8, 6, 4)}
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
-        """f32 or the narrow float times the narrow float."""
-        return tuple((a, d, Dtype.F32) for d in _NARROW for a in (Dtype.F32, d))
+        """f32 or the narrow dtype times the narrow dtype."""
+        return tuple((a, d, Dtype.F32) for d in self.narrow for a in (Dtype.F32, d))
 
     def takes(self, dtypes: Dtypes) -> bool:
-        """A narrow float times another, or f32, on either side."""
-        factors = (Dtype.F32, *_NARROW)
-        narrow = any(d in _NARROW for d in dtypes[:2])
+        """A narrow dtype times another, or f32, on either side."""
+        factors = (Dtype.F32, *self.narrow)
+        narrow = any(d in self.narrow for d in dtypes[:2])
         return (
             dtypes[2] is Dtype.F32 and narrow and all(d in factors for d in dtypes[:2])
         )
@@ -39,7 +41,7 @@ class Narrow(Whole):
     def widens(self, dtypes: Dtypes) -> bool:
         """Whether lhs is converted to f32 before the product: faster where rhs is
         narrow."""
-        return dtypes[1] in _NARROW
+        return dtypes[1] in self.narrow
 
     @property
     def units(self) -> int:
@@ -55,6 +57,10 @@ class Narrow(Whole):
     def end(self) -> int:
         """A vector of sums."""
         return self.lanes
+
+    def sum_of(self, buffer: Buffer) -> Dtype:
+        """The dtype that elements of an operand are multiplied and added in: f32."""
+        return Dtype.F32
 
     def read(
         self, emitter: Emitter, rhs: Buffer, row: Value, start: Value, count: int
@@ -78,7 +84,7 @@ class Narrow(Whole):
 
     def widening_ops(self, dtypes: Dtypes, operand: int) -> Ops:
         """The second load of a register, and its two conversions."""
-        if not dtypes[operand].computes_in:
+        if dtypes[operand] not in self.narrow:
             return {}
         return add({"load": 1}, times(cast_ops((dtypes[operand], Dtype.F32)), 2))
 
@@ -99,9 +105,16 @@ class Narrow(Whole):
     def _factors(self, frame: Frame, steps: Ints) -> tuple[Phase, ...]:
         """The factors, which are widened for each step where there are several rows."""
         lhs = frame.key.dtypes[0]
-        if not lhs.computes_in:
+        if lhs not in self.narrow:
             return ()
         _, m, k, _ = frame.sizes
         often: Ints = m * k * (1 + (m > 1) * (steps - 1))
         ops: dict[Op, Ints] = dict(cast_ops((lhs, Dtype.F32)))
         return (Phase(times(ops, often)),)
+
+
+@dataclasses.dataclass(frozen=True)
+class NarrowIntegers(Narrow):
+    """Integers of 8 bits that are multiplied with f32, as f32."""
+
+    narrow: ClassVar[tuple[Dtype, ...]] = (Dtype.S8, Dtype.U8)

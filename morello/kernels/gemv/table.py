@@ -4,12 +4,17 @@ from morello.kernels.code.prefetch import NextRows, OwnRows
 from morello.kernels.gemv.axpy import GemvAxpy
 from morello.kernels.gemv.bytes import bytes_of
 from morello.kernels.gemv.dot import GemvDot
-from morello.kernels.gemv.elements import Halves, Whole
-from morello.kernels.gemv.narrow import Narrow
+from morello.kernels.gemv.elements import Element, Halves, Whole
+from morello.kernels.gemv.narrow import Narrow, NarrowIntegers
 from morello.kernels.gemv.panels import GemvPanels, GemvStreams
 from morello.kernels.gemv.scaled import ScaledRows
 from morello.kernels.template import Kernel
 from morello.machine.isa import Isa
+
+
+def products_along_k(isa: Isa) -> tuple[Element, ...]:
+    """The element rows of the dot form in floats."""
+    return (Whole(isa), Halves(isa), Narrow(isa), NarrowIntegers(isa))
 
 
 def rows(isa: Isa) -> tuple[Kernel, ...]:
@@ -97,7 +102,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out[0,m,n] = or += lhs[0,m,k] · rhs[0,k,n], over all of k, from any "
             "memory.",
-            elements=(Whole(isa), Halves(isa), Narrow(isa)),
+            elements=products_along_k(isa),
             streams=8,
             prefetch=NextRows(),
             far=False,
@@ -106,7 +111,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "gemv_dot_prefetch",
             isa,
             "`gemv_dot` where rows prefetch their own lines, not the next rows.",
-            elements=(Whole(isa), Halves(isa), Narrow(isa)),
+            elements=products_along_k(isa),
             streams=4,
             prefetch=OwnRows(lines=128, to_l1=True),
         ),
@@ -154,7 +159,7 @@ def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
             "gemv_dot_streams",
             isa,
             "`gemv_dot` of one row or column, by 5 of the others far from each other.",
-            elements=(Whole(isa), Halves(isa), Narrow(isa)),
+            elements=products_along_k(isa),
             streams=5,
             prefetch=OwnRows(lines=80, to_l1=False),
             scattered=True,
