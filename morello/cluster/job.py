@@ -25,6 +25,7 @@ from morello.search.storage.cache_key import family
 from morello.search.storage.database import Database
 from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import Overlay
+from morello.search.storage.shelf import SHELF
 from morello.search.storage.transfer import bytes_file
 from morello.spec import OpenSpec, parse_open_spec
 
@@ -185,7 +186,10 @@ def search(spec: str, target: str, threads: int, database: Overlay | None) -> So
     goal = parse_open_spec(spec, machine.limits)
     wanted, machine = parallel_goal(goal.spec, machine, threads)
     if goal.is_settled:
-        return Solver(machine.at(wanted), database).solve(wanted)
+        # Tables that are not stored are kept in memory for the next search.
+        is_stored = database is None or database.keeps_tables
+        shelf = None if is_stored else SHELF
+        return Solver(machine.at(wanted), database, shelf=shelf).solve(wanted)
     # Each choice of layouts is stored: the next search compares them again.
     return best_settled(OpenSpec(wanted, goal.open), machine, database)[1]
 

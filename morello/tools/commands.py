@@ -302,6 +302,18 @@ class PrecomputeOptions:
         metavar="I/N",
         parse=part,
     )
+    programs: bool = flag(
+        "store programs alone, without the tables that they were found with, and pack "
+        "them when all are done: some bytes a Spec; another Spec is searched without "
+        "tables",
+        default=False,
+    )
+    time_limit: float | None = flag(
+        "end after this long; what is solved is stored, and the same command goes on "
+        "from there (default: never)",
+        metavar="SECONDS",
+        parse=seconds,
+    )
     scheduler: str | None = flag(
         "search on the workers of this Dask scheduler (pip install 'morello[dask]'): "
         "what they find is merged here, no file is shared",

@@ -151,6 +151,8 @@ examples:
       six Specs, into the database that 'run' and 'bench' use
   morello precompute 'max:{1..64}x1000:f32' move:512x512:f32:dst=[1,0] --jobs 2
   morello precompute 'matmul:{256..1024..256}x512x512:f32' --db shipped.sqlite
+  morello precompute 'matmul:{1..512..ladder}x512x512:f32' --programs --db small.sqlite
+      sizes 2^x and 3·2^x; only what answers these Specs is stored, packed
   morello precompute 'max:{1..64}x1000' --target avx2 --shard 2/8 --db 2.sqlite
       the second of eight machines; then morello db merge *.sqlite
 """

@@ -15,12 +15,12 @@ from morello.search import Solver
 from morello.search.dp.table import COST_BOUND, Costs, Table, TableId
 from morello.search.storage import table_store
 from morello.search.storage.codec import (
-    CodecError,
     decode,
     encode_costs,
     encode_decisions,
 )
 from morello.search.storage.database import Database, Row
+from morello.search.storage.deflated import CodecError
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.table_store import TableStore

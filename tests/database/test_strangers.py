@@ -21,6 +21,7 @@ from morello.search import Solver
 from morello.search.dp.axes import Box
 from morello.search.dp.table import TableId
 from morello.search.storage import codec, table_store
+from morello.search.storage import deflated as parts
 from morello.search.storage.cache_key import family
 from morello.search.storage.connection import FORMAT, OLD_FORMAT, DatabaseError
 from morello.search.storage.database import Database, Row
@@ -305,13 +306,13 @@ def test_a_candidate_that_does_not_apply_at_a_point_is_solved_again(
 def test_few_bytes_that_stand_for_many_are_a_miss(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(codec, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(parts, "MOST_BYTES", 1 << 20)
     bomb = zlib.compress(bytes(1 << 24), 9)
     assert len(bomb) < 1 << 15
     rows = [dataclasses.replace(r, decisions=bomb, costs=bomb) for r in rows_of(path)]
     rewrite(path, rows)
     assert program(GOAL, Overlay(Database(path))) == cold(GOAL)
-    with pytest.raises(codec.CodecError, match="longer than any table"):
+    with pytest.raises(parts.CodecError, match="longer than any table"):
         codec.summary(bomb, bomb)
 
 

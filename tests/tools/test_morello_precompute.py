@@ -22,6 +22,7 @@ from morello.spec import parse_spec
 from morello.tools.braces import expand_braces
 from morello.tools.input_output import UsageError
 from morello.tools.morello import main
+from morello.tools.subcommands.db import info
 from morello.tools.subcommands.precompute import _progress, _summary
 from morello.tools.subcommands.workers import Done, Job, solve, solve_all
 from tests.database.small import TEXTS
@@ -50,6 +51,7 @@ def contents(path: Path) -> dict[bytes, tuple[bytes, bytes]]:
         ("{a, b}{1,2}", ["a1", "a2", "b1", "b2"]),
         ("x{8..10}", ["x8", "x9", "x10"]),
         ("{64..200..64}:f32", ["64:f32", "128:f32", "192:f32"]),
+        ("x{5..17..ladder}", ["x6", "x8", "x12", "x16"]),
         ("move:7:src=[0,1]", ["move:7:src=[0,1]"]),
     ],
 )
@@ -67,6 +69,7 @@ def test_braces(text: str, expected: list[str]) -> None:
         "{1,}",
         "{3..1}",
         "{1..9..0}",
+        "{5..5..ladder}",
         "{1..99999999}",
         "{1..999}{1..999}",
         "{1,2}" * 15_000,
@@ -179,6 +182,31 @@ def test_programs_alone_are_kilobytes_and_serve_as_well(
         assert found.solution is not None
         assert found.solution.statistics.specs == 0
         assert found.object == morello.compile(spec, db=path).object
+
+
+def test_programs_alone_are_packed_and_read(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "x.sqlite"
+    words = ["--threads", "1", "--jobs", "1", "--programs", "--db", str(path)]
+    assert main(["precompute", FAMILY, *words]) == 0
+    assert "6 solved" in capsys.readouterr().out
+    assert not contents(path)
+    assert main(["precompute", FAMILY, *words]) == 0
+    assert "0 solved (0 Specs below), 6 were there" in capsys.readouterr().out
+    found = info(path)
+    assert (found.goals, found.targets) == ({"fill": 6}, {AVX2.name: 6})
+    assert [row["goals"] for row in found.packed] == [6]
+
+
+def test_when_the_time_is_over_the_same_command_goes_on(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    words = ["--threads", "1", "--jobs", "1", "--db", str(tmp_path / "x.sqlite")]
+    slow = "matmul:1000x1500x2000:f32"
+    assert main(["precompute", slow, "fill:3", "--time-limit", "0.2", *words]) == 1
+    out = capsys.readouterr().out
+    assert "0 solved" in out
+    assert "the time is over: 2 are left" in out
+    assert main(["precompute", "fill:3", "--time-limit", "600", *words]) == 0
 
 
 def test_threads_are_part_of_what_is_solved(tmp_path: Path, capsys: Capture) -> None:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from morello.actions import Action, Child, candidates
 from morello.errors import MorelloError, SearchError
 from morello.machine import Target
+from morello.machine.operand_context import PLAIN
 from morello.processes.interrupts import check_sigint, defer_sigint
 from morello.search.dp import axes as ax
 from morello.search.dp.axes import Axis, Box, Free
@@ -33,7 +34,7 @@ from morello.search.queries.pins import (
 )
 from morello.search.statistics import Statistics, peak_bytes
 from morello.search.storage.cache_key import family
-from morello.search.storage.codec import CodecError
+from morello.search.storage.deflated import CodecError
 from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
@@ -129,7 +130,6 @@ class Solver:
             pins = pins_of(database, target)
         # Without pins nobody asks, and no circle keeps the tables when the solver goes.
         self.pinned = PinnedPrograms(pins, target, self._best if pins.pins else _none)
-        self._family = family(target, self.pinned.pins.digest) if database else ""
         self._runs: dict[tuple[Limits, Limits], _Run] = {}
         self._read: dict[Spec, Impl] = {}
         """Programs of goals that came from the database."""
@@ -227,7 +227,7 @@ class Solver:
         if self.database is None or spec in self._solved:
             return None
         if spec not in self._read:
-            row = self.database.program(full_text(spec), self._family)
+            row = self.database.program(full_text(spec), self._family(spec))
             if row is None:
                 return None
             try:
@@ -237,12 +237,20 @@ class Solver:
                 return None
         return self._read[spec]
 
+    def _family(self, goal: Spec) -> str:
+        """The family of the rows of a goal. What the target knows of the operands of
+        this goal follows from its text: goals of other sizes have the family, too."""
+        target = self.target
+        plain = target.in_context(PLAIN)
+        own = plain if plain.at(goal) == target else target
+        return family(own, self.pinned.pins.digest)
+
     def _keep(self, spec: Spec, impl: Impl) -> None:
         """Store the program of a goal, so that the next lookup needs no tables."""
         if self.database is not None and spec not in self._solved:
             self._solved.add(spec)
             program = str(Partial.of(impl))
-            self.database.keep(ProgramRow(full_text(spec), self._family, program))
+            self.database.keep(ProgramRow(full_text(spec), self._family(spec), program))
 
     def note_programs(self, spec: Spec, programs: float) -> None:
         """Keep the binary logarithm of how many programs a Spec has."""
@@ -255,7 +263,7 @@ class Solver:
         if self.database is not None:
             row = SearchRow(
                 full_text(spec),
-                self._family,
+                self._family(spec),
                 found.seconds,
                 found.peak_bytes,
                 found.tables,

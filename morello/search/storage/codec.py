@@ -7,12 +7,8 @@ stranger's: it is inflated to no more than a table can have. A table for other a
 with actions that are not tried on its Specs, or with costs that cannot be, is refused.
 """
 
-import contextlib
-import json
 import math
-import struct
-import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -22,27 +18,23 @@ from morello.search.dp.axes import Box
 from morello.search.dp.table import COST_BOUND, TableId
 from morello.search.queries.pins import Pinned
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
+from morello.search.storage.deflated import (
+    CodecError,
+    encode_part,
+    read_part,
+    refusing,
+)
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.serialize import action_data, read_action
-from morello.search.storage.strangers import MOST_BYTES, bounded_json
 
-_LENGTH = struct.Struct("<I")
-_HEADER_BYTES = 1 << 24
-"""Maximum bytes of a header: axes, and some thousands of actions at most."""
 _MOST_ACTIONS = 1 << 24
 """Candidates are numbered from 0; some thousands are the most."""
-_LEVEL = 1
-"""Level of deflation: higher ones save a tenth and take thrice as long."""
-
-
-class CodecError(ValueError):
-    """Bytes that are not the table that was asked for."""
 
 
 def encode_decisions(table: Packed) -> bytes:
     """The bytes of a table's decisions."""
     used, labels = np.unique(table.decisions.labels, return_inverse=True)
-    return _part(
+    return encode_part(
         {
             "axes": [list(axis) for axis in table.box.axes],
             "actions": [[n, *action_data(table.actions[n])] for n in used.tolist()],
@@ -55,68 +47,12 @@ def encode_decisions(table: Packed) -> bytes:
 def encode_costs(table: Packed) -> bytes:
     """The bytes of a table's costs."""
     varying = table.costs.varying
-    return _part(
+    return encode_part(
         {},
         table.costs.ends.astype("<u2"),
         varying.astype("<u2"),
         table.costs.corners[_told(varying, table.costs.dims)].astype("<i8"),
     )
-
-
-def _part(header: dict[str, Any], *arrays: Any) -> bytes:
-    described = {**header, "counts": [array.size for array in arrays]}
-    text = json.dumps(described, separators=(",", ":")).encode()
-    body = b"".join(array.tobytes() for array in arrays)
-    return zlib.compress(_LENGTH.pack(len(text)) + text + body, _LEVEL)
-
-
-def _read(data: bytes, kinds: tuple[str, ...]) -> tuple[dict[str, Any], list[Any]]:
-    """The header of a part, and its arrays."""
-    raw = _inflated(data)
-    length = _LENGTH.unpack_from(raw)[0]
-    if length > _HEADER_BYTES:
-        raise CodecError("the header is too long")
-    start = _LENGTH.size + length
-    header = bounded_json(raw[_LENGTH.size : start])
-    arrays = []
-    for kind, count in zip(kinds, header["counts"], strict=True):
-        if type(count) is not int or count < 0:
-            raise CodecError(f"{count!r} is no count")
-        arrays.append(np.frombuffer(raw, kind, count, start))
-        start += arrays[-1].nbytes
-    if start != len(raw):
-        raise CodecError("the length is wrong")
-    return header, arrays
-
-
-def _inflated(data: bytes) -> bytes:
-    """The bytes that were deflated, at most `MOST_BYTES`: few bytes can stand for any
-    number of them."""
-    stream = zlib.decompressobj()
-    raw = stream.decompress(data, MOST_BYTES)
-    if not stream.eof or stream.unused_data:
-        raise CodecError("it is cut off, or longer than any table")
-    return raw
-
-
-@contextlib.contextmanager
-def _refusing() -> Iterator[None]:
-    try:
-        yield
-    except (*_WRONG, zlib.error, struct.error) as error:
-        raise CodecError(str(error)) from error
-
-
-_WRONG = (
-    ValueError,
-    KeyError,
-    IndexError,
-    TypeError,
-    AttributeError,
-    OverflowError,
-    MemoryError,
-)
-"""Errors of Python on JSON and numbers of another format."""
 
 
 def decode(
@@ -139,8 +75,8 @@ def decode(
     Raises:
         CodecError: the bytes are damaged or another table's.
     """
-    with _refusing():
-        header, (ends, labels) = _read(data, ("<u2", "<u2"))
+    with refusing():
+        header, (ends, labels) = read_part(data, ("<u2", "<u2"))
         if header["axes"] != [list(axis) for axis in box.axes]:
             raise CodecError("the axes are others")
         actions = {n: read_action(data, (Pinned,)) for n, *data in header["actions"]}
@@ -157,8 +93,8 @@ def decode(
 
 
 def _costs(data: bytes, box: Box) -> CostBoxes:
-    with _refusing():
-        _, (ends, varying, told) = _read(data, ("<u2", "<u2", "<i8"))
+    with refusing():
+        _, (ends, varying, told) = read_part(data, ("<u2", "<u2", "<i8"))
         dims = len(box.sizes)
         corners = _corners(varying.astype(np.int64), told, dims)
         if corners.size and not (corners.min() >= 0 and corners.max() < COST_BOUND):
@@ -175,9 +111,9 @@ def summary(decisions: bytes, costs: bytes) -> tuple[int, int, int]:
     Raises:
         CodecError: the bytes are damaged.
     """
-    with _refusing():
-        header, (_, labels) = _read(decisions, ("<u2", "<u2"))
-        _, (_, varying, _) = _read(costs, ("<u2", "<u2", "<i8"))
+    with refusing():
+        header, (_, labels) = read_part(decisions, ("<u2", "<u2"))
+        _, (_, varying, _) = read_part(costs, ("<u2", "<u2", "<i8"))
         points = math.prod(len(axis) for axis in header["axes"])
         return points, len(labels), len(varying)
 

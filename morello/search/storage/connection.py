@@ -15,6 +15,7 @@ from urllib.parse import quote
 from morello.errors import MorelloError
 from morello.search.storage import file_locks
 from morello.search.storage.measured_rows import MEASURED_SCHEMA
+from morello.search.storage.program_boxes import PROGRAM_BOXES_SCHEMA
 from morello.search.storage.program_rows import PROGRAMS_SCHEMA
 from morello.search.storage.schema import (
     COVERS_SCHEMA,
@@ -61,6 +62,7 @@ Keys have an index of their own: rows found by key would be read whole on the wa
 _SCHEMAS = (
     _SCHEMA,
     PROGRAMS_SCHEMA,
+    PROGRAM_BOXES_SCHEMA,
     MEASURED_SCHEMA,
     PINS_SCHEMA,
     COVERS_SCHEMA,

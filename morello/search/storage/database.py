@@ -36,11 +36,18 @@ from morello.search.storage.measured_rows import (
     read_measured,
     write_measured,
 )
+from morello.search.storage.program_boxes import (
+    ProgramBoxes,
+    fold,
+    program_of,
+    read_all,
+    read_boxes,
+    unfold,
+)
 from morello.search.storage.program_rows import (
     ProgramRow,
     delete_programs,
     read_program,
-    read_programs,
     write_programs,
 )
 from morello.search.storage.schema import (
@@ -224,6 +231,7 @@ class Database:
                     "DELETE FROM tables WHERE key = ?", [(key,) for key in keys]
                 )
                 clean_covers(connection)
+                unfold(connection, programs)
                 delete_programs(connection, programs)
             self._connected().execute("VACUUM")
 
@@ -234,16 +242,42 @@ class Database:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            return read_program(self._connected(), spec, family)
+            connection = self._connected()
+            row = read_program(connection, spec, family)
+            if row is not None:
+                return row
+            program = program_of(connection, spec, family)
+        return None if program is None else ProgramRow(spec, family, program)
 
     def programs(self) -> tuple[tuple[ProgramRow, bool], ...]:
-        """Every program by Spec, and whether its row is whole.
+        """Every program that is a row, then those in boxes; and whether each is whole.
+        A row of boxes that is not has one for all.
 
         Raises:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            return read_programs(self._connected())
+            return read_all(self._connected())
+
+    def program_boxes(self) -> tuple[tuple[ProgramBoxes, bool], ...]:
+        """The programs in boxes, and whether each row is whole.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            return read_boxes(self._connected())
+
+    def fold_programs(self) -> None:
+        """Put the programs of goals that differ in their sizes alone into boxes.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        with self._reporting():
+            with self._writing() as connection:
+                fold(connection)
+            self._connected().execute("VACUUM")
 
     def put_programs(self, rows: tuple[ProgramRow, ...]) -> None:
         """Store programs, all or none.

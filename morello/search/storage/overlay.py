@@ -42,10 +42,18 @@ class Overlay:
     Args:
         top: the file that is read and written; None if it failed.
         below: files that are read where those before them have no row.
+        keeps_tables: whether solved tables are written, too, or programs alone.
     """
 
-    def __init__(self, top: Database | None, below: tuple[Database, ...] = ()) -> None:
+    def __init__(
+        self,
+        top: Database | None,
+        below: tuple[Database, ...] = (),
+        *,
+        keeps_tables: bool = True,
+    ) -> None:
         self.top = top
+        self.keeps_tables = keeps_tables
         self._failed: dict[Path, object] = {}
         """Databases that a warning was given of."""
         self.readable: tuple[Database, ...] = (*((top,) if top else ()), *below)
@@ -116,8 +124,14 @@ class Overlay:
         self._write(lambda top: top.put_programs((row,)))
 
     def note(self, row: SearchRow) -> None:
-        """Note a search, if there is a database that can be written."""
-        self._write(lambda top: top.add_search(row))
+        """Note a search, if there is a database that can be written and has tables."""
+        if self.keeps_tables:
+            self._write(lambda top: top.add_search(row))
+
+    def of_programs(self) -> "Overlay":
+        """The databases, of which the first is given programs alone, and no tables."""
+        below = self.readable[1:] if self.top is not None else self.readable
+        return Overlay(self.top, below, keeps_tables=False)
 
     def close(self) -> None:
         """Close every file."""

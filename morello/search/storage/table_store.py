@@ -31,13 +31,9 @@ from morello.search.storage.cache_key import (
     row_key,
     seen_by,
 )
-from morello.search.storage.codec import (
-    CodecError,
-    decode,
-    encode_costs,
-    encode_decisions,
-)
+from morello.search.storage.codec import decode, encode_costs, encode_decisions
 from morello.search.storage.database import Row
+from morello.search.storage.deflated import CodecError
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.schema import Cover
@@ -354,7 +350,10 @@ class TableStore:
     @property
     def _writes(self) -> bool:
         """Whether tables go to a database."""
-        return self.database is not None and self.database.top is not None
+        database = self.database
+        if database is None or database.top is None:
+            return False
+        return database.keeps_tables
 
     def _put_off(self, identity: TableId, made: _Unpacked) -> None:
         """Leave a table as it is; the oldest are packed where there are too many."""

@@ -16,9 +16,10 @@ from morello.explain.words import counted
 from morello.runtime import code_cache
 from morello.search.queries.partial_program import Partial
 from morello.search.storage.cache_key import space
-from morello.search.storage.codec import CodecError, summary
+from morello.search.storage.codec import summary
 from morello.search.storage.connection import DatabaseError
 from morello.search.storage.database import Row
+from morello.search.storage.deflated import CodecError
 from morello.search.storage.overlay import NONE, VARIABLE, default_path, named_paths
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import SearchRow
@@ -31,6 +32,9 @@ from morello.tools.subcommands.db_contents import (
     goals_by_label,
     goals_text,
     kind_text,
+    packed_data,
+    packed_text,
+    targets_of,
 )
 from morello.tools.subcommands.db_measured import (
     copy_measured,
@@ -79,7 +83,7 @@ class Info:
     table_bytes: int = 0
     """Bytes of the decisions and costs of all tables."""
     program_bytes: int = 0
-    """Bytes of the programs, which ``export --programs`` copies."""
+    """Bytes of the programs as text; those in boxes take fewer."""
     measured: tuple[dict[str, Any], ...] = ()
     """The choices that were measured: ``spec``, ``target``, ``threads``, ``cpu``, the
     ``class`` that was chosen, its ``seconds`` and those of the model's choice, and how
@@ -92,6 +96,11 @@ class Info:
     ``specs``, ``boxes`` and ``cost_boxes``."""
     goals: dict[str, int] = dataclasses.field(default_factory=dict)
     """How many of ``programs`` there are of each label of a Spec."""
+    targets: dict[str, int] = dataclasses.field(default_factory=dict)
+    """The same of each target."""
+    packed: tuple[dict[str, Any], ...] = ()
+    """Programs in boxes: one of the Specs, which differ in their sizes alone, how many
+    ``goals`` there are, ``boxes`` of sizes, distinct ``programs``, and ``bytes``."""
     code: str | None = None
     """The folder of machine code, which belongs to the user and not to a database."""
     code_files: int = 0
@@ -149,6 +158,7 @@ def info(path: Path) -> Info:
             table_bytes += len(row.decisions) + len(row.costs)
         pins = tuple(pin_data(pin, is_whole) for pin, is_whole in database.pins())
         programs = [row for row, is_whole in database.programs() if is_whole]
+        packed = [row for row, is_whole in database.program_boxes() if is_whole]
         served = list(filter(_is_current, programs))
         measured = tuple(measured_data(database))
         searches = tuple(map(search_data, _current(database.searches())))
@@ -171,6 +181,8 @@ def info(path: Path) -> Info:
         searches,
         kinds.data,
         goals_by_label(served),
+        targets_of(served),
+        tuple(map(packed_data, packed)),
         **code,
     )
 
@@ -238,6 +250,7 @@ def _info(path: Path, options: DbOptions) -> int:
         ("damaged", f"{contents.damaged:,}"),
         ("programs", f"{contents.programs:,}, {size_text(contents.program_bytes)}"),
         ("goals", goals_text(contents.goals) or "none"),
+        ("targets", goals_text(contents.targets) or "none"),
         ("Specs", f"{contents.specs:,}"),
         ("boxes", f"{contents.boxes:,} of decisions, {contents.cost_boxes:,} of costs"),
     ]
@@ -250,6 +263,7 @@ def _info(path: Path, options: DbOptions) -> int:
             )
         )
     rows += [(row["kind"], kind_text(row)) for row in contents.kinds]
+    rows += [("packed", packed_text(row)) for row in contents.packed]
     if contents.code is not None:
         size = size_text(contents.code_bytes)
         rows.append(("code", f"{size} in {contents.code}"))
@@ -338,6 +352,8 @@ def _export(path: Path, options: DbOptions) -> int:
     try:
         new, damaged = _copy(path, half, tables=not options.programs)
         with opened(half, is_writable=True) as database:  # its log is closed, too
+            if options.programs:
+                database.fold_programs()
             programs = len(database.programs())
         _name(half, target)
     finally:

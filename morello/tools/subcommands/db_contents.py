@@ -7,7 +7,9 @@ from typing import Any
 
 from morello.explain.words import counted
 from morello.search.storage.database import Row
+from morello.search.storage.program_boxes import ProgramBoxes
 from morello.search.storage.program_rows import ProgramRow
+from morello.tools.table import size_text
 
 _KIND = re.compile(r"(\w{1,32})\(", re.ASCII)
 _LABEL = re.compile(r"\w{1,32}", re.ASCII)
@@ -56,6 +58,35 @@ def goals_by_label(programs: Iterable[ProgramRow]) -> dict[str, int]:
         label[0] if (label := _LABEL.match(row.spec)) else _UNKNOWN for row in programs
     )
     return dict(sorted(labels.items(), key=lambda label: (-label[1], label[0])))
+
+
+def targets_of(programs: Iterable[ProgramRow]) -> dict[str, int]:
+    """How many goals of each target have a program, most first."""
+    names = Counter((*row.family.split(), _UNKNOWN, _UNKNOWN)[1] for row in programs)
+    return dict(sorted(names.items(), key=lambda name: (-name[1], name[0])))
+
+
+def packed_data(boxes: ProgramBoxes) -> dict[str, Any]:
+    """Convert programs in boxes to the fields that ``--json`` prints."""
+    goals, count, programs = boxes.counts
+    return {
+        "spec": boxes.spec,
+        "target": (*boxes.family.split(), _UNKNOWN, _UNKNOWN)[1],
+        "goals": goals,
+        "boxes": count,
+        "programs": programs,
+        "bytes": len(boxes.boxes),
+    }
+
+
+def packed_text(data: dict[str, Any]) -> str:
+    """Programs in boxes for a person."""
+    size = data["bytes"]
+    return (
+        f"{counted(data['goals'], 'goal')} as {data['spec']} on {data['target']}: "
+        f"{counted(data['programs'], 'program')} in {counted(data['boxes'], 'box')}, "
+        f"{size_text(size)}, {size / max(1, data['goals']):.1f} bytes a goal"
+    )
 
 
 def goals_text(goals: dict[str, int]) -> str:

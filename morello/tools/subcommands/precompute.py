@@ -40,7 +40,7 @@ def main(options: PrecomputeOptions) -> int:
     """Run the command.
 
     Returns:
-        0; or 1 if a Spec could not be solved.
+        0; or 1 if a Spec could not be solved, or not in time.
 
     Raises:
         MorelloError: an argument is refused; nothing was begun.
@@ -66,8 +66,16 @@ def main(options: PrecomputeOptions) -> int:
             "solved is stored, and the same command goes on from there\n"
         )
         raise
+    if plan.programs:
+        _pack(plan.db)
     write_output("-", _summary(results, plan.threads, time.perf_counter() - start))
-    return 1 if any(done.error for done in results) else 0
+    if len(results) < total:
+        write_output(
+            "-",
+            f"the time is over: {total - len(results)} are left; the same command goes "
+            "on from there\n",
+        )
+    return 1 if len(results) < total or any(r.error for r in results) else 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +91,10 @@ class _Plan:
     """The databases, as ``--db`` gives them."""
     tune: float = 0.0
     """Seconds for which programs of each Spec are timed; 0 for none."""
+    programs: bool = False
+    """Whether programs alone are stored, and no tables."""
+    seconds: float | None = None
+    """After how long to end."""
 
 
 def _searches(plan: _Plan, options: PrecomputeOptions) -> Generator[Solved, None, None]:
@@ -94,10 +106,10 @@ def _searches(plan: _Plan, options: PrecomputeOptions) -> Generator[Solved, None
 
 def _here(plan: _Plan, processes: int) -> Generator[Solved, None, None]:
     jobs = [
-        Job(spec, plan.target_name, plan.threads, plan.db, plan.tune)
+        Job(spec, plan.target_name, plan.threads, plan.db, plan.tune, plan.programs)
         for spec in plan.specs
     ]
-    with contextlib.closing(solve_jobs(jobs, processes)) as results:
+    with contextlib.closing(solve_jobs(jobs, processes, plan.seconds)) as results:
         for done in results:
             yield Solved(
                 done.job.spec,
@@ -152,6 +164,12 @@ def _plan(options: PrecomputeOptions) -> _Plan:
             "--jobs is for processes of this machine, --scheduler for other workers",
             "say how many workers there are where they are started",
         )
+    if options.scheduler is not None and (options.programs or options.time_limit):
+        raise UsageError(
+            "--programs and --time-limit are for processes of this machine",
+            "take programs alone out of the database with 'morello db export "
+            "--programs'",
+        )
     if options.tune and (options.jobs or 1) > 1:
         raise UsageError(
             "--tune times programs, which processes beside each other would disturb",
@@ -167,7 +185,16 @@ def _plan(options: PrecomputeOptions) -> _Plan:
         which, count = options.shard
         specs = specs[which - 1 :: count]  # each part has large ones and small ones
     threads = thread_count(options.threads)
-    return _Plan(tuple(specs), target, name, threads, database, options.tune or 0.0)
+    return _Plan(
+        tuple(specs),
+        target,
+        name,
+        threads,
+        database,
+        options.tune or 0.0,
+        options.programs,
+        options.time_limit,
+    )
 
 
 def _database(wanted: str | None) -> str:
@@ -197,15 +224,22 @@ def _tell(done: Solved, count: str) -> None:
         sys.stderr.write(f"morello: error: {done.spec}: {done.error} ({count})\n")
         return
     took = time_text(done.seconds)
-    how = f"solved in {took}" if done.specs else f"was there, read in {took}"
+    how = f"solved in {took}" if done.tables else f"was there, read in {took}"
     cost = cost_text(done.cost)
     timed = f"; {measured_summary(Measured(done.measured))}" if done.measured else ""
     write_output("-", f"{done.spec}  {how}, {cost}{timed} ({count})\n")
 
 
+def _pack(db: str) -> None:
+    """Put the programs of the database that is written into boxes."""
+    database = open_database(db)
+    if database is not None and database.top is not None:
+        database.top.fold_programs()
+
+
 def _summary(results: list[Solved], threads: int, seconds: float) -> str:
     failed = sum(bool(done.error) for done in results)
-    new = sum(done.specs > 0 and not done.error for done in results)
+    new = sum(done.tables > 0 and not done.error for done in results)
     there = len(results) - failed - new
     points = sum(done.specs for done in results)
     return (

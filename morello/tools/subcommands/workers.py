@@ -7,6 +7,7 @@ stays. One that dies fails its Spec, and another takes its place.
 
 import contextlib
 import dataclasses
+import math
 import multiprocessing
 import os
 import signal
@@ -39,6 +40,8 @@ class Job:
     """The databases, as ``--db`` gives them."""
     tune: float = 0.0
     """Seconds for which programs are timed after the search; 0 for none."""
+    programs: bool = False
+    """Whether programs alone are stored, and no tables."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,18 +69,28 @@ class _Worker:
     start: float
 
 
-def solve_all(jobs: Sequence[Job], processes: int) -> Generator[Done, None, None]:
+def solve_all(
+    jobs: Sequence[Job], processes: int, seconds: float | None = None
+) -> Generator[Done, None, None]:
     """The results of ``jobs``, as they come, by at most so many processes at a time.
 
     Closing the iterator ends the processes.
+
+    Args:
+        seconds: after which no more come; None for all.
     """
     waiting = deque(jobs)
+    end = math.inf if seconds is None else time.monotonic() + seconds
     workers: list[_Worker] = []
     try:
         while waiting or workers:
             while waiting and len(workers) < processes:
                 workers.append(_start(waiting.popleft()))
-            ready = wait([worker.pipe for worker in workers])
+            pipes = [worker.pipe for worker in workers]
+            left = None if seconds is None else max(0.0, end - time.monotonic())
+            ready = wait(pipes, left)
+            if not ready and time.monotonic() >= end:
+                return
             for worker in [w for w in workers if w.pipe in ready]:
                 done = _receive(worker)
                 if waiting and not _has_died(done, worker):
@@ -171,6 +184,8 @@ def solve(job: Job) -> Done:
     start = time.perf_counter()
     try:
         database = open_database(job.db)
+        if database is not None and job.programs:
+            database = database.of_programs()
         solution = search(job.spec, job.target, job.threads, database)
         rows: tuple[MeasuredRow, ...] = ()
         if job.tune:
