@@ -1,0 +1,276 @@
+"""Pieces of the storage of tables by themselves: the shelf, boxes of drawn arrays,
+stores with little room."""
+
+import dataclasses
+import itertools
+import random
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morello.actions import Select
+from morello.machine import AVX2
+from morello.search import Solver
+from morello.search.dp.axes import Box
+from morello.search.dp.table import NO_ACTION
+from morello.search.storage import table_store
+from morello.search.storage.boxes import CostBoxes, LabelBoxes
+from morello.search.storage.database import Database
+from morello.search.storage.overlay import Overlay
+from morello.search.storage.serialize import action_data, read_action
+from morello.search.storage.shelf import Once, Shelf, Shelved
+from tests.database import small
+
+pytestmark = pytest.mark.quick
+
+
+def shelved(points: int, name: str = "") -> Any:
+    return SimpleNamespace(points=points, name=name)
+
+
+def test_a_shelf_lets_go_of_what_was_not_read_for_longest() -> None:
+    shelf, sizes = Shelf(most_points=10), ((1, 2),)
+    tables = {name: shelved(4, name) for name in "abcd"}
+    for name in "ab":
+        shelf.put(name, sizes, tables[name])
+    assert shelf.get("a", sizes) is tables["a"]
+    assert shelf.get("a", ((1,),)) is None
+    shelf.put("c", sizes, tables["c"])
+    assert [shelf.get(name, sizes) for name in "abc"] == [
+        tables["a"],
+        None,
+        tables["c"],
+    ]
+    assert len(shelf) == 2
+    shelf.put("d", sizes, shelved(2))  # it is just full
+    assert len(shelf) == 3
+    shelf.put("d", sizes, tables["d"])  # in the place of the other
+    assert (len(shelf), shelf.get("a", sizes)) == (2, None)
+    shelf.put("e", sizes, shelved(11))
+    assert len(shelf) == 0
+    shelf.put("f", sizes, shelved(10))
+    assert len(shelf) == 1
+    shelf.clear()
+    shelf.put("g", sizes, shelved(10))
+    assert len(shelf) == 1
+
+
+def test_tables_of_a_key_on_a_shelf_come_latest_first() -> None:
+    shelf = Shelf(most_points=6)
+    for n in range(1, 8):
+        shelf.put("key", ((n,),), shelved(1, str(n)))
+    found = [(sizes, table.name) for sizes, table in shelf.others("key")]  # type: ignore[attr-defined]
+    assert found == [(((n,),), str(n)) for n in range(7, 1, -1)]
+    assert list(shelf.others("other")) == []
+
+
+def test_a_table_is_made_once_in_any_thread() -> None:
+    made, start = [], threading.Barrier(4)
+
+    def make() -> Any:
+        made.append(1)
+        return "table"
+
+    once = Once(make)
+
+    def ask() -> None:
+        start.wait()
+        assert once() == "table"  # type: ignore[comparison-overlap]
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1]
+
+
+def a_box(rng: random.Random, rank: int, dims: int) -> Box:
+    axes = [
+        tuple(sorted(rng.sample(range(1, 40), rng.randint(1, 5)))) for _ in range(rank)
+    ]
+    return Box(tuple(axes[:dims]), tuple(axes[dims:]), rank - dims)
+
+
+def parts_of(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    every = [*itertools.product(*(range(1, extent + 1) for extent in shape))]
+    return every if len(every) < 6 else [*every[:: len(every) // 5], every[-1]]
+
+
+def points_of(shape: tuple[int, ...], rng: random.Random) -> list[tuple[int, ...]]:
+    every = [*np.ndindex(shape)]
+    return rng.sample(every, min(12, len(every)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_boxes_of_decisions_are_the_array(seed: int) -> None:
+    rng = random.Random(f"labels {seed}")
+    shape = tuple(rng.choice((1, 2, 3, 5)) for _ in range(rng.randint(1, 4)))
+    few = [NO_ACTION, *range(rng.randint(1, 4))]
+    labels = np.array(rng.choices(few, k=int(np.prod(shape))), np.int32).reshape(shape)
+    if seed % 3:  # mostly of large pieces
+        labels[tuple(slice(0, 1 + n // 2) for n in shape)] = 0
+    boxes = LabelBoxes.of(labels)
+    assert np.array_equal(boxes.expand(), labels)
+    for point in points_of(shape, rng):
+        assert boxes.at(point) == labels[point]
+    new = np.array([7, 4, 3, 5][: len(few) - 1], np.int32)
+    for part in parts_of(shape):
+        cut = labels[tuple(slice(n) for n in part)]
+        wanted = np.where(cut == NO_ACTION, NO_ACTION, new[cut])
+        clipped = boxes.clip(part, new)
+        assert clipped.shape == part
+        assert np.array_equal(clipped.expand(), wanted)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_boxes_of_costs_are_the_array(seed: int) -> None:
+    """Affine along sizes in pieces, equal along limits in pieces, without some."""
+    rng = random.Random(f"costs {seed}")
+    rank = rng.randint(1, 4)
+    box = a_box(rng, rank, rng.randint(1, rank))
+    dims, shape = len(box.sizes), box.shape
+    grids = np.meshgrid(*map(np.asarray, box.axes), indexing="ij")
+    costs = np.full(shape, float(rng.randint(0, 9)))
+    for grid in grids[:dims]:
+        costs += rng.randint(0, 3) * grid + rng.choice((0, 50)) * (grid > 20)
+    for grid in grids[dims:]:
+        costs += rng.choice((0, 1000)) * (grid > 15)
+    costs[np.asarray(grids[0]) == rng.choice(box.axes[0])] += rng.choice((0, 7, np.inf))
+    boxes = CostBoxes.of(costs, box)
+    assert np.array_equal(boxes.expand(), costs)
+    for point in points_of(shape, rng):
+        assert boxes.at(point) == costs[point]
+    for part in parts_of(shape):
+        axes = tuple(axis[:n] for axis, n in zip(box.axes, part, strict=True))
+        clipped = boxes.clip(axes)
+        assert np.array_equal(clipped.expand(), costs[tuple(slice(n) for n in part)])
+    masks = []
+    for lo, hi in boxes.ends.tolist():
+        corner = costs[tuple(slice(a, b) for a, b in zip(lo, hi, strict=True))]
+        differs = [np.ptp(corner, axis=d).any() for d in range(dims)]
+        masks.append(sum(bool(v) << (dims - 1 - d) for d, v in enumerate(differs)))
+    assert boxes.varying.tolist() == masks
+    assert boxes.numbers == sum(2 ** mask.bit_count() for mask in masks)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("no such action", []),
+        ("tile", [1, 2, 3, 4, 5, 6]),
+        ("select", [3]),
+        ("select", ["fill_rows", "more"]),
+        ("split", [True, 4]),
+        ("split", ["m", 4.0]),
+        ("split", ["m", True]),
+        ("move", ["src", "L9", "[0]"]),
+        ("move", ["src", "L1", "[0"]),
+        ("move", ["src", 1, "[0]"]),
+    ],
+)
+def test_what_is_no_action_is_refused(name: str, values: list[Any]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        read_action((name, values))
+
+
+@pytest.fixture(scope="module")
+def solved() -> Solver:
+    solver = Solver(AVX2)
+    solver.solve(small.spec("fill:12x5:f32"))
+    return solver
+
+
+def test_actions_are_read_as_they_were(solved: Solver) -> None:
+    actions = {
+        action
+        for table in solved.tables(small.spec("fill:12x5:f32"))
+        for action in table.actions.values()
+    }
+    assert len({action.name for action in actions}) > 2
+    for action in actions:
+        assert read_action(action_data(action)) == action
+    assert action_data(Select("fill_rows")) == ("select", ["fill_rows"])
+
+
+def test_a_part_of_a_table_on_the_shelf_is_a_part_of_its_arrays(solved: Solver) -> None:
+    goal = small.spec("fill:12x5:f32")
+    table = max(solved.tables(goal), key=lambda table: table.costs.size)
+    costs = solved.run_of(goal).store.costs(table.id)
+    whole = Shelved(costs, lambda: table, "goal")
+    assert whole.points == table.costs.size
+    sizes = tuple(axis[: max(1, len(axis) - 1)] for axis in table.box.sizes)
+    box = dataclasses.replace(table.box, sizes=sizes)
+    identity = dataclasses.replace(table.id, sizes=sizes)
+    part = whole.clip(identity, box)
+    cut = tuple(slice(extent) for extent in box.shape)
+    assert (part.goal, part.costs.box) == ("goal", box)
+    assert np.array_equal(part.costs.dense, table.costs[cut])
+    assert part.table().id == identity
+    assert np.array_equal(part.table().costs, table.costs[cut])
+    assert np.array_equal(part.table().decisions, table.decisions[cut])
+
+
+LITTLE = {
+    "DENSE_BYTES": 200,
+    "UNPACKED_POINTS": 40,
+    "WAITING_POINTS": 30,
+    "FEW_POINTS": 3,
+    "TOGETHER": 3,
+}
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_with_little_room_tables_are_the_same(
+    is_stored: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, solved: Solver
+) -> None:
+    """And what the store counts is what it has."""
+    for name, value in LITTLE.items():
+        monkeypatch.setattr(table_store, name, value)
+    goal = small.spec("fill:12x5:f32")
+    overlay = Overlay(Database(tmp_path / "a.sqlite")) if is_stored else None
+    solver = Solver(AVX2, overlay)
+    assert str(solver.solve(goal).impl) == str(solved.solve(goal).impl)
+    store, plain = solver.run_of(goal).store, solved.run_of(goal).store
+    unpacked = store._unpacked.values()
+    assert store._unpacked_points == sum(one.points for one in unpacked) <= 40
+    dense = store._dense.values()
+    assert store._bytes == sum(costs.slices.nbytes for costs in dense)
+    assert store._bytes <= 200 or len(dense) == 1
+    assert not store._unwritten
+    for identity in plain:
+        one, other = store.table(identity), plain.table(identity)
+        assert np.array_equal(one.costs, other.costs)
+        assert np.array_equal(one.decisions, other.decisions)
+        assert np.array_equal(store.costs(identity).dense, other.costs)
+        assert store._bytes == sum(c.slices.nbytes for c in store._dense.values())
+    assert store.tally[0] == sum(packed.points for packed in store.packed())
+    assert store.tally[1] == sum(len(p.decisions.labels) for p in store.packed())
+    assert store.tally[2] == sum(len(p.costs.ends) for p in store.packed())
+    if overlay is not None:
+        assert len(list(overlay.readable[0].rows())) == len(store)
+
+
+@pytest.mark.parametrize(
+    ("short", "long", "begins"),
+    [
+        (((1, 2), (3,)), ((1, 2, 4), (3,)), True),
+        (((1, 2), (3,)), ((1, 2), (3,)), True),
+        (((1, 2), (3,)), ((1, 4), (3,)), False),
+        (((1, 2), (3,)), ((1,), (3,)), False),
+        (((1, 2),), ((1, 2), (3,)), False),
+    ],
+)
+def test_axes_begin_with_others(short: Any, long: Any, begins: bool) -> None:
+    assert table_store._begins(short, long) == begins
+
+
+@pytest.mark.parametrize("sizes", [[0, 1], [2, 1], [1, 1], [1, True], [1, 2.0], ["1"]])
+def test_what_is_no_axis_is_refused(sizes: Any) -> None:
+    assert table_store._axis([1, 2, 4]) == (1, 2, 4)
+    with pytest.raises((ValueError, TypeError)):
+        table_store._axis(sizes)
