@@ -13,28 +13,16 @@ import numpy as np
 
 from morello.errors import CompileError
 from morello.runtime.calls.call_table import CallTable
-from morello.runtime.calls.glue import call_code, check_sizes, code, loaded
+from morello.runtime.calls.glue import (
+    FOLDER,
+    call_code,
+    check_sizes,
+    code,
+    loaded,
+)
 from morello.runtime.calls.parameter import Parameter
 from morello.runtime.element_types import element_type_of, names
 from morello.runtime.engine import Engine
-
-_CODE = """
-@handle = internal global ptr null
-@data = internal global ptr null
-
-define void @attach(ptr %handle, ptr %data) {
-  store ptr %handle, ptr @handle
-  store ptr %data, ptr @data
-  ret void
-}
-
-define ptr @handler(ptr %frame) {
-  %handle = load ptr, ptr @handle
-  %data = load ptr, ptr @data
-  %error = tail call ptr %handle(ptr %data, ptr %frame)
-  ret ptr %error
-}
-"""
 
 
 class Handled(ctypes.Structure):
@@ -83,7 +71,7 @@ def handler(table: CallTable, label: str) -> Any:
         CompileError: XLA has no elements as those of a parameter.
     """
     data = _data(table, label)
-    engine = loaded(_CODE)
+    engine = loaded((FOLDER / "handler.ll").read_text())
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
     attach = kind(engine.address("attach"))
     attach(_code().address("handle"), ctypes.addressof(data))
