@@ -9,13 +9,13 @@ from morello.dialect.options import option_constraints
 from morello.dialect.spec_op import SpecOp
 from morello.mlir import all_ops, ir
 from morello.spec import Kind
-from morello.spec.kinds import KINDS
+from morello.spec.kinds import KINDS, instances_of
 
 
 def _spec_op(kind: type[Kind]) -> type[SpecOp]:
     """The op of a kind: a memref for each operand, an attribute for each option."""
     operands: dict[str, Any] = dict.fromkeys(
-        (o.name for o in kind.instances()[0].operands), Operand[Any]
+        (o.name for o in instances_of(kind)[0].operands), Operand[Any]
     )
     if kind.is_variadic:
         operands = operand_groups()

@@ -10,6 +10,7 @@ from typing import Any
 from morello.dialect.value_forms import FORMS, ValueForm
 from morello.mlir import ir
 from morello.spec import Kind
+from morello.spec.text.spellings import text_options
 
 
 def option_forms(kind_class: type[Kind]) -> dict[str, ValueForm]:
@@ -56,5 +57,5 @@ def option_attributes(kind: Kind) -> dict[str, ir.Attribute]:
     return {
         name: form.write(getattr(kind, name))
         for name, form in option_forms(type(kind)).items()
-        if name not in optional or name in kind.options
+        if name not in optional or name in text_options(kind)
     }

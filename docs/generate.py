@@ -28,7 +28,8 @@ from morello.passes.pipelines.options import options_of
 from morello.passes.registry import PASSES
 from morello.search import Impl, best_program
 from morello.spec import IndexMap, Kind, parse_spec
-from morello.spec.kinds import KINDS
+from morello.spec.kinds import KINDS, instances_of
+from morello.spec.text.spellings import labels_of, option_names
 from morello.tools.commands import COMMANDS
 from morello.whole_files import write_whole
 
@@ -144,13 +145,13 @@ def _kinds() -> str:
 
 def _kind(cls: type[Kind]) -> str:
     """A kind: its labels, operands, options and what it means."""
-    kind = cls.instances()[-1]
-    names = " and ".join(f"`{label}`" for label in cls.labels())
+    kind = instances_of(cls)[-1]
+    names = " and ".join(f"`{label}`" for label in labels_of(cls))
     operands = ", ".join(
         f"`{operand.name}[{','.join(_axis(kind, axis) for axis in operand.axes)}]`"
         for operand in kind.operands
     )
-    options = ", ".join(f"`{name}`" for name in cls.option_names()) or "none"
+    options = ", ".join(f"`{name}`" for name in option_names(cls)) or "none"
     parts = (
         f"## {names}",
         inspect.cleandoc(sys.modules[cls.__module__].__doc__ or ""),

@@ -29,6 +29,7 @@ from morello.actions.to_accum import ToAccum
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.graphs.products import normal
+from morello.spec.structure import is_common, leader
 from morello.spec.tensors.layout import LINE_BYTES
 
 ACTIONS: tuple[type[Action], ...] = (
@@ -110,7 +111,7 @@ def _one_by_one(key: SpecKey, axes: tuple[tuple[int, ...], ...]) -> tuple[Action
     if not key.serial:
         return ()
     for dim, name in enumerate(key.kind.dims):
-        if axes[dim][0] != 1 or len(axes[dim]) < 2 or not key.kind.is_common(dim):
+        if axes[dim][0] != 1 or len(axes[dim]) < 2 or not is_common(key.kind, dim):
             continue
         loop, drop = Tile(name, 1), Drop(name)
         left = drop.dropped(loop.loop_key(key))
@@ -140,6 +141,6 @@ def _arrival(key: SpecKey, target: Target) -> Move | None:
     for i, (operand, tensor) in enumerate(
         zip(key.kind.operands, key.tensors, strict=True)
     ):
-        if tensor.level.is_main and key.kind.leader(i) == i:
+        if tensor.level.is_main and leader(key.kind, i) == i:
             return Move(operand.name, target.caches[-1], tensor.layout)
     return None

@@ -29,6 +29,7 @@ from morello.kernels.code.range_check import range_check_counts
 from morello.machine import Target
 from morello.spec import Memory, SpecKey
 from morello.spec.frame import Condition, Frame
+from morello.spec.mixes import has_dtypes
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -78,7 +79,7 @@ class SpecializeRange(Action):
         if key.kind.moves_data or key.kind.operands[index].is_written:
             return f"'{self.operand}' is no factor that {key.kind.label} multiplies"
         part = _in_range(key, index).dtypes
-        if source.dtype.part is None or not key.kind.has_dtypes(part):
+        if source.dtype.part is None or not has_dtypes(key.kind, part):
             return f"'{self.operand}' is {source.dtype}, of which no part has a dtype"
         if self.level >= source.level or self.level.is_registers:
             return f"'{self.operand}' is in {source.level}: name a nearer cache"

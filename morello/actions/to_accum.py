@@ -22,6 +22,7 @@ from morello.machine import Target
 from morello.spec import Fill, Layout, Reform, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame
+from morello.spec.structure import leader, neutral_of
 
 INITS = ("init", "init1", "init2", "init3")
 """The holes of the fills: one for each output that is added to."""
@@ -49,7 +50,7 @@ class ToAccum(Action):
         children = []
         for role, out in zip(INITS, filled(form), strict=False):
             operand = form.kind.operands[out]
-            fill = Fill(operand.rank, form.kind.neutral_of(out))
+            fill = Fill(operand.rank, neutral_of(form.kind, out))
             init = SpecKey(fill, (tensors[out],), key.serial)
             child = Frame(init, body.operand_sizes(out, sizes), limits)
             dims = tuple(form.dims[d] for d in operand.dims)
@@ -90,8 +91,8 @@ def reformed(key: SpecKey, form: Reform) -> tuple[TensorSpec, ...]:
         row = near_form(computed_in(key.dtypes), Layout.row_major(operand.rank))
         forms.append(row if at < 0 else key.tensors[at])
     for i, at in enumerate(form.operands):
-        leader = form.kind.leader(i)
-        if at < 0 and leader != i:
-            level = forms[leader].level.backing
+        first = leader(form.kind, i)
+        if at < 0 and first != i:
+            level = forms[first].level.backing
             forms[i] = dataclasses.replace(forms[i], level=level)
     return tuple(forms)

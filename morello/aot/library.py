@@ -24,6 +24,7 @@ from morello.machine.host import required_features
 from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import Compiled, compile_for_linker
 from morello.spec import Spec, print_spec
+from morello.spec.text.spellings import text_options
 from morello.whole_files import write_whole
 
 SUFFIXES = (".o", ".s", ".ll", ".h")
@@ -245,7 +246,7 @@ class Library(Files):
 def _meaning(spec: Spec) -> str:
     """Say in a sentence what a Spec computes; a graph by its statements, which say
     what each argument is for."""
-    graph = spec.kind.options.get("graph")
+    graph = text_options(spec.kind).get("graph")
     if graph is None:
         return summary(type(spec.kind))
     sizes = ", ".join(f"d{i} = {size}" for i, size in enumerate(spec.sizes))

@@ -27,6 +27,7 @@ from morello.machine.costs import Coefficients, OpCosts
 from morello.machine.target import Target
 from morello.spec import L1, L2, MEM, Memory, SpecKey, TensorSpec
 from morello.spec.frame import Frame, Ints
+from morello.spec.structure import contractions
 from morello.spec.tensors.layout import LINE_BYTES
 
 CROSSING = 2
@@ -163,7 +164,7 @@ class AffineCostModel(CostModel):
         kind, source = frame.key.kind, frame.key.tensors[operand]
         own = kind.operands[operand]
         fresh = own.is_written and not own.is_read
-        if kind.has_element or kind.contractions or not fresh:
+        if kind.has_element or contractions(kind) or not fresh:
             return 0
         if dest.level is not L1 or source.level <= L1:
             return 0

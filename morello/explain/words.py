@@ -4,6 +4,7 @@ import dataclasses
 
 from morello.search import Impl, Statistics
 from morello.spec import Spec
+from morello.spec.text.spellings import short_spelling
 
 MILLI = 1000
 """Millicycles of a cycle."""
@@ -85,7 +86,10 @@ def sizes(shape: tuple[int, ...]) -> str:
 def title(spec: Spec) -> str:
     """A Spec's kind and sizes, the batch among them: ``matmul 1x512x512x512``; a graph
     with a name has that: ``softmax 64x256``."""
-    label, shape = spec.kind.short(spec.sizes) or (spec.kind.label, spec.sizes)
+    label, shape = short_spelling(spec.kind, spec.sizes) or (
+        spec.kind.label,
+        spec.sizes,
+    )
     return f"{label} {sizes(shape)}"
 
 

@@ -82,7 +82,7 @@ class Kernel(ABC):
 
         ``key`` is any key at all: of another kind the answer is (). A form is a layout
         and a dtype, the operand's own or a wider one; the search brings the operand to
-        it by a move, where a Spec with it means the same (`Kind.may_widen`). The other
+        it by a move, where a Spec with it means the same (`may_widen`). The other
         operands may be in any form still: answer () where one is in a dtype or packed
         layout that the kernel neither takes nor asks for, since every form that is
         answered makes tables. `wanted_forms` says the usual thing. Of where an operand

@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 from morello.spec import L1, L2, Spec, SpecKey
+from morello.spec.structure import has_several_products
 from morello.spec.tensors.layout import LINE_BYTES
 
 _WIDEST = 4
@@ -79,7 +80,7 @@ class OperandContext:
         )
         unlike = tuple(other) if aliased or widened else ()
         names = tuple(aliased), tuple(widened), unlike
-        chained = goal.kind.has_several_products
+        chained = has_several_products(goal.kind)
         crossing = tuple(
             operand.name
             for index, operand in enumerate(goal.kind.operands)

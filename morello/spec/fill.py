@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from morello.errors import SpecError
-from morello.spec.element_by_element import ElementByElement
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.elements.operations import Elements
 from morello.spec.index_map import plain
-from morello.spec.kind import Array
+from morello.spec.kind import Array, ElementByElement
 from morello.spec.operand import Operand
 
 FILL_VALUES = ("zero", "lowest", "highest")
@@ -34,11 +33,6 @@ class Fill(ElementByElement):
                 f"fill has no value '{self.value}'",
                 f"use one of {', '.join(FILL_VALUES)}",
             )
-
-    @classmethod
-    def instances(cls) -> tuple["Fill", ...]:
-        """Instances of one to three dimensions, one with each value."""
-        return (cls(1, "highest"), cls(2, "lowest"), cls(3))
 
     @property
     def operands(self) -> tuple[Operand, ...]:

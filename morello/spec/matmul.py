@@ -9,15 +9,12 @@ from morello.errors import SpecError
 from morello.spec.elements.dtypes import FLOAT_NAMES, Dtype
 from morello.spec.elements.operations import Elements
 from morello.spec.index_map import plain
-from morello.spec.kind import Array, Kind, bit_patterns, small_integers
+from morello.spec.kind import Array, Kind
 from morello.spec.operand import Operand
 
 _OUTPUTS = (Dtype.F32, Dtype.S16, Dtype.S32)
 
 _SATURATING = (Dtype.U8, Dtype.S8, Dtype.S16)
-
-_WORD = 4
-
 
 _OPERANDS = {
     accum: (
@@ -45,22 +42,13 @@ class Matmul(Kind):
 
     name: ClassVar[str] = "matmul"
     example: ClassVar[str] = "matmul:6x4x16:f32"
+    optional_dims: ClassVar[int] = 1
     accum: bool = False
     """Whether the product is added to what the output holds."""
     saturating: bool = dataclasses.field(default=False, metadata={"optional": True})
     """Whether pairs of products saturate, as the instruction ``vpmaddubsw`` has it."""
     flushing: bool = dataclasses.field(default=False, metadata={"optional": True})
     """Whether denormals may count as zero, as the instruction ``vdpbf16ps`` has it."""
-
-    @classmethod
-    def instances(cls) -> tuple["Matmul", ...]:
-        """Accumulating or not, saturating, and flushing."""
-        return (
-            cls(accum=True),
-            cls(accum=False),
-            cls(accum=True, saturating=True),
-            cls(accum=True, flushing=True),
-        )
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -71,11 +59,6 @@ class Matmul(Kind):
     def operands(self) -> tuple[Operand, ...]:
         """lhs [b,m,k], rhs [b,k,n], out [b,m,n]."""
         return _OPERANDS[self.accum]
-
-    @property
-    def optional_dims(self) -> int:
-        """The batch may be left out."""
-        return 1
 
     @property
     def wraps(self) -> bool:
@@ -119,15 +102,6 @@ class Matmul(Kind):
         b, m, k, n = sizes
         return 2 * b * m * k * n
 
-    def rounded_terms(self, sizes: tuple[int, ...]) -> int:
-        """One for each k; adding to an initial output is one more."""
-        return sizes[2] + self.accum
-
-    def in_f64(self, sizes: tuple[int, ...], arrays: tuple[Array, ...]) -> Array:
-        """Product in f64, plus the initial output if it accumulates."""
-        lhs, rhs, *initial = arrays
-        return sum(initial, np.matmul(lhs, rhs))
-
     def evaluate(
         self,
         sizes: tuple[int, ...],
@@ -168,21 +142,6 @@ class Matmul(Kind):
         total = e.minimum(wide, total, e.constant(wide, (1 << 15) - 1))
         pair = e.convert(total, wide, dtypes[2])
         return e.add(e.read(2), pair)
-
-    def random(
-        self,
-        rng: np.random.Generator,
-        dtypes: tuple[Dtype, ...],
-        shapes: tuple[tuple[int, ...], ...],
-    ) -> tuple[Array, ...]:
-        """Small integers; of those below 32 bits any, since nothing is rounded."""
-        return tuple(
-            small_integers(rng, dtype, shape)
-            if dtypes[2].is_float or dtype.itemsize == _WORD
-            else bit_patterns(rng, dtype, shape)
-            for o, dtype, shape in zip(self.operands, dtypes, shapes, strict=True)
-            if o.is_read
-        )
 
 
 def _saturating_sum(arrays: tuple[Array, ...]) -> Array:

@@ -4,15 +4,12 @@ import dataclasses
 from functools import lru_cache
 from typing import Any, ClassVar
 
-import numpy as np
-
 from morello.errors import SpecError
-from morello.spec.element_by_element import ElementByElement
 from morello.spec.elements.casts import cast
 from morello.spec.elements.dtypes import Dtype, Encoding
 from morello.spec.elements.operations import Elements
 from morello.spec.index_map import plain
-from morello.spec.kind import Array, bit_patterns
+from morello.spec.kind import Array, ElementByElement
 from morello.spec.operand import Operand
 
 
@@ -31,11 +28,6 @@ class Move(ElementByElement):
     example: ClassVar[str] = "move:8x16:f32:dst=[1,0]"
     moves_data: ClassVar[bool] = True
     rank: int = 2
-
-    @classmethod
-    def instances(cls) -> tuple["Move", ...]:
-        """Instances of one to three dimensions."""
-        return (cls(1), cls(2), cls(3))
 
     @property
     def operands(self) -> tuple[Operand, ...]:
@@ -79,15 +71,6 @@ class Move(ElementByElement):
     def element(self, elements: Elements, dtypes: tuple[Dtype, ...]) -> Any:
         """Element of src, cast to the dtype of dst."""
         return elements.convert(elements.read(0), *dtypes)
-
-    def random(
-        self,
-        rng: np.random.Generator,
-        dtypes: tuple[Dtype, ...],
-        shapes: tuple[tuple[int, ...], ...],
-    ) -> tuple[Array, ...]:
-        """Arbitrary bit patterns."""
-        return (bit_patterns(rng, dtypes[0], shapes[0]),)
 
 
 @lru_cache

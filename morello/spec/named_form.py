@@ -11,6 +11,7 @@ from morello.spec.embedding import ONE, Embedding
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.products import copied, normal
 from morello.spec.kind import Kind
+from morello.spec.mixes import has_dtypes
 from morello.spec.tensors.layout import Layout
 from morello.spec.tensors.tensor import TensorSpec
 
@@ -87,11 +88,11 @@ def named_form(
         layout = Layout.row_major(form.rank) if is_sorted else form.layout
         gapless = tensors[value].contiguous
         forms.append(dataclasses.replace(form, layout=layout, contiguous=gapless))
-    if not inner.kind.has_dtypes(tuple(form.dtype for form in forms)):
+    if not has_dtypes(inner.kind, tuple(form.dtype for form in forms)):
         return None
     # Of copies in order the kernels of graphs are as quick, or quicker.
     in_order = inner.kind.moves_data and len({form.layout for form in forms}) == 1
-    if in_order and kind.has_dtypes(dtypes):
+    if in_order and has_dtypes(kind, dtypes):
         return None
     # What has a dimension of one element is a graph of fewer dimensions.
     if any(sizes[dim] == 1 for dim in inner.dims[inner.kind.optional_dims :]):

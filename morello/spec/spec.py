@@ -10,6 +10,7 @@ import numpy as np
 from morello import new_arrays
 from morello.errors import SpecError
 from morello.lazy import cached_property
+from morello.spec.checking import random_inputs
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.hashing import HashedOnce
 from morello.spec.kind import Array, Kind, each
@@ -173,7 +174,7 @@ class Spec(HashedOnce):
             )
         # What knows targets and texts of Specs is built on this.
         choice = importlib.import_module("morello.compiler.target_choice")
-        reader = importlib.import_module("morello.spec.text")
+        reader = importlib.import_module("morello.spec.text.specs")
         spec: Spec = reader.parse_spec(text, choice.chosen_target(target).limits)
         return spec
 
@@ -329,7 +330,7 @@ class Spec(HashedOnce):
     def random(self, rng: np.random.Generator) -> tuple[Array, ...]:
         """Arrays in logical order for every operand that is read."""
         shapes = tuple(self.shape(i) for i in range(len(self.tensors)))
-        return self.kind.random(rng, self.dtypes, shapes)
+        return random_inputs(self.kind, rng, self.dtypes, shapes)
 
     def evaluate(self, *arrays: Array) -> Any:
         """The definition, for arrays in logical order: the output, or a tuple of

@@ -25,6 +25,7 @@ from morello.spec import (
     parse_spec,
 )
 from morello.spec.frame import Frame
+from morello.spec.structure import followers
 from tests.quality.graph_programs import check_program
 from tests.quality.programs import build_programs
 
@@ -191,6 +192,6 @@ def test_rows_that_follow_what_stays_in_l2_take_none_of_it() -> None:
     near = AVX2.in_context(OperandContext(near=True))
     out = spec.kind.operands[-1].name
     move = Move(out, L2, spec.tensors[-1].layout)
-    assert len(spec.kind.followers(len(spec.tensors) - 1)) == 1
+    assert len(followers(spec.kind, len(spec.tensors) - 1)) == 1
     assert move.apply(spec, near).holes[-1].spec.limits == spec.limits
     assert move.apply(spec, AVX2).holes[-1].spec.limits != spec.limits

@@ -15,6 +15,7 @@ from morello.compiler.kernel import Kernel
 from morello.errors import CompileError
 from morello.runtime.object_file import undefined_symbols
 from morello.spec import Kind
+from morello.spec.checking import is_exact
 from morello.spec.kinds import instances
 from tests.aot.compiler import NEEDS_CC, Linked
 from tests.quality.compiled import arguments, same_bytes, unsearched
@@ -65,7 +66,7 @@ def check_linked(kernel: Kernel, folder: Path, file: str) -> None:
         arrays, expected = arguments(kernel, seed)
         status = linked.raw(*linked.pointers(*arrays), suffix=suffix)
         assert suffix or status == Status.OK
-        if kernel.spec.kind.is_exact(kernel.spec.sizes):
+        if is_exact(kernel.spec.kind, kernel.spec.sizes):
             assert same_bytes(arrays, expected)
         for found, wanted in zip(arrays, expected, strict=True):
             assert np.allclose(found, wanted, rtol=1e-4, atol=1e-4, equal_nan=True)

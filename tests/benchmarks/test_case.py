@@ -14,7 +14,7 @@ from benchmarks.harness.case import (
 )
 from benchmarks.harness.suites import SUITES, cases
 from morello.machine import AVX2
-from morello.spec.open_spec import parse_open_spec
+from morello.spec.text.open_specs import parse_open_spec
 
 pytestmark = pytest.mark.quick
 

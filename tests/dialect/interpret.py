@@ -16,7 +16,8 @@ from morello.dialect.build import kernel_of, spec_of
 from morello.dialect.range_check import read_range_check
 from morello.mlir import ir
 from morello.spec import VRF, Layout, Spec, TensorSpec
-from morello.spec.kind import Array, bit_patterns
+from morello.spec.checking import bit_patterns
+from morello.spec.kind import Array
 
 Values = dict[ir.Value, Any]
 

@@ -34,6 +34,7 @@ from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import VRF, Encoding, Spec, parse_spec
 from morello.spec.frame import Frame
+from morello.spec.structure import followers, leader
 from tests.dialect.programs import random_action, random_spec
 from tests.dialect.schedules import function_of, one_action
 
@@ -99,7 +100,7 @@ def recomputed(
                 )
                 along = sum(
                     int(model.transfer(Frame.of(spec), i, body.tensors[i]))
-                    for i in spec.kind.followers(index)
+                    for i in followers(spec.kind, index)
                     if spec.tensors[i].level > body.tensors[i].level
                 )
                 return int(model.buffer(Frame.of(spec), index, dest)) + along
@@ -139,7 +140,7 @@ def lines_brought(before: Spec, after: Spec) -> int:
     moved = [
         i for i, t in enumerate(before.tensors) if t.level != after.tensors[i].level
     ]
-    leaders = {before.kind.leader(index) for index in moved}
+    leaders = {leader(before.kind, index) for index in moved}
     assert len(leaders) == 1
     model = cost_model(AVX2.at(before))
     assert not any(copies(before.tensors[i], after.tensors[i]) for i in moved)

@@ -11,6 +11,7 @@ from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.spec import parse_spec
+from morello.spec.compose import Compose
 from morello.spec.graphs import parse_graph
 from morello.spec.graphs.borders import border, strips
 from tests.graphs.tiles import outputs_of
@@ -51,7 +52,7 @@ def test_strips_compute_the_rows(text: str) -> None:
     for strip in parts:
         small = list(sizes)
         small[rows], small[found.taps] = strip.rows, strip.taps
-        inner = kind.with_graph(found.graph)
+        inner = Compose.of(found.graph)
         given = {}
         for i, operand in enumerate(inner.operands):
             shape = operand.sizes(tuple(small))

@@ -8,6 +8,7 @@ import pytest
 from morello.machine import AVX2
 from morello.spec import Kind, Reform, parse_spec
 from morello.spec.graphs.partials import merging
+from morello.spec.structure import neutral_of
 from tests.graphs.tiles import Values, outputs_of
 
 pytestmark = pytest.mark.quick
@@ -48,7 +49,7 @@ def _state(form: Reform, sizes: tuple[int, ...]) -> Values:
     kind = form.kind
     return {
         kind.values[i]: np.full(
-            kind.operands[i].sizes(sizes), neutral[kind.neutral_of(i)], np.float32
+            kind.operands[i].sizes(sizes), neutral[neutral_of(kind, i)], np.float32
         )
         for i in kind.written
     }

@@ -29,6 +29,7 @@ from morello.spec import (
     TensorSpec,
 )
 from morello.spec.kinds import instances
+from morello.spec.mixes import legal_mixes
 from tests.kernels.harness import EDGE, legal, limits_of
 
 KEYS = 4
@@ -58,9 +59,9 @@ def mixes(kind: Kind) -> tuple[tuple[Dtype, ...], ...]:
     count = len(kind.operands)
     if count < 3:
         seen = {*PLAIN, *itertools.chain(*given)}
-        return tuple(m for m in kind.legal_dtypes() if seen.issuperset(m))
+        return tuple(m for m in legal_mixes(kind) if seen.issuperset(m))
     wanted = {*((dtype,) * count for dtype in PLAIN), *given}
-    return tuple(m for m in kind.legal_dtypes() if m in wanted)
+    return tuple(m for m in legal_mixes(kind) if m in wanted)
 
 
 def layouts(kind: Kind, operand: int) -> tuple[Layout, ...]:

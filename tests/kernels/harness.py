@@ -28,6 +28,7 @@ from morello.passes.parts.vector_ops import element_type
 from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.translate import lower_to_llvm_text
 from morello.spec import L1, VRF, Kind, Layout, Limits, Move, Spec, TensorSpec
+from morello.spec.checking import is_exact, reference
 from morello.spec.elements.casts import stored_error
 from morello.spec.frame import Frame, Ints
 from morello.spec.kind import Array
@@ -282,7 +283,7 @@ def run(
         form = case.tensors[j]
         physical = to_physical(form.layout, out.astype(form.dtype.numpy))
         got = np.array(placed[j]).reshape(physical.shape)
-        if not case.spec.kind.is_exact(case.spec.sizes):
+        if not is_exact(case.spec.kind, case.spec.sizes):
             physical = _settled(case, j, arrays, got, physical)
         found.append(got.reshape(-1))
         wanted.append(physical.reshape(-1))
@@ -298,7 +299,7 @@ def _settled(
     bound."""
     kind, sizes = case.spec.kind, case.spec.sizes
     wide = tuple(array.astype(np.float64) for array in arrays)
-    number, bound = kind.reference(sizes, wide)[kind.written.index(out)]
+    number, bound = reference(kind, sizes, wide)[kind.written.index(out)]
     bound = stored_error(number, bound, case.tensors[out].dtype)
     layout = case.tensors[out].layout
     _, places = _places(layout, case.spec.shape(out))

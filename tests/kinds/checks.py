@@ -9,6 +9,7 @@ import numpy as np
 
 import morello
 from morello.spec import Spec, parse_spec, print_spec
+from morello.spec.kinds import instances_of
 from tests.kinds.shown import SHOWN, TARGET, register
 
 SPECS = (
@@ -72,7 +73,7 @@ def optimum() -> None:
     from tests.search.brute_force import BruteForce
     from tests.search.goals import random_goal
 
-    for kind in (instance for shown in SHOWN for instance in shown.instances()):
+    for kind in (instance for shown in SHOWN for instance in instances_of(shown)):
         found = Agreement()
         for seed in range(25):
             spec = random_goal(random.Random(f"{kind} {seed}"), kind)
@@ -88,7 +89,7 @@ def dialect() -> None:
     from morello.mlir import ir
     from tests.dialect import programs, test_agreement, test_meaning
 
-    programs.KINDS = tuple(i for shown in SHOWN for i in shown.instances())
+    programs.KINDS = tuple(i for shown in SHOWN for i in instances_of(shown))
     with ir.Context() as context:
         load(context)
         for seed in range(20):

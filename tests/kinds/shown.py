@@ -23,7 +23,7 @@ from morello.spec import L1, Array, Dtype, IndexMap, Kind, Operand, Spec, SpecKe
 from morello.spec.elements.operations import Elements
 from morello.spec.frame import Condition, Frame
 from morello.spec.index_map import plain
-from morello.spec.kinds import KINDS
+from morello.spec.kinds import INSTANCES, KINDS
 
 
 def _integers(label: str, dtypes: tuple[Dtype, ...]) -> None:
@@ -98,11 +98,6 @@ class Slide(Kind):
     def operands(self) -> tuple[Operand, ...]:
         """src [stride*i + dilation*k], out [i]."""
         return _slide(self.accum, self.steps)
-
-    @classmethod
-    def instances(cls) -> tuple["Slide", ...]:
-        """Neighbouring windows, and distant ones with gaps."""
-        return (cls(True), cls(False), cls(True, (2, 3)))
 
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """s32 alone."""
@@ -192,5 +187,6 @@ TARGET = dataclasses.replace(AVX2, name="shown", kernels=(*AVX2.kernels, "extent
 def register() -> None:
     """Add all of it to the registries of this process."""
     KINDS.extend(SHOWN)
+    INSTANCES[Slide] = lambda: (Slide(True), Slide(), Slide(True, (2, 3)))
     KERNELS.update({kernel.name: kernel for kernel in ROWS})
     TARGETS[TARGET.name] = TARGET

@@ -4,6 +4,7 @@ import numpy as np
 
 from morello.spec import Dtype, Spec
 from morello.spec.kind import Array
+from tests.named_kinds import reuses_inputs
 from tests.quality.execution import RUNS, run
 from tests.quality.programs import Program
 
@@ -18,7 +19,7 @@ TESTER_RATIO = 16
 
 def is_bounded(spec: Spec) -> bool:
     """Whether the bound is for this Spec."""
-    one = spec.kind.has_element and spec.kind.reuses_inputs
+    one = spec.kind.has_element and reuses_inputs(spec.kind)
     return one and set(spec.dtypes) == {Dtype.F32}
 
 

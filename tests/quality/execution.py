@@ -15,6 +15,7 @@ import numpy as np
 
 from morello.compiler.tuning.verify import judge
 from morello.spec import Spec
+from morello.spec.checking import is_exact, reference
 from morello.spec.kind import Array
 from tests.guarded import Side, check_canaries, check_in_child, guarded_array
 from tests.quality.programs import Program
@@ -108,7 +109,7 @@ def check_exact(program: Program, inputs: Sequence[Array]) -> None:
     wanted = spec.outputs(*inputs)
     for side, byte in RUNS:
         found = run(program, inputs, side, byte)
-        if not spec.kind.is_exact(spec.sizes):
+        if not is_exact(spec.kind, spec.sizes):
             verdict = judge(spec, tuple(inputs), found, exact=False)
             assert verdict.holds, f"{verdict} (arrays at the {side})"
             continue
@@ -127,7 +128,7 @@ def check_bound(program: Program) -> None:
     spec = program.spec
     given = spec.random(np.random.default_rng(0))
     exact = tuple(array.astype(np.float64) for array in given)
-    ((number, error),) = spec.kind.reference(spec.sizes, exact)
+    ((number, error),) = reference(spec.kind, spec.sizes, exact)
     for side, byte in RUNS:
         (found,) = run(program, given, side, byte)
         assert np.all(np.abs(found - number) <= error)

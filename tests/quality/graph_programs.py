@@ -13,14 +13,16 @@ from morello.machine import AVX2, Target, find_target
 from morello.search import Solver
 from morello.search.impl import Impl
 from morello.spec import Dtype, Spec, parse_spec, print_spec
+from morello.spec.checking import EXACT_BOUND, reference, small_integers
 from morello.spec.elements.casts import stored_error
 from morello.spec.elements.dtypes import FLOATS
 from morello.spec.functions import BINARY, UNARY
 from morello.spec.graphs import canonical, print_graph
+from morello.spec.graphs.evaluate import UNIT_ROUNDOFF
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.labels import REDUCTIONS
 from morello.spec.graphs.names import SHORT_NAMES
-from morello.spec.kind import EXACT_BOUND, UNIT_ROUNDOFF, small_integers
+from morello.spec.mixes import legal_mixes
 from tests.graphs.random_graphs import random_graph
 from tests.quality.execution import RUNS, check_exact, run
 from tests.quality.programs import Program, build_programs
@@ -100,7 +102,7 @@ def in_narrow(spec: Spec, dtype: Dtype) -> Spec:
     kind, graph = spec.kind, spec.kind.as_graph
     if graph is None:  # a reduction by itself is no kind of a narrow float
         whole = (dtype,) * len(spec.tensors)
-        dtypes = whole if whole in kind.legal_dtypes() else spec.dtypes
+        dtypes = whole if whole in legal_mixes(kind) else spec.dtypes
     else:
         dtypes = tuple(
             dtype if not graph.is_node(v) or graph.is_map(v) else Dtype.F32
@@ -144,7 +146,7 @@ def check_program(program: Program, seed: int) -> None:
         return
     exact = tuple(array.astype(np.float64) for array in given)
     with np.errstate(all="ignore"):
-        wanted = spec.kind.reference(spec.sizes, exact)
+        wanted = reference(spec.kind, spec.sizes, exact)
         for side, byte in RUNS:
             found = run(program, given, side, byte)
             for out, array, (number, bound) in zip(

@@ -17,6 +17,7 @@ from morello.search.dp.table import NO_ACTION, Table
 from morello.search.impl import Impl
 from morello.spec import L2, MEM, Dtype, Limits, Matmul, Spec, argument_tensor
 from morello.spec.tensors.layout import Layout
+from tests.named_kinds import reuses_inputs
 from tests.quality.bounds import check_bound, is_bounded
 from tests.quality.execution import check_all
 from tests.quality.programs import Program, build_programs
@@ -55,7 +56,7 @@ def searched(seed: int) -> Impl:
     if rng.random() < MATMULS:
         return _random_part(seed // GOAL_SEEDS, rng)
     spec = random_spec(rng)
-    while spec.kind.reuses_inputs:
+    while reuses_inputs(spec.kind):
         spec = random_spec(rng)
     spec = dataclasses.replace(spec, limits=_limits(seed))
     return Solver(AVX2).solve(spec).impl
@@ -105,7 +106,7 @@ def _solved(number: int) -> Solved:
     roots = [
         table
         for table in solver.tables(goal)
-        if table.id.key.kind.reuses_inputs
+        if reuses_inputs(table.id.key.kind)
         and all(t.level is MEM for t in table.id.key.tensors)
         and table.costs.size
     ]

@@ -5,9 +5,11 @@ import random
 from morello.machine import AVX2
 from morello.spec import Dtype, Kind, Layout, Operand, Spec, TensorSpec, argument_tensor
 from morello.spec.kinds import instances
+from morello.spec.mixes import legal_mixes
+from tests.named_kinds import reuses_inputs
 from tests.search.goals import layouts, random_dtypes
 
-KINDS = (*instances(), *(kind for kind in instances() if kind.reuses_inputs))
+KINDS = (*instances(), *(kind for kind in instances() if reuses_inputs(kind)))
 """Every kind; twice those that reuse their inputs, whose space is the largest."""
 
 LAYOUTS = {
@@ -37,7 +39,7 @@ def small_spec(kind: Kind) -> Spec:
     sizes = ((1,) * kind.optional_dims + SMALL)[: len(kind.dims)]
     tensors = tuple(
         argument_tensor(dtype, Layout.row_major(operand.rank))
-        for operand, dtype in zip(kind.operands, kind.legal_dtypes()[0], strict=True)
+        for operand, dtype in zip(kind.operands, legal_mixes(kind)[0], strict=True)
     )
     return Spec(kind, sizes, tensors, AVX2.limits)
 

@@ -14,6 +14,7 @@ from morello.search import Solver
 from morello.search.impl import Impl
 from morello.spec import L2, Layout, Spec, argument_tensor, parse_spec
 from tests.kernels.harness import skip_where_it_cannot_run
+from tests.named_kinds import reuses_inputs
 from tests.quality.bounds import check_bound, is_bounded
 from tests.quality.execution import check_all
 from tests.quality.programs import build_programs
@@ -38,7 +39,7 @@ def goals(target: Target) -> list[Spec]:
         sizes = SIZES[place % len(SIZES)]
         found.append(Spec(kind, sizes, rows, target.limits if not place else near))
     rng = random.Random(f"goals of {target.name}")
-    others = {k for k in KINDS if not (k.reuses_inputs and k.has_element)}
+    others = {k for k in KINDS if not (reuses_inputs(k) and k.has_element)}
     while others:
         spec = random_spec(rng)
         if spec.kind in others:

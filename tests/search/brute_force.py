@@ -13,6 +13,7 @@ from morello.actions import Action, candidates
 from morello.machine import Target
 from morello.spec import Limits, Spec, SpecKey
 from morello.spec.frame import Frame
+from morello.spec.structure import is_batch
 
 Axes = tuple[tuple[int, ...], ...]
 Point = tuple[tuple[int, ...], tuple[int, int, int]]
@@ -36,7 +37,7 @@ def goal_sizes(spec: Spec, threads: int) -> Axes:
         is_long = dim not in spec.kind.reductions or size >= 8 * math.prod(kept)
         if not spec.serial and is_long:
             more = shares(size, threads, dim not in neighbours(spec))
-        if spec.kind.is_batch(dim):
+        if is_batch(spec.kind, dim):
             found.append(tuple(sorted({1, size, *more})))
         else:
             found.append(ladder_sizes(size, more))

@@ -20,6 +20,7 @@ from morello.spec import (
     argument_tensor,
 )
 from morello.spec.kinds import instances
+from morello.spec.mixes import legal_mixes
 
 PEELS = dataclasses.replace(AVX2, first_part=1)
 """The target of small goals: reductions are peeled however short they are."""
@@ -113,7 +114,7 @@ def random_form(
 def random_dtypes(rng: random.Random, kind: Kind) -> tuple[Dtype, ...]:
     """One dtype of 32 bits for all as often as any legal mix."""
     same = (rng.choice((Dtype.F32, Dtype.S32)),) * len(kind.operands)
-    legal = kind.legal_dtypes()
+    legal = legal_mixes(kind)
     return same if same in legal and rng.random() < 0.5 else rng.choice(legal)
 
 

@@ -17,6 +17,7 @@ from morello.search.dp import axes
 from morello.search.dp.table import Table
 from morello.spec import Kind, Limits, Spec
 from morello.spec.frame import Frame
+from morello.spec.structure import has_several_products
 from tests.search.agreement import searched
 from tests.search.goals import KINDS, goals_of, random_goal
 
@@ -40,7 +41,7 @@ def random_context(rng: random.Random, goal: Spec) -> OperandContext:
         widened=tuple((name, rng.choice((2, 4))) for name in widened),
         other=other if aliased or widened else (),
         row_distance=rng.choice((32, 64, 128)) if aliased or widened else 0,
-        chained=goal.kind.has_several_products,
+        chained=has_several_products(goal.kind),
         packed=some if far else (),
         crossing=tuple(name for name in names if rng.random() < 0.5),
     )

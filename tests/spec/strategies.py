@@ -19,6 +19,7 @@ from morello.spec import (
     argument_tensor,
 )
 from morello.spec.kinds import instances
+from morello.spec.mixes import legal_mixes
 
 DTYPES = st.sampled_from(ELEMENT_TYPES)
 PACKS = st.sampled_from([(2, False), (3, False), (4, True), (6, False), (16, False)])
@@ -70,7 +71,7 @@ LIMITS = st.builds(
 def kinds(draw: st.DrawFn) -> tuple[Kind, tuple[Dtype, ...]]:
     """A kind, and dtypes that it has."""
     kind = draw(st.sampled_from(instances()))
-    return kind, draw(st.sampled_from(kind.legal_dtypes()))
+    return kind, draw(st.sampled_from(legal_mixes(kind)))
 
 
 def may_have(operand: Operand, tensor: TensorSpec) -> bool:

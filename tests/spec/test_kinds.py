@@ -20,11 +20,19 @@ from morello.spec import (
     Spec,
     parse_spec,
 )
-from morello.spec.kind import EXACT_BOUND, bit_patterns, small_integers
+from morello.spec.checking import (
+    EXACT_BOUND,
+    bit_patterns,
+    reference,
+    small_integers,
+)
 from morello.spec.kinds import KINDS, instances, labels
+from morello.spec.mixes import complete_mix, legal_mixes
 from morello.spec.spec import argument_tensor
+from morello.spec.structure import neutral_of
 from morello.spec.tensors.layout import Layout
-from tests.named_kinds import named
+from morello.spec.text.spellings import kind_of_label
+from tests.named_kinds import accumulating, named, reuses_inputs
 
 pytestmark = pytest.mark.quick
 
@@ -199,7 +207,7 @@ LABELS = [label for label, kind in labels().items() if not kind.is_variadic]
 @pytest.mark.parametrize("label", LABELS)
 def test_random_rows_and_columns_differ(label: str) -> None:
     """So that an output that is indexed wrongly is another one."""
-    kind = labels()[label].from_text(label, 3, {})
+    kind = kind_of_label(labels()[label], label, 3, {})
     goal = spec(kind, (16,) * len(kind.dims), (F32,) * len(kind.operands))
     for array in goal.random(np.random.default_rng(2)):
         rows = array.reshape(-1, 16) if array.ndim > 1 else array.reshape(-1, 1)
@@ -224,25 +232,25 @@ def test_what_kinds_say_of_themselves() -> None:
     assert [k.accumulates for k in (Matmul(True), named("max_accum"))] == [True, True]
     plain: list[Kind] = [Matmul(False), named("max"), Move(2), Fill(2)]
     assert not any(k.accumulates for k in plain)
-    assert [k.accumulating for k in plain] == [
+    assert [accumulating(k) for k in plain] == [
         Matmul(True),
         named("max_accum"),
         None,
         None,
     ]
-    assert Matmul(False, True).accumulating == Matmul(True, True)
-    assert Matmul(True).accumulating is named("max_accum").accumulating is None
-    assert [k.neutral_of(k.written[0]) for k in plain[:2]] == ["zero", "lowest"]
+    assert accumulating(Matmul(False, True)) == Matmul(True, True)
+    assert accumulating(Matmul(True)) is accumulating(named("max_accum")) is None
+    assert [neutral_of(k, k.written[0]) for k in plain[:2]] == ["zero", "lowest"]
     assert [k.moves_data for k in plain] == [False, False, True, True]
     assert [k.copies for k in plain] == [False, False, True, False]
-    assert [k.reuses_inputs for k in plain] == [True, False, False, False]
+    assert [reuses_inputs(k) for k in plain] == [True, False, False, False]
     assert [k.written for k in plain] == [(2,), (1,), (1,), (0,)]
     assert Matmul().optional_dims == 1
     assert named("max").optional_dims == 0
     for label, kind_class in labels().items():
         if kind_class.is_variadic:
             continue
-        assert kind_class.from_text(label, 2, {}).label == label
+        assert kind_of_label(kind_class, label, 2, {}).label == label
     assert Fill(1, "lowest").number(S32) == -(2**31)
 
 
@@ -266,7 +274,7 @@ def test_dtypes_that_have_no_meaning(
     kind: Kind, dtypes: tuple[Dtype, ...], message: str
 ) -> None:
     with pytest.raises(SpecError, match=message):
-        kind.check_dtypes(kind.dtypes(dtypes))
+        kind.check_dtypes(complete_mix(kind, dtypes))
 
 
 def test_a_fill_of_another_value() -> None:
@@ -287,44 +295,41 @@ def test_inputs_come_before_outputs_and_the_examples_are_of_the_kind(
         parse_spec(kind.example, Limits.of(vrf=16, l1=512, l2=16384)).kind
     ) is type(kind)
     assert any(type(kind) is listed for listed in KINDS)
-    if kind.accumulating is not None:
-        assert kind.accumulating.accumulates
-        assert kind.accumulating.dims == kind.dims
+    if accumulating(kind) is not None:
+        assert accumulating(kind).accumulates
+        assert accumulating(kind).dims == kind.dims
 
 
 @pytest.mark.parametrize("kind", instances(), ids=str)
 def test_a_fill_then_the_accumulating_form_is_the_reduction(kind: Kind) -> None:
-    if kind.accumulating is None:
+    if accumulating(kind) is None:
         return
     sizes = tuple(range(3, 3 + len(kind.dims)))
-    dtypes = kind.legal_dtypes()[0]
+    dtypes = legal_mixes(kind)[0]
     goal = spec(kind, sizes, dtypes)
     (out,) = kind.written
     inputs = goal.random(np.random.default_rng(1))
     fill = spec(
-        Fill(len(goal.shape(out)), kind.neutral_of(out)),
+        Fill(len(goal.shape(out)), neutral_of(kind, out)),
         goal.shape(out),
         (dtypes[out],),
     )
-    adding = spec(kind.accumulating, sizes, dtypes)
+    adding = spec(accumulating(kind), sizes, dtypes)
     assert np.array_equal(
         adding.evaluate(*inputs, fill.evaluate()), goal.evaluate(*inputs)
     )
 
 
-ROUNDING = [
-    kind
-    for kind in instances()
-    if kind.as_graph is None and kind.rounded_terms((1,) * len(kind.dims))
-]
+ROUNDING = [k for k in instances() if k.as_graph is None and k.reductions]
 
 
 @pytest.mark.parametrize("kind", ROUNDING, ids=str)
 def test_the_definition_in_f64_is_the_definition(kind: Kind) -> None:
     dtypes = (F32,) * len(kind.operands)
-    if dtypes not in kind.legal_dtypes():
+    if dtypes not in legal_mixes(kind):
         return
     goal = spec(kind, tuple(range(2, 2 + len(kind.dims))), dtypes)
     inputs = goal.random(np.random.default_rng(1))
-    wide = kind.in_f64(goal.sizes, tuple(array.astype(np.float64) for array in inputs))
-    assert np.array_equal(wide, goal.evaluate(*inputs))
+    wide = tuple(array.astype(np.float64) for array in inputs)
+    ((number, _),) = reference(kind, goal.sizes, wide)
+    assert np.array_equal(number, goal.evaluate(*inputs))

@@ -24,7 +24,7 @@ from morello.spec import (
     TensorSpec,
     argument_tensor,
 )
-from morello.spec.kind import bit_patterns
+from morello.spec.checking import bit_patterns
 from tests.spec.strategies import tensors
 
 pytestmark = pytest.mark.quick

@@ -7,6 +7,8 @@ from morello.actions.base import near_form
 from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
 from morello.spec import Dtype, Form, Kind, Layout, Memory, SpecKey, TensorSpec
+from morello.spec.mixes import may_widen
+from morello.spec.structure import has_several_products, products
 
 
 def makes_progress(source: TensorSpec, level: Memory, form: Form) -> bool:
@@ -79,7 +81,7 @@ def _asked_forms(
         and form.layout.rank == source.rank
         and (
             form.dtype is source.dtype
-            or key.kind.may_widen(key.dtypes, operand, form.dtype)
+            or may_widen(key.kind, key.dtypes, operand, form.dtype)
         )
     )
 
@@ -100,8 +102,8 @@ def _asked_by_products(
 def _forms_of_products(
     kind: Kind, operand: int, source: TensorSpec, kernels: tuple[str, ...]
 ) -> Iterator[Form]:
-    several, rank = kind.has_several_products, source.rank
-    for inner, index in kind.products(operand):
+    several, rank = has_several_products(kind), source.rank
+    for inner, index in products(kind, operand):
         tensor = inner.inward(index, source)
         if tensor is None:  # neighbours lie along what the product lacks
             row_major = Layout.row_major(inner.kind.operands[index].rank)
@@ -155,8 +157,8 @@ def register_forms(
         and operand in kernel.register_operands(key)
     )
     for memory, dtype in wanted:
-        may_widen = key.kind.may_widen(key.dtypes, operand, dtype)
-        if dtype is source.dtype or may_widen:
+        may_take = may_widen(key.kind, key.dtypes, operand, dtype)
+        if dtype is source.dtype or may_take:
             yield memory, dtype
 
 

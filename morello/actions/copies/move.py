@@ -45,6 +45,8 @@ from morello.spec import (
 )
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.mixes import may_widen
+from morello.spec.structure import contractions, followers, has_several_products, leader
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -73,9 +75,9 @@ class Move(Action):
         reason = self._form_refusal(frame.key, frame.key.tensors[index], index)
         if reason:
             return Expansion((Condition(False, reason),), 0)
-        leader = frame.key.kind.leader(index)
-        if leader != index:
-            reason = f"'{self.operand}' follows '{names[leader]}': move that"
+        first = leader(frame.key.kind, index)
+        if first != index:
+            reason = f"'{self.operand}' follows '{names[first]}': move that"
             return Expansion((Condition(False, reason),), 0)
         return self._expand(frame, target, index)
 
@@ -110,7 +112,7 @@ class Move(Action):
             return f"'{self.dtype}' is no dtype"
         if key.kind.moves_data:
             return f"a {key.kind.name} casts itself: its operands keep their dtypes"
-        if not key.kind.may_widen(key.dtypes, index, Dtype.parse(self.dtype)):
+        if not may_widen(key.kind, key.dtypes, index, Dtype.parse(self.dtype)):
             return (
                 f"'{self.operand}' cannot be {self.dtype} in its stead: "
                 f"{key.kind.label} on {','.join(map(str, key.dtypes))} would not be "
@@ -183,7 +185,7 @@ class Move(Action):
         level = self.level.backing
         return {
             follower: tensor.brought_to(level)
-            for follower in key.kind.followers(index)
+            for follower in followers(key.kind, index)
             if (tensor := key.tensors[follower]).level.is_beyond(level)
         }
 
@@ -292,7 +294,7 @@ def _moves(key: SpecKey, target: Target, home: Memory) -> Iterator[Move]:
     for index, (operand, source) in enumerate(
         zip(key.kind.operands, key.tensors, strict=True)
     ):
-        if source.level.is_registers or key.kind.leader(index) != index:
+        if source.level.is_registers or leader(key.kind, index) != index:
             continue
         forms = (
             Form(source.dtype, source.layout),
@@ -314,7 +316,7 @@ def _moves(key: SpecKey, target: Target, home: Memory) -> Iterator[Move]:
 @lru_cache(maxsize=65536)
 def _relevant(key: SpecKey, index: int) -> SpecKey:
     """A key that says of a moved operand what counts, and of the others the dtypes."""
-    moved = {index, *key.kind.followers(index)}
+    moved = {index, *followers(key.kind, index)}
     tensors = tuple(
         t if i in moved else canonical(t) for i, t in enumerate(key.tensors)
     )
@@ -324,7 +326,7 @@ def _relevant(key: SpecKey, index: int) -> SpecKey:
 def may_fill(key: SpecKey, level: Memory) -> bool:
     """Whether the search still moves operands to a memory that registers are filled
     from: not to one that is farther than where an operand is already."""
-    if level.is_registers or (key.kind.has_several_products and level.is_near):
+    if level.is_registers or (has_several_products(key.kind) and level.is_near):
         return False
     return not any(level.is_beyond(tensor.level.backing) for tensor in key.tensors)
 
@@ -335,9 +337,9 @@ def _may_repack(key: SpecKey, level: Memory, home: Memory) -> bool:
     L1, where its kernel is."""
     if key.kind.has_element:
         return True
-    if not key.kind.contractions:
+    if not contractions(key.kind):
         return level.is_near
-    if not key.kind.has_several_products:
+    if not has_several_products(key.kind):
         return True
     return level.is_main or level is home
 

@@ -26,10 +26,12 @@ from morello.actions.base import Action, Child, Expansion
 from morello.machine import Target
 from morello.spec import Fill, Kind, Layout, Memory, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
+from morello.spec.compose import Compose
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.borders import copied, padded
 from morello.spec.graphs.merging import taps
 from morello.spec.index_map import IndexMap
+from morello.spec.structure import products
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,7 +136,7 @@ def asked_layouts(key: SpecKey, index: int) -> Iterator[Layout]:
     assert graph is not None
     rank = source.rank
     if not key.kind.operands[index].is_plain:
-        for inner, place in key.kind.products(index):
+        for inner, place in products(key.kind, index):
             row_major = Layout.row_major(inner.kind.operands[place].rank)
             layout = inner.outward(place, row_major, rank)
             if layout is not None and layout != source.layout:
@@ -182,7 +184,7 @@ def _padded(name: str, layout: Layout, key: SpecKey) -> Padded | str:
             f"no window of {kind.label} reaches beyond '{name}', and its layout is "
             f"{layout} already"
         )
-    return _parts(key, operand, layout, kind.with_graph(made))
+    return _parts(key, operand, layout, Compose.of(made))
 
 
 def _parts(key: SpecKey, operand: int, layout: Layout, kind: Kind) -> Padded:

@@ -23,6 +23,7 @@ from morello.actions.base import Action, Child, Expansion
 from morello.machine import Target
 from morello.spec import Layout, Memory, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
+from morello.spec.compose import Compose
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.unfolding import Windows, unfolded, windows
@@ -115,7 +116,7 @@ def unfolded_key(key: SpecKey) -> Unfolded | str:
         return f"'{name}' is in {image.level}: unfold it before it moves there"
     rank = len(image_windows.places)
     part = unfolded(graph, image_windows)
-    made = kind.with_graph(part.graph)
+    made = Compose.of(part.graph)
     source = TensorSpec(image.dtype, image.level, image_windows.layout, False)
     room = dataclasses.replace(source, layout=Layout.row_major(rank), contiguous=True)
     forms = dict(zip(kind.values, key.tensors, strict=True))

@@ -25,6 +25,7 @@ from morello.actions.base import Action, Child, Expansion
 from morello.actions.graphs.parts import followed
 from morello.machine import Target
 from morello.spec import Kind, Layout, SpecKey, TensorSpec, argument_tensor
+from morello.spec.compose import Compose
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.collapsing import collapsed, come_together
 
@@ -84,7 +85,7 @@ class Collapse(Action):
 
 def may_collapse(kind: Kind) -> bool:
     """Whether a kind has a form with a dimension less."""
-    return kind.as_graph is not None or kind.of_fewer_dims is not None
+    return kind.as_graph is not None or (kind.moves_data and len(kind.dims) > 1)
 
 
 @lru_cache(maxsize=65536)
@@ -146,14 +147,13 @@ def _collapsed(action: Collapse, key: SpecKey) -> Collapsed | str:
             )
         tensors.append(form)
     if graph is None:
-        fewer = kind.of_fewer_dims
-        assert fewer is not None
+        fewer = dataclasses.replace(kind, **{"rank": len(kind.dims) - 1})
         dims = tuple(dim for dim in range(len(kind.dims)) if dim != outer)
         every = tuple(range(len(tensors)))
         collapsed_key = SpecKey(fewer, tuple(tensors), key.serial)
         return Collapsed(outer, inner, dims, every, collapsed_key)
     part = collapsed(graph, outer, inner)
-    made = kind.with_graph(part.graph)
+    made = Compose.of(part.graph)
     forms = dict(zip(kind.values, tensors, strict=True))
     own = followed(made, tuple(forms[part.values[value]] for value in made.values))
     places = tuple(kind.values.index(part.values[value]) for value in made.values)

@@ -20,6 +20,7 @@ from morello.actions.base import Action, Child, Expansion
 from morello.actions.graphs.parts import followed
 from morello.machine import Target
 from morello.spec import Layout, SpecKey, TensorSpec
+from morello.spec.compose import Compose
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.collapsing import dropped, dropped_axes
 from morello.spec.graphs.graph import Part
@@ -91,7 +92,7 @@ def _dropped(name: str, key: SpecKey) -> Dropped | str:
                 f"would be neighbours without {name} need not be"
             )
         forms[value] = form
-    made = kind.with_graph(part.graph)
+    made = Compose.of(part.graph)
     own = followed(made, tuple(forms[part.values[value]] for value in made.values))
     return Dropped(dim, part, SpecKey(made, own, key.serial))
 

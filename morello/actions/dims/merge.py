@@ -22,6 +22,7 @@ import numpy as np
 from morello.actions.base import Action, Child, Expansion
 from morello.machine import Target
 from morello.spec import Layout, SpecKey, TensorSpec
+from morello.spec.compose import Compose
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.merging import Taps, merged, taps
@@ -87,7 +88,7 @@ def merged_key(key: SpecKey) -> Merged | str:
                 f"it to the layout {pair.layout(graph, value)} first (pad)"
             )
     part = merged(graph, pair)
-    made = kind.with_graph(part.graph)
+    made = Compose.of(part.graph)
     forms = dict(zip(kind.values, key.tensors, strict=True))
     forms[pair.image] = dataclasses.replace(forms[pair.image], contiguous=False)
     forms[pair.weights] = _without(

@@ -22,6 +22,7 @@ from morello.spec.embedding import ONE, Embedding
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.convolution import squeezed
 from morello.spec.graphs.products import normal
+from morello.spec.mixes import has_dtypes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +109,6 @@ def squeezed_key(key: SpecKey) -> Squeezed | str:
             whole = key.tensors[place].contiguous
             form = dataclasses.replace(form, contiguous=whole)
         tensors.append(form)
-    if not embedding.kind.has_dtypes(tuple(tensor.dtype for tensor in tensors)):
+    if not has_dtypes(embedding.kind, tuple(tensor.dtype for tensor in tensors)):
         return f"{embedding.kind.label} has no such dtypes"
     return Squeezed(embedding, SpecKey(embedding.kind, tuple(tensors), key.serial))

@@ -10,6 +10,8 @@ from morello.spec.embedding import ONE
 from morello.spec.frame import Frame, Ints
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.products import normal
+from morello.spec.mixes import has_dtypes
+from morello.spec.structure import leader
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +71,7 @@ def _part_key(
         if form is None:
             return None
         inner_forms.append(form)
-    if not inner.kind.has_dtypes(tuple(form.dtype for form in inner_forms)):
+    if not has_dtypes(inner.kind, tuple(form.dtype for form in inner_forms)):
         return None
     dims = tuple(ONE if d == ONE else part.dims[d] for d in inner.dims)
     ones = tuple(map(inner.ones, range(len(values))))
@@ -80,8 +82,8 @@ def followed(kind: Kind, tensors: tuple[TensorSpec, ...]) -> tuple[TensorSpec, .
     """Forms of operands, where those that follow others lie where these do."""
     return tuple(
         tensor
-        if kind.leader(i) == i
-        else tensor.brought_to(tensors[kind.leader(i)].level.backing)
+        if leader(kind, i) == i
+        else tensor.brought_to(tensors[leader(kind, i)].level.backing)
         for i, tensor in enumerate(tensors)
     )
 

@@ -8,6 +8,7 @@ from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Layout, SpecKey
 from morello.spec.frame import Condition, Frame
+from morello.spec.structure import is_common
 
 
 def expand_loop(
@@ -56,7 +57,7 @@ def tile_key(key: SpecKey, dim: int) -> SpecKey:
     was, where it is outermost in all operands.
     """
     if not key.kind.has_element:
-        if key.kind.is_common(dim) and all(
+        if is_common(key.kind, dim) and all(
             tensor.stays_gapless(operand.axis(dim))
             for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
             if dim in operand.dims

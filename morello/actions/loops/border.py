@@ -27,9 +27,11 @@ from morello.actions.copies.move import Move
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Memory, SpecKey
+from morello.spec.compose import Compose
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.borders import Border as Borders
 from morello.spec.graphs.borders import Strip, border, strips
+from morello.spec.structure import contractions
 
 SIDES = 3
 """The most strips before what is inside, and after it."""
@@ -114,7 +116,7 @@ class Border(Action):
         nothing is used again: beside the work of a product of matrices a copy of the
         image is cheap, and its strips would multiply its tables."""
         moved = any(tensor.level is not target.home for tensor in key.tensors)
-        if not moved and key.kind.contractions == 0:
+        if not moved and contractions(key.kind) == 0:
             yield from _tried(key)
 
 
@@ -159,5 +161,5 @@ def _bordered(name: str, key: SpecKey) -> Bordered | str:
             "a sum over the taps of a filter"
         )
     tensors = tuple(dataclasses.replace(t, contiguous=False) for t in key.tensors)
-    inner = SpecKey(kind.with_graph(edge.graph), tensors, key.serial)
+    inner = SpecKey(Compose.of(edge.graph), tensors, key.serial)
     return Bordered(edge, inner)

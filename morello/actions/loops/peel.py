@@ -38,20 +38,20 @@ class Peel(Action):
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``first``, ``main`` and ``remainder``; the cost is that of a loop."""
         kind = frame.key.kind
-        rewritten = kind.accumulating if _can_peel(frame.key) else None
+        reform = kind.reform if _can_peel(frame.key) else None
         legal = [kind.dims[i] for i in kind.reductions]
-        if rewritten is None or self.dim not in legal:
+        if reform is None or self.dim not in legal:
             reason = (
                 f"'{self.dim}' is not a reduction of {kind.label}; "
                 f"those are: {', '.join(legal)}"
             )
-            if rewritten is None:
+            if reform is None:
                 reason = f"{kind.label} is no reduction that overwrites its output"
             return Expansion((Condition(False, reason),), 0)
         dim = kind.dims.index(self.dim)
         loop = expand_loop(frame, dim, self.size, target)
         main, remainder = loop.children
-        key = dataclasses.replace(main.frame.key, kind=rewritten)
+        key = dataclasses.replace(main.frame.key, kind=reform.kind)
         others = main.times - 1
         children = (
             Child("first", main.frame, 1, main.dims),
@@ -96,7 +96,7 @@ class Peel(Action):
 def _can_peel(key: SpecKey) -> bool:
     """Whether it is a reduction of one output, which nothing else depends on."""
     kind = key.kind
-    return kind.accumulating is not None and kind.has_element
+    return kind.has_element and kind.reform is not None
 
 
 def first_parts(axis: tuple[int, ...], target: Target) -> tuple[int, ...]:

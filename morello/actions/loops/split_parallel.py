@@ -44,6 +44,7 @@ from morello.spec.embedding import ONE
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.partials import merging
 from morello.spec.shares import is_worth_sharing, share_of
+from morello.spec.structure import neutral_of
 
 FEWEST = 2
 """Shares."""
@@ -116,7 +117,7 @@ class SplitParallel(Action):
             INITS, sharing.partial, sharing.buffers, strict=False
         ):
             operand = form.kind.operands[out]
-            fill = Fill(operand.rank + 1, form.kind.neutral_of(out))
+            fill = Fill(operand.rank + 1, neutral_of(form.kind, out))
             own = (parts, *operand.sizes(sizes))
             dims = (-1 - parts, *(form.dims[d] for d in operand.dims))
             key = SpecKey(fill, (buffer,), serial=True)

@@ -11,6 +11,7 @@ from morello.compiler.kernel import Kernel
 from morello.compiler.tuning.verify import Definition, Verdict, judge, rounds
 from morello.errors import MorelloError
 from morello.spec import Array, Spec
+from morello.spec.checking import is_exact
 
 _POISON = 0xA5
 """Bytes of an output before a call, so that a missing write shows."""
@@ -97,7 +98,7 @@ def _poisoned(spec: Spec, operand: int) -> Array:
 
 def _may_round(spec: Spec) -> bool:
     """Whether sums of random inputs are too long for f32 to hold them exactly."""
-    return rounds(spec) and not spec.kind.is_exact(spec.sizes)
+    return rounds(spec) and not is_exact(spec.kind, spec.sizes)
 
 
 def _check_memory(spec: Spec) -> None:

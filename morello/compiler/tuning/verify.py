@@ -1,7 +1,7 @@
 """Whether the output of a kernel is the output that its Spec defines.
 
 `judge` is the entry point. Exact inputs demand the definition's output, bit for bit.
-For other inputs a float output of a kind that rounds (`Kind.rounded_terms`) may differ
+For other inputs a float output of a kind that rounds (`rounded_terms`) may differ
 from the definition in f64 by a bound on the rounding errors of any order of summation.
 """
 
@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 
 from morello.spec import Array, Spec
+from morello.spec.checking import reference, rounded_terms
 from morello.spec.elements.casts import stored_error
 from morello.spec.kind import each
 
@@ -94,7 +95,7 @@ class Definition:
             out.is_float and not exact and rounds(spec) for out in self._outputs
         ]
         self._references = (
-            spec.kind.reference(spec.sizes, _wide(inputs))
+            reference(spec.kind, spec.sizes, _wide(inputs))
             if any(self._are_bounded)
             else ()
         )
@@ -117,7 +118,7 @@ def rounds(spec: Spec) -> bool:
     """Whether the definition rounds, so that right outputs may differ in their last
     bits."""
     floats = any(spec.dtypes[out].is_float for out in spec.kind.written)
-    return floats and spec.kind.rounded_terms(spec.sizes) > 0
+    return floats and rounded_terms(spec.kind, spec.sizes) > 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,7 +150,7 @@ class _Output:
 
     def reference(self) -> tuple[Array, Array]:
         """The output in f64, and how far from it a right one may be."""
-        outputs = self.spec.kind.reference(self.spec.sizes, _wide(self.inputs))
+        outputs = reference(self.spec.kind, self.spec.sizes, _wide(self.inputs))
         return self.widened(*outputs[self.place])
 
     def widened(self, number: Array, bound: Array) -> tuple[Array, Array]:

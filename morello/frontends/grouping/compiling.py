@@ -21,7 +21,7 @@ from morello.mlir import ir
 from morello.passes.synthesize import add_schedule
 from morello.search import Solution
 from morello.spec import OpenSpec, Spec
-from morello.spec.open_spec import print_open_spec
+from morello.spec.text.open_specs import print_open_spec
 
 Progress = Callable[[str], None]
 """Told what is searched each time that a search begins: "2 of 9: matmul:…". Distinct

@@ -32,6 +32,7 @@ from morello.spec.graphs.graph import MAP, Graph, Output, canonical
 from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
+from morello.spec.mixes import has_dtypes
 from morello.spec.named_form import NamedForm, named_form
 from morello.spec.tensors.limits import Limits
 
@@ -449,7 +450,7 @@ def _checked(
         order = enumerate(named.operands)
         own = tuple(_deeper(operands[v], i, named) for i, v in order)
         return Part(draft.nodes, named.kind, named.sizes, own, named.tensors, places)
-    if not kind.has_dtypes(dtypes):
+    if not has_dtypes(kind, dtypes):
         raise UnfitError
     return Part(draft.nodes, kind, sizes, operands, forms, places)
 

@@ -26,6 +26,7 @@ from morello.machine import Target
 from morello.spec import Kind, Limits, Memory, Spec, SpecKey, TensorSpec
 from morello.spec.hashing import HashedOnce
 from morello.spec.shares import is_worth_sharing, shares_of
+from morello.spec.structure import has_several_products, is_batch
 
 Axis = tuple[int, ...]
 """Ascending coordinates."""
@@ -71,14 +72,14 @@ def _is_whole(kind: Kind, sizes: tuple[int, ...], dim: int) -> bool:
 def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:
     """The sizes of one dimension."""
     size = spec.sizes[dim]
-    if spec.kind.is_batch(dim):
+    if is_batch(spec.kind, dim):
         return tuple(sorted({1, size, *shares_of(size, threads, even)}))
     return size_axis(size, threads, even, _fine(spec))
 
 
 def _fine(spec: Spec) -> int:
     """Up to where the ladder of a goal is fine."""
-    if spec.kind.has_several_products:
+    if has_several_products(spec.kind):
         return REGISTERS
     long = sum(size > REGISTERS for size in spec.sizes)
     return LONG if long >= CUBIC else ALL

@@ -40,6 +40,7 @@ from morello.search.storage.schema import Cover
 from morello.search.storage.shelf import Once, Shelf, Shelved
 from morello.search.storage.strangers import MOST_NUMBER, bounded_json
 from morello.spec import Limits, SpecKey
+from morello.spec.structure import is_common
 
 _MOST_POINTS = 1 << 31
 """An index that names a larger table is not ours: none is solved."""
@@ -328,7 +329,7 @@ class TableStore:
         share out the dimensions of which no two elements have something in common in
         the same way: that depends on the whole of others."""
         kind = one.key.kind
-        if any(map(kind.is_common, range(len(kind.dims)))) and not set(
+        if any(is_common(kind, d) for d in range(len(kind.dims))) and not set(
             actions(one)
         ) <= set(actions(other)):
             return False

@@ -27,13 +27,15 @@ from morello.spec.graphs.expression import (
 from morello.spec.graphs.graph import MAP, Graph, Node
 from morello.spec.graphs.loops import LOWEST, can_rescale, weight
 from morello.spec.index_map import IndexMap
-from morello.spec.kind import UNIT_ROUNDOFF
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _Number = TypeVar("_Number")
 
 _HALF = 16
 """The numbers that half a byte may be."""
+
+UNIT_ROUNDOFF = 2.0**-24
+"""u of f32: the relative error of one rounding is at most this."""
 
 _UNDERFLOW = 2.0**-149
 """An absolute error of one operation below the normal numbers."""

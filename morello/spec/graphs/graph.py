@@ -157,6 +157,23 @@ class Graph(HashedOnce):
         """The dimensions of windows with padding."""
         return dims_of(a for axes in self.inputs for a in axes if a.is_padded)
 
+    @cached_property
+    def operands(self) -> tuple[int, ...]:
+        """The values that are inputs or outputs."""
+        return (*range(len(self.inputs)), *(out.value for out in self.outputs))
+
+    @cached_property
+    def visits_once(self) -> bool:
+        """Whether it is one node that visits each element of its inputs once."""
+        return (
+            len(self.nodes) == 1
+            and bool(self.inputs)
+            and all(
+                len(axes) == self.rank and all(axis.is_plain for axis in axes)
+                for axes in self.inputs
+            )
+        )
+
     def is_map(self, value: int) -> bool:
         """Whether a value is a node that reduces nothing."""
         return self.is_node(value) and self.node(value).reduction == MAP

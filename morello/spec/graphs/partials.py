@@ -22,6 +22,7 @@ from morello.spec.graphs.graph import (
 from morello.spec.graphs.loops import growth, weight
 from morello.spec.index_map import plain
 from morello.spec.kind import Kind
+from morello.spec.structure import neutral_of
 
 _REDUCTIONS = {neutral: name for name, neutral in NEUTRAL.items()}
 
@@ -70,7 +71,7 @@ def merging(
             scale = growth(own, results[maximum], factor)
             node = Node((share, *axes[own]), MAP, scale, ())
             term = Call("mul", (term, Reference(add(node))))
-        reduction = _REDUCTIONS[kind.neutral_of(out)]
+        reduction = _REDUCTIONS[neutral_of(kind, out)]
         results[out] = add(Node(axes[place], reduction, term, (share,)))
     outputs = sorted(Output(results[out], accumulates) for out, accumulates in kept)
     whole = canonical(Graph(inputs, tuple(nodes), tuple(outputs)))

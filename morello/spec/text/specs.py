@@ -16,6 +16,7 @@ from morello.errors import SpecError
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.kind import Kind
 from morello.spec.kinds import labels
+from morello.spec.mixes import complete_mix
 from morello.spec.named_form import named_form
 from morello.spec.operand import Operand
 from morello.spec.size_range import SizeRange, WrittenSizes
@@ -24,6 +25,12 @@ from morello.spec.tensors.layout import Layout
 from morello.spec.tensors.limits import Limits
 from morello.spec.tensors.memories import Memory, bounded_memories
 from morello.spec.tensors.tensor import TensorSpec
+from morello.spec.text.spellings import (
+    kind_and_sizes,
+    option_names,
+    short_spelling,
+    text_options,
+)
 from morello.suggestions import did_you_mean
 
 GRAMMAR = "kind:sizes[:dtypes][:option=value]…, for example matmul:512x512x512:f32"
@@ -59,12 +66,12 @@ def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]
     kind, sizes = _kind(text, given.greatest, options)
     ranges = tuple(_settled(text, given, one, sizes, plain) for one in given.ranges)
     leading = _leading(kind, sizes, options)
-    tensors = _tensors(kind, kind.dtypes(dtypes), options, leading)
+    tensors = _tensors(kind, complete_mix(kind, dtypes), options, leading)
     limits = _limits(limits, options)
     serial = _serial(options)
     if options:
         names = [*(o.name for o in kind.operands), *_named_limits(limits), "serial"]
-        names += kind.option_names()
+        names += option_names(type(kind))
         wrong = next(iter(options))
         raise SpecError(
             f"unknown option '{wrong}' in the Spec '{text}'",
@@ -87,7 +94,7 @@ def _kind(
     Its options are taken out of ``options``.
     """
     label = text.strip().partition(":")[0]
-    kind, sizes = labels()[label].with_sizes(label, given, options)
+    kind, sizes = kind_and_sizes(labels()[label], label, given, options)
     return kind, _complete_sizes(text, kind, sizes)
 
 
@@ -127,7 +134,7 @@ def print_spec(spec: Spec, limits: Limits) -> str:
         else 0
     )
     dtypes = [str(d) for d in spec.dtypes]
-    short = kind.short(spec.sizes)
+    short = short_spelling(kind, spec.sizes)
     label, sizes = short or (kind.label, spec.sizes[omitted:])
     parts = [
         label,
@@ -135,7 +142,7 @@ def print_spec(spec: Spec, limits: Limits) -> str:
         dtypes[0] if len(set(dtypes)) == 1 else ",".join(dtypes),
     ]
     if short is None:
-        parts += (f"{name}={value}" for name, value in kind.options.items())
+        parts += (f"{name}={value}" for name, value in text_options(kind).items())
     leading = spec.leading or (0,) * len(spec.tensors)
     for operand, tensor, apart in zip(
         kind.operands, spec.tensors, leading, strict=True
@@ -164,7 +171,7 @@ def _print_sizes(spec: Spec, sizes: tuple[int, ...], omitted: int) -> str:
             one.least if dim in one.dims else size
             for dim, size in enumerate(spec.sizes)
         )
-        short = spec.kind.short(least)
+        short = short_spelling(spec.kind, least)
         moved = short[1] if short else least[omitted:]
         places = (p for p, size in enumerate(sizes) if moved[p] != size)
         ranges.append(SizeRange(tuple(places), one.least, one.step))

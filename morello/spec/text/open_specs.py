@@ -10,7 +10,7 @@ from morello.errors import SpecError
 from morello.spec.spec import Spec, argument_tensor
 from morello.spec.tensors.layout import Layout
 from morello.spec.tensors.limits import Limits
-from morello.spec.text import parse_operands, print_spec
+from morello.spec.text.specs import parse_operands, print_spec
 from morello.suggestions import did_you_mean
 
 _ANY = "any"

@@ -1,0 +1,58 @@
+"""Mixes of dtypes that a kind has a meaning for."""
+
+import itertools
+from functools import lru_cache
+
+from morello.errors import SpecError
+from morello.spec.elements.dtypes import ELEMENT_TYPES, Dtype
+from morello.spec.kind import Kind
+
+
+def complete_mix(kind: Kind, dtypes: tuple[Dtype, ...]) -> tuple[Dtype, ...]:
+    """The dtype of each operand, from one for all or one each.
+
+    Raises:
+        SpecError: another number of dtypes.
+    """
+    count = len(kind.operands)
+    full = dtypes * count if len(dtypes) == 1 else dtypes
+    if len(full) != count:
+        names = ",".join(o.name for o in kind.operands)
+        raise SpecError(
+            f"{kind.label} has {count} operands ({names}) but {len(dtypes)} dtypes",
+            "give one dtype, or one for each operand",
+        )
+    return full
+
+
+def has_dtypes(kind: Kind, dtypes: tuple[Dtype, ...]) -> bool:
+    """Whether a mix has a meaning."""
+    try:
+        kind.check_dtypes(dtypes)
+    except SpecError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=256)
+def legal_mixes(kind: Kind) -> tuple[tuple[Dtype, ...], ...]:
+    """Every mix that has a meaning."""
+    mixes = itertools.product(ELEMENT_TYPES, repeat=len(kind.operands))
+    return tuple(mix for mix in mixes if has_dtypes(kind, mix))
+
+
+@lru_cache(maxsize=4096)
+def may_widen(
+    kind: Kind, dtypes: tuple[Dtype, ...], operand: int, dtype: Dtype
+) -> bool:
+    """Whether the Spec means the same with one operand in a wider dtype.
+
+    An input may take one that holds all its values; an integer output one from which
+    the result is cut off, if the kind `wraps`.
+    """
+    own = dtypes[operand]
+    if not own.widens_to(dtype):
+        return False
+    if kind.operands[operand].is_written and (own.is_float or not kind.wraps):
+        return False
+    return has_dtypes(kind, (*dtypes[:operand], dtype, *dtypes[operand + 1 :]))

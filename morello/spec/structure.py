@@ -1,0 +1,104 @@
+"""Structure of a kind, as actions and the search ask for it: it follows from its graph.
+
+A kind without a graph is one product, copy or fill: its operands go by themselves.
+"""
+
+from functools import lru_cache
+
+from morello.spec.embedding import Embedding
+from morello.spec.graphs.convolution import few_sizes, products_inside
+from morello.spec.graphs.graph import NEUTRAL, Graph
+from morello.spec.kind import Kind
+
+
+def contractions(kind: Kind) -> int:
+    """Number of products, one after another."""
+    return 1 if kind.as_graph is None else len(kind.as_graph.contractions)
+
+
+def has_several_products(kind: Kind) -> bool:
+    """Whether it holds several products: the search brings no operand to L1, which is
+    for what has one."""
+    return contractions(kind) > 1
+
+
+def products(kind: Kind, operand: int) -> tuple[tuple[Embedding, int], ...]:
+    """Products that an operand is in, and which of their operands it is: kernels ask
+    for it in the forms that these want."""
+    if kind.as_graph is None:
+        return ()
+    value = kind.values[operand]
+    return tuple(
+        (inner, inner.values.index(value))
+        for inner in products_inside(kind.as_graph)
+        if value in inner.values
+    )
+
+
+def is_batch(kind: Kind, dim: int) -> bool:
+    """Whether the search takes a dimension whole, element by element, or by shares of
+    threads, as nothing is used again: of a convolution all but those of the product of
+    matrices that it is made of."""
+    graph = kind.as_graph
+    return graph is not None and (few_sizes(graph, dim) or _is_common(graph, dim))
+
+
+def is_common(kind: Kind, dim: int) -> bool:
+    """Whether something is a product and every value has a dimension, beside others and
+    but for inputs of one dimension, as the places that a mask compares: two elements of
+    it have nothing in common that would be worth keeping near."""
+    return kind.as_graph is not None and _is_common(kind.as_graph, dim)
+
+
+def _is_common(graph: Graph, dim: int) -> bool:
+    return (
+        graph.rank > 1
+        and bool(graph.contractions)
+        and all(
+            dim in graph.dims_of(v)
+            or (len(graph.dims_of(v)) == 1 and not graph.is_node(v))
+            for v in range(graph.count)
+        )
+    )
+
+
+def neutral_of(kind: Kind, operand: int) -> str:
+    """The neutral element of the reduction that an output is: a value of `Fill`."""
+    graph = kind.as_graph
+    if graph is None:
+        return NEUTRAL["sum"]
+    return NEUTRAL[graph.node(kind.values[operand]).reduction]
+
+
+def leader(kind: Kind, operand: int) -> int:
+    """The operand that an operand follows from memory to memory; itself if it leads."""
+    return operand if kind.as_graph is None else _leaders(kind.as_graph)[operand]
+
+
+def followers(kind: Kind, operand: int) -> tuple[int, ...]:
+    """Operands that have to be in the memory of an operand, and move with it: they have
+    some of its dimensions, and not all."""
+    if kind.as_graph is None:
+        return ()
+    leaders = _leaders(kind.as_graph)
+    return tuple(i for i, at in enumerate(leaders) if at == operand != i)
+
+
+@lru_cache(maxsize=65536)
+def _leaders(graph: Graph) -> tuple[int, ...]:
+    """For each operand the first, outputs before inputs, of those of the most
+    dimensions that have all of its own, and more; itself where there is none. What is
+    read through windows leads none: the filter is to stay while the image moves on."""
+    if graph.visits_once:
+        return tuple(range(len(graph.operands)))
+    dims = [graph.dims_of(value) for value in graph.operands]
+    plain = [all(a.is_plain for a in graph.axes(value)) for value in graph.operands]
+    count = len(graph.inputs)
+    order = [*range(count, len(dims)), *range(count)]
+
+    def leader_of(own: int) -> int:
+        larger = [i for i in order if dims[own] < dims[i] and plain[i]]
+        largest = [i for i in larger if not any(dims[i] < dims[j] for j in larger)]
+        return next(iter(largest), own)
+
+    return tuple(leader_of(i) for i in range(len(dims)))

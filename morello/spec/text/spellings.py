@@ -1,0 +1,136 @@
+"""Spellings of kinds: their labels and options in the text, ``value=lowest``."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from morello.errors import SpecError
+from morello.spec.compose import Compose
+from morello.spec.graphs.graph import canonical
+from morello.spec.graphs.labels import LABELS, label_of, labelled
+from morello.spec.graphs.text import parse_named, size_order
+from morello.spec.kind import Kind
+from morello.spec.spec import MAX_SIZE
+
+
+def _bool(text: str) -> bool:
+    return {"true": True, "false": False}[text]
+
+
+def _ints(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(",")) if text else ()
+
+
+_READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
+    bool: (_bool, "{0}=true or {0}=false"),
+    int: (int, "{0}=1"),
+    str: (str, "{0}=…"),
+    tuple[int, ...]: (_ints, "{0}=1,2"),
+}
+"""How an option of a type is read, and what to write for it."""
+
+
+def labels_of(kind_class: type[Kind]) -> tuple[str, ...]:
+    """Names of a kind in the text form: one more if it can accumulate; for graphs the
+    short names, too."""
+    if issubclass(kind_class, Compose):
+        return (kind_class.name, *LABELS)
+    accumulates = "accum" in {field.name for field in dataclasses.fields(kind_class)}
+    accumulating = (f"{kind_class.name}_accum",) if accumulates else ()
+    return (kind_class.name, *accumulating)
+
+
+def option_names(kind_class: type[Kind]) -> tuple[str, ...]:
+    """Names of the options that the text form of a kind may give."""
+    names = (field.name for field in dataclasses.fields(kind_class))
+    return tuple(name for name in names if name not in ("accum", "rank"))
+
+
+def kind_of_label(
+    kind_class: type[Kind], label: str, rank: int, options: dict[str, str]
+) -> Kind:
+    """The kind without a graph of a label; its options are taken out of ``options``.
+
+    Args:
+        rank: how many sizes there are.
+
+    Raises:
+        SpecError: an option has a value that the kind does not have.
+    """
+    values: dict[str, Any] = {"accum": label != kind_class.name, "rank": rank}
+    fields = dataclasses.fields(kind_class)
+    for field in fields:
+        if field.name in option_names(kind_class) and field.name in options:
+            values[field.name] = _value(field, options.pop(field.name))
+    names = {field.name for field in fields}
+    return kind_class(**{name: v for name, v in values.items() if name in names})
+
+
+def kind_and_sizes(
+    kind_class: type[Kind], label: str, sizes: tuple[int, ...], options: dict[str, str]
+) -> tuple[Kind, tuple[int, ...]]:
+    """The kind of a label, and sizes in the order of its dimensions, some of them left
+    out perhaps.
+
+    Raises:
+        SpecError: as `kind_of_label`; or it is no graph.
+    """
+    if not issubclass(kind_class, Compose):
+        return kind_of_label(kind_class, label, len(sizes), options), sizes
+    for size in sizes:  # names divide by them
+        if not 1 <= size < MAX_SIZE:
+            raise SpecError(
+                f"size {size} of {label} is not between 1 and {MAX_SIZE - 1}"
+            )
+    if label in LABELS:
+        label_graph = labelled(label, sizes, options)
+        return Compose.of(label_graph.graph), label_graph.sizes
+    if "graph" not in options:
+        raise SpecError(
+            f"{label} needs the option graph=…",
+            "write for example compose:8x33:f32:graph=y[m]=sum(x[m,n])",
+        )
+    graph, names = parse_named(options.pop("graph"))
+    if len(sizes) != len(names.dims):
+        raise SpecError(
+            f"the graph has {len(names.dims)} dimensions "
+            f"({','.join(names.dims)}) but {len(sizes)} sizes",
+            "give one for each, in this order",
+        )
+    part, order = canonical(graph), size_order(names)
+    return Compose.of(part.graph), tuple(sizes[order[d]] for d in part.dims)
+
+
+def short_spelling(
+    kind: Kind, sizes: tuple[int, ...]
+) -> tuple[str, tuple[int, ...]] | None:
+    """A short name of a graph, and sizes in its order; None where there is none."""
+    return label_of(kind.text, sizes) if isinstance(kind, Compose) else None
+
+
+def _value(field: "dataclasses.Field[Any]", text: str) -> Any:
+    read, example = _READERS[field.type]
+    try:
+        return read(text)
+    except (KeyError, ValueError):
+        raise SpecError(
+            f"option {field.name}={text}", f"write {example.format(field.name)}"
+        ) from None
+
+
+def text_options(kind: Kind) -> dict[str, str]:
+    """The options that the text form of a kind must give, with their values."""
+    if isinstance(kind, Compose):
+        return {"graph": kind.text}
+    names = option_names(type(kind))
+    return {
+        field.name: _text(value)
+        for field in dataclasses.fields(kind)
+        if field.name in names and (value := getattr(kind, field.name)) != field.default
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
