@@ -183,3 +183,19 @@ def test_a_place_added_to_a_large_number_is_exact() -> None:
     x, ones = np.int8([-128, -1, 0, 127]), np.ones(4, np.float32)
     compiled = read(body, "f32", x, ones, shape=(4,)).compile(target=TARGET, threads=1)
     np.testing.assert_array_equal(compiled(x, ones), x.astype(np.float32) + 1)
+
+
+def test_maps_of_integers_are_not_those_of_floats() -> None:
+    """Neither is a maximum with 0 a relu, nor are factors multiplied beyond 32 bits."""
+    text = """func.func @f(%x: tensor<5xi32>) -> (tensor<5xi32>, tensor<5xi32>) {
+  %zero = stablehlo.constant dense<0> : tensor<5xi32>
+  %half = stablehlo.constant dense<65536> : tensor<5xi32>
+  %y = stablehlo.maximum %zero, %x : tensor<5xi32>
+  %m = stablehlo.multiply %x, %half : tensor<5xi32>
+  %z = stablehlo.multiply %m, %half : tensor<5xi32>
+  return %y, %z : tensor<5xi32>, tensor<5xi32>
+}"""
+    x = np.array([-(2**31), -1, 0, 1, 2**31 - 1], np.int32)
+    largest, wrapped = morello.from_mlir(text).compile(threads=1)(x)
+    np.testing.assert_array_equal(largest, np.maximum(x, 0))
+    np.testing.assert_array_equal(wrapped, np.zeros_like(x))
