@@ -84,7 +84,7 @@ def packed_text(data: dict[str, Any]) -> str:
     size = data["bytes"]
     return (
         f"{counted(data['goals'], 'goal')} as {data['spec']} on {data['target']}: "
-        f"{counted(data['programs'], 'program')} in {counted(data['boxes'], 'box')}, "
+        f"{counted(data['programs'], 'program')} as boxes ({data['boxes']:,}), "
         f"{size_text(size)}, {size / max(1, data['goals']):.1f} bytes a goal"
     )
 
