@@ -156,3 +156,30 @@ def test_an_image_whose_copy_l2_has_no_room_for_is_not_near() -> None:
         text = f"conv:1x64x{size}x{size}x16x3x3:f32:pad=1:stride=2"
         target = GOLDEN_COVE.at(parse_spec(text, golden))
         assert target.operand_context.near == near
+
+
+def test_parts_of_a_context_that_tiles_depend_on() -> None:
+    whole = OperandContext(
+        far=True,
+        aliased=("lhs", "rhs"),
+        widened=(("out", 8),),
+        other=("out",),
+        row_distance=64,
+        packed=("rhs",),
+        crossing=("out",),
+    )
+    text = "matmul:6x8x16:f32:lhs=[0,1,2]@{}:rhs=[0,2,1,2p16]@{}:out=[0,1,2]@{}"
+
+    def below(*levels: str) -> OperandContext:
+        return whole.below(parse_spec(text.format(*levels), AVX2.limits).key)
+
+    far = below("MEM", "MEM", "MEM")
+    assert (far.far, far.packed, far.row_distance) == (True, ("rhs",), 64)
+    assert far.aliased == ("lhs",)
+    assert below("L1", "L1", "L1") == OperandContext(crossing=("out",))
+    packed = below("L1", "L2", "L1")  # its rows are nowhere any more
+    assert packed == OperandContext(crossing=("out",))
+    rows = below("L2", "L1", "L1")  # they push each other out of L2
+    assert (rows.far, rows.row_distance, rows.packed) == (True, 64, ())
+    near = parse_spec(text.format("L1", "L1", "L1"), AVX2.limits).key
+    assert OperandContext().below(near) == OperandContext()
