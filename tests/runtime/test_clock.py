@@ -19,8 +19,6 @@ def test_the_chain_adds_and_xors_one_after_another() -> None:
         for _ in range(trips * clock.CHAIN // 2):
             value = (value + y & MASK) ^ 5
         assert ctypes.c_uint64(chain(trips, 3, 5)).value == value
-    assert clock.chain_code().count(" add i64 %v") == clock.CHAIN // 2
-    assert clock.chain_code().count(" xor i64 %v") == clock.CHAIN // 2
 
 
 def test_a_cycle_is_what_one_more_operation_takes(

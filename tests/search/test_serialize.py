@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from morello.actions import ACTIONS, Select, Tile
+from morello.actions import ACTIONS, Range, Select, Tile
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.storage.serialize import action_data, read_action
@@ -39,7 +39,8 @@ def test_every_candidate_comes_back() -> None:
         solver.solve(goal)
         run = solver.run_of(goal)
         found |= {a for identity in run.store for a in run.candidates(identity)}
-    assert {type(action) for action in found} == set(ACTIONS)
+    # `Range` puts programs of several sizes together: it is no candidate of a table.
+    assert {type(action) for action in found} == {*ACTIONS} - {Range}
     for action in found:
         assert read_action(json.loads(json.dumps(action_data(action)))) == action
 

@@ -87,13 +87,13 @@ def test_what_models_have_not_is_refused(
 
 
 REVERSED = """
-func.func @reversed(%x: tensor<30x2xf32>, %i: tensor<2x3xi32>, %j: tensor<3x4xi32>)
-    -> (tensor<30x2xf32>, tensor<2x4xi32>) {
+func.func @reversed(%x: tensor<30x2xf32>, %i: tensor<2x3xi64>, %j: tensor<3x4xi64>)
+    -> (tensor<30x2xf32>, tensor<2x4xi64>) {
   %r = stablehlo.reverse %x, dims = [0] : tensor<30x2xf32>
   %y = stablehlo.abs %r : tensor<30x2xf32>
   %n = stablehlo.dot_general %i, %j, contracting_dims = [1] x [0]
-      : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
-  return %y, %n : tensor<30x2xf32>, tensor<2x4xi32>
+      : (tensor<2x3xi64>, tensor<3x4xi64>) -> tensor<2x4xi64>
+  return %y, %n : tensor<30x2xf32>, tensor<2x4xi64>
 }
 """
 

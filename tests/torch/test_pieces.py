@@ -428,7 +428,7 @@ def test_a_product_replaces_only_what_writes_each_element_once(name: str) -> Non
 
 TAKEN = (
     ("relu", "fff", "fffcc"),
-    ("add.Tensor", "fffccc", "fffccc"),
+    ("add.Tensor", "fffcccuuu", "fffcccuuu"),
     ("transpose.int", "fffcccuuu", "fffcccuuu"),
     ("cat", "fffcccuuu", "fffcccuuu"),
     ("_to_copy", "fffcccuuu", "fffcccuuu"),

@@ -26,24 +26,15 @@ def asked_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
     None for what is packed as asked for already, nor for what computes nothing:
     bringing it to another form is more work than the Spec is.
     """
-    return _all_asked_forms(key, target.plain)[operand]
+    return _known_forms(key, operand, target.plain)
 
 
 @lru_cache(maxsize=65536)
-def _all_asked_forms(key: SpecKey, target: Target) -> tuple[tuple[Form, ...], ...]:
-    """The forms for each operand."""
+def _known_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
     if key.kind.moves_data or not target.relayouts:
-        return ((),) * len(key.tensors)
+        return ()
     seen = SpecKey(key.kind, tuple(map(as_asked, key.tensors)))
-    return _forms_by_kernels(seen, target.kernels)
-
-
-@lru_cache(maxsize=65536)
-def _forms_by_kernels(
-    key: SpecKey, kernels: tuple[str, ...]
-) -> tuple[tuple[Form, ...], ...]:
-    operands = range(len(key.tensors))
-    return tuple(_asked_forms(key, operand, kernels) for operand in operands)
+    return _asked_forms(seen, operand, target.kernels)
 
 
 def forms_beforehand(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
@@ -65,6 +56,7 @@ def as_asked(tensor: TensorSpec) -> TensorSpec:
     return TensorSpec(tensor.dtype, tensor.level, tensor.layout)
 
 
+@lru_cache(maxsize=65536)
 def _asked_forms(
     key: SpecKey, operand: int, kernels: tuple[str, ...]
 ) -> tuple[Form, ...]:
