@@ -1,4 +1,4 @@
-"""Where CPUID says whether the CPU has the features that a kernel needs.
+"""Bits of CPUID that say whether the CPU has the features that a kernel needs.
 
 Intel's and AMD's manuals define the bits. AVX also needs support by the system: XCR0
 says which registers the system saves.
@@ -124,8 +124,8 @@ def _saved_registers(features: frozenset[str]) -> int:
 
 
 def needs(features: frozenset[str]) -> tuple[int, ...]:
-    """What CPU and system must have: the words of the structure ``Needs`` that
-    ``x86_64.c`` reads.
+    """The features that CPU and system must have: the words of the structure ``Needs``,
+    which ``x86_64.c`` reads.
 
     Raises:
         CompileError: a feature whose bit is not known.

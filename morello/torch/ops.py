@@ -22,7 +22,7 @@ COUNTS = (torch.bool, torch.int32, torch.int64)
 """Of masks and places: computed with, too."""
 
 NARROW_INTEGERS = (torch.uint8, torch.int8, torch.int16)
-"""Of what is read by ops whose results are wider."""
+"""Dtypes that are read by ops whose results are wider."""
 
 INTEGERS = (*COUNTS, *NARROW_INTEGERS)
 """Of what is moved, and cast."""

@@ -12,7 +12,7 @@ MASK = (1 << 64) - 1
 
 
 def test_the_chain_adds_and_xors_one_after_another() -> None:
-    """As often as a cycle is divided by: 128 operations a trip, no trip fewer."""
+    """A trip has 128 operations: a cycle is divided by their number."""
     _, chain = clock._compiled()
     for trips in (1, 2, 7):
         value = y = 3
@@ -24,7 +24,7 @@ def test_the_chain_adds_and_xors_one_after_another() -> None:
 def test_a_cycle_is_what_one_more_operation_takes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What a call takes, and interrupts of some calls, are in none of it."""
+    """Neither the time of a call nor interrupts of some calls are in it."""
     now, calls = [0.0], [0]
 
     def chain(trips: int, y: int, z: int) -> None:

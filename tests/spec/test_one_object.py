@@ -23,7 +23,7 @@ LIMITS = AVX2.limits
 
 Shape = tuple[int, ...]
 Op = tuple[str, str, str, dict[str, Any]]
-"""Of ONNX: its name, what it reads, what it gives, attributes."""
+"""A node of ONNX: its name, inputs, outputs, attributes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Way:
     argument."""
     shapes: tuple[Shape, ...]
     ops: tuple[Op, ...] = ()
-    """Of ONNX; none where it cannot say this."""
+    """Nodes of ONNX; none where it cannot say this."""
     exporters: bool = True
     """Whether other front ends than jit take it as one part."""
 

@@ -28,7 +28,7 @@ def computed(u: Any, s: Any, x: Any) -> Any:
 
 
 def quantised(u: Any, s: Any, x: Any) -> Any:
-    """As torchao writes products of bytes with scales."""
+    """Products of bytes with scales as torchao writes them."""
     sums = torch._int_mm(u, s.t()) - 128 * s.sum(1, dtype=torch.int32)
     return sums.float() * x[0, 0], x @ s.t().float()
 

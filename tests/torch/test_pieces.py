@@ -74,7 +74,7 @@ def _other_memory(weight: Any) -> None:
 
 
 def _other_part(weight: Any) -> None:
-    """Of one storage."""
+    """Tensors of one storage."""
     weight.data = weight.data.flip(0)[: len(weight)] * 3
 
 

@@ -190,7 +190,7 @@ class _Draft:
                     self.dims.join(first.setdefault(key, own), own)
 
     def read(self, tensor: int, access: Access) -> "int | _Value":
-        """What a node reads: a node of the group, or an input."""
+        """The operand of a read: a node of the group, or an input."""
         root = self.tensors.root(access.tensor)
         if root in self.own:
             return root

@@ -65,8 +65,8 @@ def integer_expression(
     leaf: Callable[[ir.BlockArgument, Dtype], Expression],
     outside: Callable[[ir.Value], Expression],
 ) -> Expression:
-    """What a body computes in s32, which wraps around; of 64 bits the low ones, which
-    depend on low ones alone.
+    """The expression of a body in s32, which wraps around; of integers of 64 bits the
+    low ones, which depend on low ones alone.
 
     Args:
         leaf: an argument of the body that is read as a dtype.
@@ -117,7 +117,7 @@ _FUNCTIONS = {
 """The function of s32 that an op is."""
 
 _OF_LOW_BITS = frozenset({"arith.addi", "arith.muli", "arith.subi"})
-"""Those whose low bits depend on low bits alone."""
+"""Functions whose low bits depend on low bits alone."""
 
 
 def _refusal(what: str) -> OpError:

@@ -1,4 +1,4 @@
-"""What a `linalg.generic` reads: elements of its operands and of other tensors."""
+"""Reads of a `linalg.generic`: elements of its operands and of other tensors."""
 
 import numpy as np
 

@@ -61,7 +61,8 @@ class Node:
     """A tensor that a graph of one node computes."""
 
     graph: Graph
-    """Its inputs are what the node reads, its dimensions are an iteration space."""
+    """A graph of one node: its inputs are the reads, its dimensions are an iteration
+    space."""
     tensors: tuple[int, ...]
     """The tensor that each input is, axis by axis."""
     extents: tuple[int, ...]

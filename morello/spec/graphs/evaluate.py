@@ -97,7 +97,7 @@ def _of_numbers(
 
 
 def _held(graph: Graph, arrays: Sequence[_Number]) -> dict[int, _Number]:
-    """What the outputs that accumulate hold."""
+    """The contents of the outputs that accumulate."""
     adding = [out.value for out in graph.outputs if out.accumulates]
     return dict(zip(adding, arrays[len(graph.inputs) :], strict=True))
 

@@ -102,7 +102,7 @@ def guarded(value: int) -> Call:
 
 
 def growth(old: int, new: int, factor: int) -> Call:
-    """What a sum of a weight is multiplied by when the maximum that it is relative to
+    """The factor of a sum of a weight when the maximum that it is relative to
     grows; 1, not NaN, where both are -inf."""
     grown = Call("sub", (guarded(old), guarded(new)))
     if factor != 1:

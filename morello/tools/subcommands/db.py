@@ -97,7 +97,7 @@ class Info:
     goals: dict[str, int] = dataclasses.field(default_factory=dict)
     """How many of ``programs`` there are of each label of a Spec."""
     targets: dict[str, int] = dataclasses.field(default_factory=dict)
-    """The same of each target."""
+    """Goals of each target."""
     packed: tuple[dict[str, Any], ...] = ()
     """Programs in boxes: one of the Specs, which differ in their sizes alone, how many
     ``goals`` there are, ``boxes`` of sizes, distinct ``programs``, and ``bytes``."""

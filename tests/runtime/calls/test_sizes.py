@@ -108,7 +108,7 @@ SHAPES = ((4,), (2, 3), (1, 5), (2, 1, 3), (2, 3, 4), (1, 1, 6))
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_forms_of_arrays_are_those_of_numpy(shape: tuple[int, ...]) -> None:
-    """Of one without gaps; and of one with gaps behind its rows, where there are."""
+    """Sizes of an array without gaps, and of one with gaps behind its rows."""
     plain = np.zeros(shape, np.int16)
     parameter = Parameter("x", plain.dtype, shape)
     assert parameter.forms == ((plain.shape, plain.strides),)
