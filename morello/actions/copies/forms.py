@@ -94,6 +94,8 @@ def _asked_by_products(
 def _forms_of_products(
     kind: Kind, operand: int, source: TensorSpec, kernels: tuple[str, ...]
 ) -> Iterator[Form]:
+    if source.level.is_registers:
+        return
     several, rank = has_several_products(kind), source.rank
     for inner, index in products(kind, operand):
         tensor = inner.inward(index, source)
