@@ -12,6 +12,7 @@ from morello.kernels.gemm.outer import GemmOuter
 from morello.kernels.gemm.strips import GemmStrips
 from morello.kernels.gemm.sweep import GemmPanels, GemmRows
 from morello.kernels.gemm.tiles import GemmRegisters, GemmTile
+from morello.kernels.gemm.windows import GemmWindows
 from morello.kernels.gemv import table as gemv
 from morello.kernels.graph.rows import GraphRows
 from morello.kernels.graph.scalar import GraphScalar
@@ -40,6 +41,22 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
     """The kernels that every instruction set has, in its vectors."""
     # Rows of tiles of three and of two vectors: sums, a row of rhs and a factor.
     few, many = (4, 6) if isa.registers < 32 else (8, 12)
+    by_rows = GemmRows(
+        "gemm_rows",
+        isa,
+        "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs gapless in L2.",
+        most_rows=many,
+        # Pages of the first level of the TLB, of 4 KiB.
+        most_lines=64 * 4096 // LINE_BYTES,
+        alias_bytes=4096,
+        ways=8,
+    )
+    by_panels = GemmPanels(
+        "gemm_panels",
+        isa,
+        "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in panels in L2.",
+        panels=(2, 3),
+    )
     return (
         GemmRegisters(
             "gemm_registers",
@@ -52,17 +69,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             isa,
             "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], all in L1, over all of k.",
         ),
-        GemmRows(
-            "gemm_rows",
-            isa,
-            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs gapless in "
-            "L2.",
-            most_rows=many,
-            # Pages of the first level of the TLB, of 4 KiB.
-            most_lines=64 * 4096 // LINE_BYTES,
-            alias_bytes=4096,
-            ways=8,
-        ),
+        by_rows,
         GemmStrips(
             "gemm_strips",
             isa,
@@ -73,12 +80,13 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             most_k=512,
             least_k=32,
         ),
-        GemmPanels(
-            "gemm_panels",
+        by_panels,
+        GemmWindows(
+            "gemm_windows",
             isa,
-            "out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], over all of k; rhs in panels "
-            "in L2.",
-            panels=(2, 3),
+            "out[v,f] (+)= x[v+j,c] · w[j,c,f], over all of j and c; w in panels or "
+            "gapless in L2.",
+            sweeps=(by_panels, by_rows),
         ),
         *gemv.rows(isa),
         GemmOuter(

@@ -33,6 +33,8 @@ _GRAPHS = (
     "y[r,n]=x[r,n]*w[r]+b[n]",
     "out l[n]+=sum(x[m,n]*w[m])",
     "y[m,n]=sum(a[m,k]*(s[k//4,n]*q[k,n]))",
+    "y[v,f]=sum(x[v+j,c]*w[j,c,f])",
+    "out y[v,f]+=sum(x[v+j,c]*w[j,c,f])",
 )
 """A function of one and of two values, and reductions of rows; all of it in a row; a
 product with more after it; several outputs; a map; columns; scales."""

@@ -67,7 +67,7 @@ def mixes(kind: Kind) -> tuple[tuple[Dtype, ...], ...]:
 def layouts(kind: Kind, operand: int) -> tuple[Layout, ...]:
     """Row-major, the other order of the last two, and what some kernel asks for."""
     if not isinstance(kind, Matmul):
-        rank = len(kind.operands[operand].dims)
+        rank = kind.operands[operand].rank
         plain = [Layout.row_major(rank)]
         plain += [Layout.parse("[1,0]")] if rank == 2 else []
         packed = layouts(Matmul(accum=True), 0) + layouts(Matmul(accum=True), 1)
@@ -150,7 +150,12 @@ def drawn(
 def _sized(key: SpecKey, limits: Limits) -> Iterator[Spec]:
     count = len(key.kind.dims)
     batch = (1,) if isinstance(key.kind, Matmul) else ()
-    for beside in ((1, 1, 1), (4, 6, 8), (6, 2, 16), (3, 33, 5)):
+    for beside in (
+        (1, 1, 1, 1),
+        (4, 6, 8, 3),
+        (6, 2, 16, 1),
+        (3, 33, 5, 2),
+    ):
         base = (*batch, *beside)[:count]
         for axis, size in itertools.product(range(len(batch), count), EDGE):
             sizes = (*base[:axis], size, *base[axis + 1 :])

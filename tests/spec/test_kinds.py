@@ -49,7 +49,7 @@ PRODUCTS = [
 
 def spec(kind: Kind, sizes: tuple[int, ...], dtypes: tuple[Dtype, ...]) -> Spec:
     forms = tuple(
-        argument_tensor(dtype, Layout.row_major(len(operand.dims)))
+        argument_tensor(dtype, Layout.row_major(operand.rank))
         for operand, dtype in zip(kind.operands, dtypes, strict=True)
     )
     return Spec(kind, sizes, forms, Limits.of(vrf=16, l1=512, l2=16384))

@@ -30,6 +30,10 @@ from morello.spec.tensors.layout import ceil_div
 
 _ROW_MAJOR = Layout.row_major(3)
 
+WriteTile = Callable[[Value, int, bool], None]
+"""Writes a tile: its first column, how many it has, and whether tiles that follow have
+use for the next rows of lhs."""
+
 
 @dataclasses.dataclass(frozen=True)
 class GemmSweep(Kernel):
@@ -78,6 +82,10 @@ class GemmSweep(Kernel):
     @abstractmethod
     def width(self, frame: Frame) -> Ints:
         """Columns of a tile."""
+
+    @abstractmethod
+    def sweep(self, emitter: Emitter, spec: Spec, write: "WriteTile") -> None:
+        """Write the loops over tiles, and the columns that are left."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -134,19 +142,27 @@ class GemmRows(GemmSweep):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over tiles, and the columns that are left."""
+
+        def write(column: Value, columns: int, prefetches: bool) -> None:
+            write_tile(emitter, columns_of(spec, columns), operands, column)
+
+        self.sweep(emitter, spec, write)
+
+    def sweep(self, emitter: Emitter, spec: Spec, write: WriteTile) -> None:
+        """Tiles that have as many columns as there are registers for."""
         n, width = spec.sizes[3], int(self.width(Frame.of(spec)))
         whole = n // width * width
 
-        def write(column: Value, carried: Sequence[Value]) -> list[Value]:
-            write_tile(emitter, _columns(spec, width), operands, column)
+        def body(column: Value, carried: Sequence[Value]) -> list[Value]:
+            write(column, width, False)
             return []
 
         if whole > width:
-            emitter.loop(0, whole, width, (), write)
+            emitter.loop(0, whole, width, (), body)
         elif whole:
-            write(0, ())
+            write(0, width, False)
         if n > whole:
-            write_tile(emitter, _columns(spec, n - whole), operands, whole)
+            write(whole, n - whole, False)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -185,32 +201,37 @@ class GemmPanels(GemmSweep):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Tiles that prefetch rows, the other ones, and the last columns."""
-        _, m, _, n = spec.sizes
-        panel = _panel(spec.key)
+        m, panel = spec.sizes[1], _panel(spec.key)
         group = int(_together(m, panel, self._sums, self.isa))
-        whole = n // (group * panel) * group
-        # A trip prefetches one line: the next one where rows follow each other without
-        # gaps, so that a panel prefetches as many rows as a trip has steps.
-        each = UNROLL if spec.key.tensors[0].contiguous else 1
-        panels = ceil_div(m, each)
-        prefetching = ceil_div(panels, group) * group if m <= whole else 0
+        each = _each(spec)
 
         def prefetch(number: Value) -> Callable[[Value], None]:
             def extra(at: Value) -> None:
-                for further in range(min(group, panels)):
+                for further in range(min(group, ceil_div(m, each))):
                     row = emitter.offset(Pack(number, each), m + further * each)
                     emitter.prefetch(operands[0], (0, row, Pack(at, each)))
 
             return extra
 
-        def write(number: Value, columns: int, prefetches: bool = False) -> None:
-            tile = _columns(spec, columns)
-            extra = prefetch(number) if prefetches else None
-            write_tile(emitter, tile, operands, Pack(number, panel), extra)
+        def write(column: Pack, columns: int, prefetches: bool) -> None:
+            extra = prefetch(column.number) if prefetches else None
+            tile = columns_of(spec, columns)
+            write_tile(emitter, tile, operands, column, extra)
+
+        self.sweep(emitter, spec, write)
+
+    def sweep(self, emitter: Emitter, spec: Spec, write: WriteTile) -> None:
+        """Tiles of the panels that go together; the first ones prefetch rows."""
+        _, m, _, n = spec.sizes
+        panel = _panel(spec.key)
+        group = int(_together(m, panel, self._sums, self.isa))
+        whole = n // (group * panel) * group
+        panels = ceil_div(m, _each(spec))
+        prefetching = ceil_div(panels, group) * group if m <= whole else 0
 
         def run(start: int, end: int, prefetches: bool) -> None:
             def body(number: Value, carried: Sequence[Value]) -> list[Value]:
-                write(number, group * panel, prefetches)
+                write(Pack(number, panel), group * panel, prefetches)
                 return []
 
             if end > start + group:
@@ -221,7 +242,7 @@ class GemmPanels(GemmSweep):
         run(0, prefetching, True)
         run(prefetching, whole, False)
         if n > whole * panel:
-            write(whole, n - whole * panel)
+            write(Pack(whole, panel), n - whole * panel, False)
 
     @property
     def _sums(self) -> int:
@@ -236,9 +257,16 @@ class GemmPanels(GemmSweep):
         return tuple(Layout.parse(f"[0,2,1,2p{v * lanes}]") for v in self.panels)
 
 
-def _columns(spec: Spec, columns: int) -> Spec:
+def columns_of(spec: Spec, columns: int) -> Spec:
     """The Spec of a tile."""
     return dataclasses.replace(spec, sizes=(*spec.sizes[:3], columns))
+
+
+def _each(spec: Spec) -> int:
+    """Rows of lhs that a panel prefetches. A trip prefetches one line: the next one
+    where rows follow each other without gaps, so that these are as many as a trip has
+    steps."""
+    return UNROLL if spec.key.tensors[0].contiguous else 1
 
 
 def _panel(key: SpecKey) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, Phase
 from morello.kernels.code.vectors import end_count, tail_of, vectors_of
-from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.emitter import Buffer, Emitter, Index, Value
 from morello.kernels.gemm.loop import (
     GemmLoop,
     lies_well,
@@ -241,23 +241,44 @@ def write_tile(
         copy: of the columns of rhs.
     """
     lhs, rhs, out = operands
+    loop = GemmLoop(emitter, spec, lhs, rhs, column, extra, row)
+    if copy and copy.is_filled:
+        loop = dataclasses.replace(loop, rhs=copy.buffer, column=0)
+    elif copy:
+        loop = dataclasses.replace(loop, copy=copy.buffer)
+
+    def place(i: int, start: int) -> Index:
+        return 0, emitter.offset(row, i), emitter.offset(column, start)
+
+    write_sums(loop, out, place, loop.run_to_stores)
+
+
+def write_sums(
+    loop: GemmLoop,
+    out: Buffer,
+    place: Callable[[int, int], Index],
+    run: Callable[[Sequence[Value]], Sequence[Value]],
+) -> None:
+    """Prefetches of the places of out, what computes the sums, then out row by row.
+
+    Args:
+        loop: the block, and the code that it is part of.
+        out: where the sums go, or are added.
+        place: of a row and a column of the block in out.
+        run: from sums that begin to those that are done.
+    """
+    emitter, spec = loop.emitter, loop.spec
     _, m, _, n = spec.sizes
     lanes = emitter.isa.lanes(Dtype.F32)
     adds = spec.kind.accumulates
     if adds:
         for i in range(m):
             for start in (*range(0, n - 1, _LINE), n - 1):
-                place = emitter.offset(column, start)
-                emitter.prefetch(out, (0, emitter.offset(row, i), place), to_l1=True)
-    loop = GemmLoop(emitter, spec, lhs, rhs, column, extra, row)
-    if copy and copy.is_filled:
-        loop = dataclasses.replace(loop, rhs=copy.buffer, column=0)
-    elif copy:
-        loop = dataclasses.replace(loop, copy=copy.buffer)
+                emitter.prefetch(out, place(i, start), to_l1=True)
     zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
-    sums = loop.run_to_stores([zero] * len(loop.places))
+    sums = run([zero] * len(loop.places))
     for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
-        index = (0, emitter.offset(row, i), emitter.offset(column, start))
+        index = place(i, start)
         if adds:
             total = emitter.add(total, emitter.load(out, index, lanes, count))
         emitter.store(total, out, index, count)

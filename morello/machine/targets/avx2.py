@@ -18,6 +18,7 @@ AVX2 = Target(
         "gemm_tile",
         "gemm_rows",
         "gemm_strips",
+        "gemm_windows",
         "gemv_axpy",
         "gemv_axpy_4",
         "gemv_axpy_bf16",

@@ -25,6 +25,7 @@ AVX512 = Target(
         "gemm_rows_512",
         "gemm_panels_512",
         "gemm_strips_512",
+        "gemm_windows_512",
         "gemv_axpy_512",
         "gemv_axpy_4_512",
         "gemv_axpy_prefetch_512",
