@@ -66,7 +66,7 @@ class Node:
     tensors: tuple[int, ...]
     """The tensor that each input is, axis by axis."""
     extents: tuple[int, ...]
-    """Of each dimension."""
+    """The size of each dimension."""
     axes: tuple[IndexMap, ...]
     """The dimension that each axis of the tensor is, or `ONE`."""
     dtype: Dtype

@@ -136,7 +136,7 @@ class GemmWindows(Kernel):
         return (*ones, *sizes)
 
     def op_counts(self, frame: Frame) -> OpCounts:
-        """Those of the product, and a loop for each tap of each tile."""
+        """Operations of the product, and a loop for each tap of each tile."""
         own, sweep = self._of(frame.key)
         whole = own.frame(frame)
         counts = sweep.op_counts(whole)
@@ -190,7 +190,7 @@ class WindowLoop(GemmLoop):
 
     window: Windowed
     sizes: tuple[int, ...]
-    """Those of the contraction."""
+    """Sizes of the contraction's dimensions."""
     taps: Mapping[int, Value] = dataclasses.field(default_factory=dict)
     """The place along each dimension of taps, within their loops."""
 
