@@ -41,6 +41,10 @@ MAX_NODES = 48
 MAX_LEAVES = 300_000
 """Runs of kernels in one run of a program; 1 ms a 100,000, about."""
 
+PATIENCE = 100
+"""Walks after which a program may run as many kernels more: a large Spec with strict
+operands has few programs, and most run one kernel for each element."""
+
 
 WALKS = 2000
 """Walks before a Spec counts as one without a program."""
@@ -65,7 +69,7 @@ def random_program(
     Raises:
         DeadEndError: none of so many walks ended at a program.
     """
-    for _ in range(walks):
+    for number in range(walks):
         # As a schedule has it: what is below a goal is counted in the goal's context.
         target = AVX2.at(spec) if known is None else AVX2
         walk = _Walk(rng, {} if known is None else known, target)
@@ -75,7 +79,7 @@ def random_program(
             continue
         if found is None or nodes(found) > MAX_NODES:
             continue
-        if leaf_runs(found) <= max_leaves:
+        if leaf_runs(found) <= max_leaves * (1 + number // PATIENCE):
             walk.keep()
             return found
     raise DeadEndError(f"no program of {spec} after {walks} walks")
