@@ -8,6 +8,7 @@ import torch.ao.quantization.fx._decomposed  # registers its ops
 from torch.fx import Node
 
 from morello.spec.functions import ROWS
+from morello.torch import recurrent, transposed
 from morello.torch.places import is_of_floats, lookups_of
 
 aten: Any = torch.ops.aten
@@ -39,8 +40,8 @@ def _ops(names: str) -> frozenset[Any]:
 
 
 VIEWS = _ops("""
-    _unsafe_view alias detach diagonal expand permute select.int slice.Tensor squeeze
-    squeeze.dim squeeze.dims t transpose.int unfold unsqueeze view
+    _unsafe_view alias as_strided detach diagonal expand permute select.int
+    slice.Tensor squeeze squeeze.dim squeeze.dims t transpose.int unfold unsqueeze view
 """)
 """Ops that compute nothing."""
 
@@ -89,11 +90,17 @@ TRUTHS = _ops("all all.dim any any.dim any.dims")
 """Ops that are taken of masks alone."""
 
 FIRST_OF_SEVERAL = _ops("""
-    _native_batch_norm_legit.no_stats _native_batch_norm_legit_no_training
-    _scaled_dot_product_flash_attention_for_cpu log_sigmoid_forward
-    max_pool2d_with_indices native_group_norm native_layer_norm
+    _embedding_bag _embedding_bag_forward_only _native_batch_norm_legit.no_stats
+    _native_batch_norm_legit_no_training _scaled_dot_product_flash_attention_for_cpu
+    _weight_norm_interface log_sigmoid_forward max_pool2d_with_indices
+    native_group_norm native_layer_norm
 """)
 """Ops with several results, of which the first alone may be read."""
+
+FIRST_THREE = _ops("mkldnn_rnn_layer")
+
+READ = {**dict.fromkeys(FIRST_OF_SEVERAL, 1), **dict.fromkeys(FIRST_THREE, 3)}
+"""How many of the results of an op may be read, where that is not all."""
 
 _QUANTIZED: Any = torch.ops.quantized_decomposed
 
@@ -121,7 +128,7 @@ FUNCTIONS = _ops(" ".join(name for row in ROWS.values() for name in row.aten))
 COMPUTED = (
     QUANTIZED
     | DEQUANTIZED
-    | FIRST_OF_SEVERAL
+    | READ.keys()
     | PRODUCTS
     | MOVES
     | TRUTHS
@@ -159,15 +166,50 @@ KNOWN = VIEWS | SPLITS | CREATED | COMPUTED
 
 
 def _convolution(node: Node) -> str:
-    if node.args[6] and not is_upsampling(node.args):
-        return "transposed, and its steps are not the size of its filters"
+    if node.args[6] and not transposed.is_taken(node.args):
+        return "transposed, with steps and gaps between taps along one axis"
     return ""
 
 
-def _roll(node: Node) -> str:
-    shifts: Any = node.args[1]
-    has_dims = len(node.args) > 2 and node.args[2]
-    return "" if has_dims and all(shifts) else "without dimensions, or by 0"
+_ARANGES = _ops("arange arange.start arange.start_step")
+
+
+def _bags(node: Node) -> str:
+    _, places, offsets, *options = node.args
+    assert isinstance(places, Node)
+    assert isinstance(offsets, Node)
+    if options[1:2] == [_MAXIMUM]:
+        return "its maximum leaves NaN out"
+    if offsets.target not in _ARANGES or options[4:5] == [True]:
+        return "of bags whose sizes are data"
+    begins = range(*offsets.args)
+    (count,) = places.meta["val"].shape
+    is_even = begins.start == 0 and len(begins) * begins.step == count
+    return "" if is_even else "of bags of several sizes"
+
+
+_MAXIMUM = 2
+"""The mode of bags."""
+
+
+def _strided(node: Node) -> str:
+    value, given = node.meta["val"], node.all_input_nodes[0].meta["val"]
+    is_same = (
+        value.shape == given.shape
+        and value.storage_offset() == given.storage_offset()
+        and all(
+            one == other
+            for n, one, other in zip(
+                value.shape, value.stride(), given.stride(), strict=True
+            )
+            if n > 1
+        )
+    )
+    return "" if is_same else "of other elements than it is given"
+
+
+def _recurrent(node: Node) -> str:
+    return recurrent.why_not(node.args)
 
 
 def _adaptive(node: Node) -> str:
@@ -194,10 +236,13 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
     aten._scaled_dot_product_flash_attention_for_cpu.default: _unless(
         lambda node: len(node.args) < 4 or node.args[3] == 0.0, "with dropout"
     ),
+    aten._embedding_bag.default: _bags,
+    aten._embedding_bag_forward_only.default: _bags,
     aten._to_copy.default: _unless(
         lambda node: set(node.kwargs) <= {"dtype"}, "to another memory format"
     ),
     aten._adaptive_avg_pool2d.default: _adaptive,
+    aten.as_strided.default: _strided,
     aten.convolution.default: _convolution,
     aten.logsumexp.default: _unless(
         lambda node: bool(node.all_input_nodes[0].meta["val"].dim()), "of a number"
@@ -206,7 +251,7 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
     aten.floor_divide.default: _quotient,
     aten.remainder.Scalar: _quotient,
     aten.remainder.Tensor: _quotient,
-    aten.roll.default: _roll,
+    aten.mkldnn_rnn_layer.default: _recurrent,
 }
 
 
@@ -249,18 +294,3 @@ def refused(node: Node) -> str:
         return "at places that are computed of floats"
     reason = _REASONS.get(node.target)
     return reason(node) if reason else ""
-
-
-def is_upsampling(arguments: Any) -> bool:
-    """Whether a transposed convolution writes each element once: its steps are the size
-    of its filters."""
-    _, filters, _, steps, padding, dilation, is_transposed, extra, groups = arguments
-    shape = filters.meta["val"].shape if isinstance(filters, Node) else filters.shape
-    return (
-        bool(is_transposed)
-        and list(shape[2:]) == list(steps)
-        and not any(padding)
-        and not any(extra)
-        and all(n == 1 for n in dilation)
-        and groups == 1
-    )

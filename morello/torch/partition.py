@@ -19,10 +19,10 @@ from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 from morello.torch.ops import (
     COMPUTED,
     CREATED,
-    FIRST_OF_SEVERAL,
     FLOATS,
     INTEGERS,
     KNOWN,
+    READ,
     SPLITS,
     VIEWS,
     dtypes_of,
@@ -53,8 +53,10 @@ def why_not(node: Node) -> str:
     """Why an op is in no group; empty if it may be in one."""
     if node.target not in KNOWN:
         return "unknown"
-    if node.target in FIRST_OF_SEVERAL and not _reads_first_alone(node):
-        return "more than its first result is read"
+    if not _reads_first(node):
+        count = READ[node.target]
+        own = "first result" if count == 1 else f"first {count} results"
+        return f"more than its {own} is read"
     values = list(_tensors(node))
     if not all(is_plain(value) for value in values):
         dtypes = {getattr(value, "dtype", None) for value in values}
@@ -74,16 +76,21 @@ def is_take(node: Node) -> bool:
     return node.target is operator.getitem
 
 
-def _reads_first_alone(node: Node) -> bool:
-    return all(is_take(user) and user.args[1] == 0 for user in node.users)
+def _reads_first(node: Node) -> bool:
+    """Whether of several results the first ones alone are read that may be."""
+    count = READ.get(node.target)
+    return count is None or all(
+        is_take(user) and isinstance(user.args[1], int) and user.args[1] < count
+        for user in node.users
+    )
 
 
 def _tensors(node: Node) -> Iterator[Any]:
     """The values of a node's arguments and results."""
     for other in (*node.all_input_nodes, node):
         value = other.meta.get("val")
-        if other.target in FIRST_OF_SEVERAL:
-            yield value[0]
+        if other.target in READ:
+            yield from value[: READ[other.target]]
         elif isinstance(value, (tuple, list)):
             yield from value
         else:
@@ -146,7 +153,8 @@ def eager_ops(graph: GraphModule) -> list[str]:
     names = set()
     for node in graph.graph.nodes:
         is_op = isinstance(node.target, torch._ops.OpOverload)
-        if is_op and node.target not in VIEWS | SPLITS | CREATED:
+        is_free = node.target in VIEWS | SPLITS | CREATED
+        if is_op and not (is_free and not refused(node)):
             reason = why_not(node)
             is_known = node.target in KNOWN and reason
             names.add(f"{node.target} ({reason})" if is_known else str(node.target))

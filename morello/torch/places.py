@@ -67,6 +67,8 @@ def _classes(node: Node) -> Iterator[Lookup]:
 
 
 _LOOKUPS: dict[Any, Callable[[Node], Iterator[Lookup]]] = {
+    aten._embedding_bag.default: _rows,
+    aten._embedding_bag_forward_only.default: _rows,
     aten.embedding.default: _rows,
     aten.gather.default: _along,
     aten.index.Tensor: _indices,
@@ -82,7 +84,10 @@ def lookups_of(node: Node) -> tuple[Lookup, ...]:
 
 
 def is_of_floats(places: Node, known: Collection[Any]) -> bool:
-    """Whether known ops compute places of floats: a check would compute these twice."""
+    """Whether known ops compute places of floats: a check would compute these twice.
+    Those of constants are checked once."""
+    if _is_known(places):
+        return False
     rest, seen = [places], {places}
     while rest:
         node = rest.pop()
@@ -98,28 +103,43 @@ def is_of_floats(places: Node, known: Collection[Any]) -> bool:
     return False
 
 
+def _is_known(places: Node) -> bool:
+    """Whether places depend on no data."""
+    return not any(node.op == "placeholder" for node in _needed([places]))
+
+
 def check_of(graph: GraphModule) -> Callable[..., bool] | None:
     """A function of a graph's tensors: whether a lookup is outside; None where there
-    are no lookups."""
+    are no lookups at places that are data, and all others are within."""
     lookups = list(
         dict.fromkeys(each for node in graph.graph.nodes for each in lookups_of(node))
     )
-    if not lookups:
+    known = [lookup for lookup in lookups if _is_known(lookup.places)]
+    if _are_outside(known, _places_of(graph, known)()):
+        return lambda *tensors: True
+    rest = [lookup for lookup in lookups if lookup not in known]
+    if not rest:
         return None
+    places_of = _places_of(graph, rest)
+    return lambda *tensors: _are_outside(rest, places_of(*tensors))
+
+
+def _are_outside(lookups: list[Lookup], places: tuple[Any, ...]) -> bool:
+    pairs = zip(lookups, places, strict=True)
+    return any(lookup.is_outside(own) for lookup, own in pairs)
+
+
+def _places_of(graph: GraphModule, lookups: list[Lookup]) -> GraphModule:
+    """The places of lookups as a function of a graph's tensors, if they need any."""
+    needed = _needed([lookup.places for lookup in lookups])
+    is_data = any(node.op == "placeholder" for node in needed)
     made = Graph()
     copies: dict[Node, Node] = {}
-    needed = _needed([lookup.places for lookup in lookups])
     for node in graph.graph.nodes:
-        if node.op == "placeholder" or node in needed:
+        if node in needed or (is_data and node.op == "placeholder"):
             copies[node] = made.node_copy(node, copies.__getitem__)
     made.output(tuple(copies[lookup.places] for lookup in lookups))
-    places_of = GraphModule(graph, made)
-
-    def is_outside(*tensors: Any) -> bool:
-        pairs = zip(lookups, places_of(*tensors), strict=True)
-        return any(lookup.is_outside(places) for lookup, places in pairs)
-
-    return is_outside
+    return GraphModule(graph, made)
 
 
 def _needed(nodes: list[Node]) -> set[Node]:

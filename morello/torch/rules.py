@@ -13,7 +13,9 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map
 
-from morello.torch.ops import OF_AXES, is_upsampling
+from morello.torch.ops import OF_AXES
+from morello.torch.recurrent import lstm_layer
+from morello.torch.transposed import transposed
 
 
 def _attention(
@@ -97,21 +99,55 @@ def _batch_norm(
 
 
 def _convolution(*arguments: Any) -> Any:
-    """A transposed one that writes each element once, as a product of matrices."""
-    if not is_upsampling(arguments):
+    is_transposed = arguments[6]
+    if not is_transposed:
         return NotImplemented
-    x, filters, bias, *_ = arguments
-    n, c, *places = x.shape
-    taps = filters.shape[2:]
-    rows = x.movedim(1, -1).reshape(-1, c)
-    y = (rows @ filters.reshape(c, -1)).reshape(n, *places, filters.shape[1], *taps)
-    rank = len(places)
-    order = [0, rank + 1]
-    for axis in range(rank):
-        order += [axis + 1, rank + 2 + axis]
-    sizes = [place * tap for place, tap in zip(places, taps, strict=True)]
-    y = y.permute(order).reshape(n, filters.shape[1], *sizes)
-    return y if bias is None else y + bias.reshape(-1, *([1] * rank))
+    return transposed(*arguments[:6], *arguments[7:])
+
+
+def _bags(
+    table: Any,
+    places: Any,
+    offsets: Any,
+    scales_gradients: bool = False,
+    mode: int = 0,
+    is_sparse: bool = False,
+    factors: Any = None,
+    has_end: bool = False,
+    ignored: int = -1,
+) -> tuple[Any, Any, Any, Any]:
+    """Sums or means of equally many rows of a table; only the first result is read."""
+    del scales_gradients, is_sparse, has_end
+    bags = len(offsets)
+    places = places.reshape(bags, -1)
+    rows = torch.nn.functional.embedding(places, table)
+    if factors is not None:
+        rows = rows * factors.reshape(bags, -1, 1)
+    if ignored < 0:
+        result = rows.sum(1) if mode == 0 else rows.mean(1)
+        return result, offsets, offsets, offsets
+    counts = places != ignored
+    result = torch.where(counts.unsqueeze(-1), rows, 0.0).sum(1)
+    if mode:
+        result = result / counts.sum(1, keepdim=True).clamp(min=1)
+    return result, offsets, offsets, offsets
+
+
+def _roll(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
+    """Along axes that a shift moves; without axes, of all elements in a row."""
+    if not dims:
+        return torch.roll(x.reshape(-1), shifts, 0).reshape(x.shape)
+    pairs = list(zip(shifts, dims, strict=True))
+    moved = [(shift, dim) for shift, dim in pairs if shift % x.shape[dim]]
+    if moved == pairs:
+        return NotImplemented
+    return torch.roll(x, *map(list, zip(*moved, strict=True))) if moved else x.clone()
+
+
+def _as_strided(x: Any, shape: Sequence[int], *others: Any) -> Any:
+    """Strides are others here, of the same elements."""
+    del others
+    return x.reshape(shape)
 
 
 def _gelu(x: Any, *, approximate: str = "none") -> Any:
@@ -265,12 +301,16 @@ def rules() -> dict[Any, Any]:
     aten = torch.ops.aten
     quantized = torch.ops.quantized_decomposed
     extra = [aten.all, aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
+    extra += [aten._weight_norm_interface]
     return {
         **get_decompositions(extra),
         **get_decomposition_table(),
         aten._scaled_dot_product_flash_attention_for_cpu.default: _attention,
         aten._int_mm.default: _integer_product,
+        aten._embedding_bag.default: _bags,
+        aten._embedding_bag_forward_only.default: _bags,
         aten.addmv.default: _addmv,
+        aten.as_strided.default: _as_strided,
         aten.convolution.default: _convolution,
         aten.elu.default: _elu,
         aten.eq.Tensor: _equal,
@@ -280,6 +320,8 @@ def rules() -> dict[Any, Any]:
         aten.fmod.Tensor: _fmod,
         aten.gelu.default: _gelu,
         aten.hypot.default: _hypot,
+        aten.mkldnn_rnn_layer.default: lstm_layer,
+        aten.roll.default: _roll,
         aten.trunc.default: _trunc,
         **{op: _of_a_number(op) for op in OF_AXES},
         aten.native_group_norm.default: _group_norm,

@@ -179,6 +179,19 @@ MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
         nn.ConvTranspose2d(4, 3, 2, 2),
         (torch.randn(2, 4, 3, 5),),
     ),
+    "transposed convolution": (
+        nn.ConvTranspose2d(4, 4, (3, 4), 2, 1, (1, 0), groups=2),
+        (torch.randn(1, 4, 3, 5),),
+    ),
+    "norms of filters": (
+        nn.utils.parametrizations.weight_norm(nn.Conv1d(3, 4, 3)),
+        (torch.randn(1, 3, 8),),
+    ),
+    "bags": (nn.EmbeddingBag(7, 4), (torch.tensor([[0, 6, 3], [2, 2, 5]]),)),
+    "pooling with channels last": (
+        Of(lambda x: functional.adaptive_avg_pool2d(x, 1) * 2),
+        (torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last),),
+    ),
     "variance": (Of(lambda x: x.var(1) + x.mean()), (torch.randn(3, 8),)),
     "lookups": (
         Of(lambda places, table: looked_up(table, places), (7, 4)),
@@ -360,6 +373,18 @@ def test_causal_attention_counts_from_the_first_key(
     assert len(evaluated) == 2
 
 
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_recurrent_layers_in_both_directions(kind: Any, evaluated: list[Any]) -> None:
+    layers = kind(3, 4, bidirectional=True, batch_first=True)
+    x = torch.randn(2, 3, 3)
+    with torch.no_grad(), torch._dynamo.config.patch(allow_rnn=True):
+        fast = torch.compile(layers, backend="morello", options={"wait": True})
+        (found, state), (wanted, last) = fast(x), layers(x)
+    pairs = zip([found, *state], [wanted, *last], strict=True)
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in pairs)
+    assert len(evaluated) == 1
+
+
 class Halved(nn.Module):
     """A stem that is pooled, and a block whose two branches end in batch norms."""
 
@@ -432,13 +457,13 @@ def test_what_has_no_spec_is_left(
     caplog.set_level(logging.INFO, "morello.torch")
     groups: list[Any] = []
     monkeypatch.setattr(Group, "start", groups.append)
-    module = nn.ConvTranspose2d(4, 3, 3, 2)
+    module = nn.ConvTranspose2d(4, 3, 3, 2, dilation=2)
     x = torch.randn(1, 4, 3, 3)
     torch._dynamo.reset()
     with torch.no_grad():
         assert torch.equal(torch.compile(module, backend="morello")(x), module(x))
     assert not groups
-    assert "aten.convolution.default (transposed, and its steps are not" in caplog.text
+    assert "aten.convolution.default (transposed, with steps and gaps" in caplog.text
 
 
 @pytest.mark.parametrize(

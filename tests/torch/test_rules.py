@@ -13,7 +13,7 @@ torch = pytest.importorskip(
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-from morello.torch import partition  # noqa: E402
+from morello.torch import partition, recurrent  # noqa: E402
 from morello.torch.lowering import lowered  # noqa: E402
 from morello.torch.places import Lookup, check_of  # noqa: E402
 from tests.torch.test_places import _TABLE, LOOKUPS  # noqa: E402
@@ -51,6 +51,10 @@ UNLIKE = PAIRS[~((PAIRS == 0).all(1) & (FIRST.signbit() != SECOND.signbit()))].T
 
 IMAGE, LINE = numbers(2, 3, 4, 5), numbers(2, 3, 7)
 FILTERS, FILTERS_1D = numbers(3, 6, 2, 3, seed=8), numbers(3, 4, 3, seed=9)
+
+
+BAG_TABLE = X[0].clone()
+BAG_TABLE[0, :3] = torch.tensor([math.nan, math.inf, -math.inf])
 
 
 def norm_of_batch(x: Any, weight: Any = None, bias: Any = None) -> Any:
@@ -114,6 +118,47 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "up without bias": (
         lambda x, w: functional.conv_transpose1d(x, w, stride=3),
         (LINE, FILTERS_1D),
+    ),
+    "up by fewer than all taps": (
+        lambda x, w, b: functional.conv_transpose2d(x, w, b, (2, 1), (1, 3), 0, 1),
+        (IMAGE, FILTERS, numbers(6, seed=10)),
+    ),
+    "up in groups": (
+        lambda x, w: functional.conv_transpose1d(x, w, None, 2, 1, 1, 3),
+        (LINE, numbers(3, 2, 4, seed=11)),
+    ),
+    "up past the filters": (
+        lambda x, w, b: functional.conv_transpose1d(x, w, b, 5, 0, 4),
+        (LINE.where(LINE < 1, math.inf), FILTERS_1D, numbers(4, seed=12)),
+    ),
+    "up with gaps": (
+        lambda x, w: functional.conv_transpose1d(x, w, padding=1, dilation=2),
+        (LINE, FILTERS_1D),
+    ),
+    "roll": (
+        lambda x: (
+            x.roll(7),
+            x.roll((0, -2, 4), (0, 1, 1)),
+            x.roll(8, 1),
+            x.roll(1, 2),
+        ),
+        (X,),
+    ),
+    "scaled filters": (torch._weight_norm, (X, X[:, :1, :1].clone())),
+    "bags": (
+        lambda x, i: (
+            functional.embedding_bag(i, x, mode="sum"),
+            functional.embedding_bag(i, x, mode="mean"),
+            functional.embedding_bag(i, x, mode="mean", padding_idx=-1),
+            functional.embedding_bag(i[:, :1], x, mode="sum", padding_idx=0),
+        ),
+        (BAG_TABLE, torch.tensor([[0, 3, 3], [3, 3, 3], [1, 2, 0]])),
+    ),
+    "bags with factors": (
+        lambda x, i, f: functional.embedding_bag(
+            i, x, mode="sum", per_sample_weights=f
+        ),
+        (X[0], torch.tensor([[0, 3, 3], [1, 2, 0]]), numbers(2, 3)),
     ),
     "gelu": (lambda x: functional.gelu(x, approximate="tanh"), (3 * X,)),
     "elu": (lambda x: functional.elu(x, 0.7), (FIRST,)),
@@ -238,11 +283,7 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
         (F32, F32.double()),
         ["aten.mse_loss.default (of torch.float64)"],
     ),
-    "roll": (
-        lambda x: x.roll(1) + x.roll((0, 1), (0, 1)) + x.roll((2, 1), (0, 1)),
-        (F32,),
-        ["aten.roll.default (without dimensions, or by 0)"],
-    ),
+    "roll": (lambda x: x.roll(1) + x.roll((0, 1), (0, 1)), (F32,), []),
     "down": (
         lambda x: torch.div(x, 2, rounding_mode="floor"),
         (F32,),
@@ -257,13 +298,34 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
     "by 3": (lambda x: x % 3, (PLACES,), []),
     "floats by 0": (lambda x: x % x, (F32,), []),
     "up": (
-        lambda x, w: functional.conv_transpose1d(x, w, stride=2),
+        lambda x, w: functional.conv_transpose1d(x, w, stride=2, dilation=2),
         (LINE, FILTERS_1D),
         [
-            "aten.convolution.default (transposed, and its steps are not the size of "
-            "its filters)"
+            "aten.convolution.default (transposed, with steps and gaps between taps "
+            "along one axis)"
         ],
     ),
+    "largest of bags": (
+        lambda x, i: functional.embedding_bag(i, x, mode="max"),
+        (F32, PLACES),
+        ["aten._embedding_bag_forward_only.default (its maximum leaves NaN out)"],
+    ),
+    "bags of data": (
+        lambda x, i: functional.embedding_bag(i[0], x, i[1], mode="sum"),
+        (F32, PLACES),
+        ["aten._embedding_bag_forward_only.default (of bags whose sizes are data)"],
+    ),
+    "uneven bags": (
+        lambda x, i: functional.embedding_bag(i, x, torch.arange(2), mode="sum"),
+        (F32, PLACES[0].repeat(2)),
+        ["aten._embedding_bag_forward_only.default (of bags of several sizes)"],
+    ),
+    "other strides": (
+        lambda x: torch.as_strided(x, (4, 6), (6, 1)).as_strided((6, 4), (1, 6)) + 1,
+        (F32,),
+        ["aten.as_strided.default (of other elements than it is given)"],
+    ),
+    "known places": (lambda x: x[torch.arange(3).float().long()], (F32,), []),
     "even windows": (
         lambda x: functional.adaptive_avg_pool2d(x, 2),
         (IMAGE[..., :4],),
@@ -311,6 +373,50 @@ def test_what_no_group_takes_has_a_reason(name: str) -> None:
     assert told <= {*partition.eager_ops(graph)}
 
 
+class Layer(torch.nn.Module):
+    """A layer of an LSTM, as Dynamo gives one."""
+
+    def __init__(self, is_reversed: bool, mode: int = 2) -> None:
+        super().__init__()
+        self.is_reversed, self.mode = is_reversed, mode
+
+    def forward(self, x: Any, *own: Any) -> Any:
+        options = [], self.mode, 3, 1, True, False, False, False
+        op = torch.ops.aten.mkldnn_rnn_layer.default
+        return op(x, *own, self.is_reversed, *options)[:3]
+
+
+LSTM = [
+    numbers(*shape, seed=13 + n)
+    for n, shape in enumerate(
+        [(5, 2, 4), (12, 4), (12, 3), (12,), (12,), (1, 2, 3), (1, 2, 3)]
+    )
+]
+"""Of 5 steps, 2 sequences, 4 inputs and 3 units."""
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_a_layer_of_an_lstm_is_its_steps(is_reversed: bool) -> None:
+    layer = Layer(is_reversed)
+    graph = traced(layer, *LSTM)
+    (op,) = graph.graph.find_nodes(
+        op="call_function", target=torch.ops.aten.mkldnn_rnn_layer.default
+    )
+    assert not partition.why_not(op)
+    for one, other in zip(lowered(graph, LSTM)(*LSTM), layer(*LSTM), strict=True):
+        same(one, other, rtol=2e-6, atol=1e-6)
+
+
+def test_other_recurrent_layers_are_left() -> None:
+    own = [*LSTM, False, [], 2, 3, 1, True, False, False, False]
+    said = [recurrent.why_not([*own[:9], *own[9:14], False, is_on]) for is_on in (0, 1)]
+    assert said == ["", "under training"]
+    for place, value in ((8, [2, 1]), (9, 3), (11, 2), (13, True)):
+        other = [*own]
+        other[place] = value
+        assert recurrent.why_not(other).startswith("no single layer of an LSTM")
+
+
 def test_variances_of_narrow_floats_have_both_results() -> None:
     found = lowered(traced(torch.var_mean, HALVES), (HALVES,))
     for one, other in zip(found(HALVES), torch.var_mean(HALVES), strict=True):
@@ -338,3 +444,9 @@ def test_places_are_within_from_the_first_to_the_last(
 
 def test_what_looks_nothing_up_is_not_checked() -> None:
     assert check_of(traced(torch.relu, F32)) is None
+
+
+@pytest.mark.parametrize("count", [4, 5])
+def test_known_places_are_checked_once(count: int) -> None:
+    check = check_of(traced(lambda x: x[torch.arange(count)], F32))
+    assert check is None if count == 4 else check is not None and check(F32)
