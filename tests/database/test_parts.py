@@ -23,7 +23,7 @@ from tests.database.small import forget_programs, spec
 from tests.search.agreement import searched
 from tests.search.goals import KINDS, goals_of, random_goal
 
-GOALS = {kind: goals_of(kind, few=2, many=8) for kind in KINDS}
+GOALS = {kind: goals_of(kind, few=3, many=8) for kind in KINDS}
 
 LARGER = {1: (2, 3, 4, 8), 2: (3, 4, 6), 3: (4, 6, 12), 4: (6, 8, 12), 6: (8, 12, 16)}
 LARGER |= {8: (12, 16, 24), 12: (16, 24), 16: (24, 32)}

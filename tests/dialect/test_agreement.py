@@ -18,6 +18,7 @@ from morello.actions import (
     Select,
     SpecializeRange,
     Split,
+    Squeeze,
     Tile,
     ToAccum,
 )
@@ -110,7 +111,7 @@ def recomputed(
             look = range_check_counts(spec.tensors[index], spec.shape(index), AVX2.isa)
             looked = int(model.kernel(Frame.of(spec), look))
             return lines_brought(spec, spec_of(left[1][0])) + looked
-        case ToAccum() | Online() | Collapse():
+        case ToAccum() | Online() | Collapse() | Squeeze():
             return 0
         case Cut():
             return left_between(spec, action.cutting(spec.key, target))

@@ -19,7 +19,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.graphs.parts import followed
 from morello.machine import Target
-from morello.spec import Layout, SpecKey, TensorSpec
+from morello.spec import Kind, Layout, SpecKey, TensorSpec
 from morello.spec.compose import Compose
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.collapsing import dropped, dropped_axes
@@ -68,6 +68,15 @@ class Drop(Action):
             if sizes == (1,) and not isinstance(cls(name).dropped(key), str):
                 yield cls(name)
                 return
+
+
+def may_drop(kind: Kind, axes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """The dimensions of a graph that are 1 on all of an axis, and can go."""
+    graph = kind.as_graph
+    if graph is None:
+        return ()
+    ones = [dim for dim, axis in enumerate(axes) if axis == (1,)]
+    return tuple(dim for dim in ones if dropped(graph, dim) is not None)
 
 
 @lru_cache(maxsize=65536)

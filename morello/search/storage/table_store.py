@@ -21,6 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 
 from morello.actions import Action
+from morello.actions.dims.drop import may_drop
 from morello.machine import Target
 from morello.search.dp.axes import Axis, Box, Free, lies
 from morello.search.dp.table import Costs, Table, TableId
@@ -327,8 +328,11 @@ class TableStore:
     ) -> bool:
         """Whether two goals leave the same programs out of a box (`axes.lies`), and
         share out the dimensions of which no two elements have something in common in
-        the same way: that depends on the whole of others."""
+        the same way: that depends on the whole of others. A dimension that is always 1
+        in one alone is dropped there first."""
         kind = one.key.kind
+        if may_drop(kind, one.sizes) != may_drop(kind, other.sizes):
+            return False
         if any(is_common(kind, d) for d in range(len(kind.dims))) and not set(
             actions(one)
         ) <= set(actions(other)):
