@@ -84,6 +84,16 @@ def moves(frame: Frame, target: Target) -> Iterator[str]:
         yield f"{operand.name} {level} {brought} {copied}"
 
 
+def programs(target: Target) -> Iterator[str]:
+    """Costs of what joins the parts of a program."""
+    model, counts = cost_model(target), (0, 1, 7)
+    for name in ("loop", "parallel"):
+        cost = getattr(model, name)
+        prices = [int(cost(trips, rest)) for trips in counts for rest in counts]
+        yield f"{name} {' '.join(map(str, prices))}"
+    yield f"temporary {' '.join(str(int(model.temporary(n))) for n in counts)}"
+
+
 def rows(spec: Spec, context: str) -> Iterator[str]:
     """Lines of the table for a Spec in a context."""
     target, frame = CONTEXTS[context], Frame.of(spec)
@@ -104,6 +114,8 @@ def targets() -> Iterator[str]:
 def table() -> str:
     """The text of `FILE`."""
     text = list(targets())
+    for target in (AVX2, AVX512):
+        text += [f"{target.name} {line}" for line in programs(target)]
     for goal in GOALS:
         spec = parse_spec(goal, AVX2.limits)
         plain = list(rows(spec, "plain"))

@@ -272,6 +272,25 @@ def test_a_buffer_beyond_a_third_of_the_last_level_cache_comes_from_dram() -> No
     assert (rest, passes > 0) == (0, True)
 
 
+def test_a_temporary_costs_a_store_of_each_of_its_lines() -> None:
+    model = cost_model(AVX2)
+    assert [int(model.temporary(lines)) for lines in (0, 1, 9)] == [
+        0,
+        OPS.store,
+        9 * OPS.store,
+    ]
+
+
+def test_parts_of_loops_cost_alike_and_threads_are_called_once() -> None:
+    """A trip, the remainder, and the way out; a fork, however many trips are shared."""
+    model = cost_model(AVX2)
+    assert int(model.loop(0, 0)) == C.loop
+    assert int(model.loop(5, 0)) == int(model.loop(4, 1)) == 6 * C.loop
+    for trips, rest in ((0, 0), (4, 1)):
+        fork = model.parallel(trips, rest) - model.loop(trips, rest)
+        assert int(fork) == C.fork > 0
+
+
 def test_terms_are_as_listed() -> None:
     """In each context that a goal can give: a reader judges what has changed."""
     check_table(FILE, table(), "tests.cost.terms")
