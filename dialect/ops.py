@@ -43,4 +43,4 @@ SPEC_OPS: dict[str, type[SpecOp]] = {
 
 def spec_ops(root: ir.Operation) -> list[ir.Operation]:
     """The Spec ops within an op, in the order of the text; itself if it is one."""
-    return all_ops(root, *SPEC_OPS, outer_first=True)
+    return all_ops(root, *SPEC_OPS)

@@ -62,7 +62,7 @@ class Stages:
 
 def name_module(llvm: str, name: str) -> str:
     """LLVM IR whose module, and so the object's file symbol, is called ``name``."""
-    return _SOURCE.sub(f'source_filename = "{name}"', llvm, count=1)
+    return _SOURCE.sub(f'source_filename = "{name}"', llvm)
 
 
 _SOURCE = re.compile(r'^source_filename = "[^"]*"', re.MULTILINE)

@@ -177,7 +177,6 @@ def _optimise(module: Any, machine: Any, opt: int) -> None:
     """Run LLVM's pipeline; to vectorise is the schedule's decision, not LLVM's."""
     tuning = lb.create_pipeline_tuning_options(speed_level=opt)
     tuning.loop_vectorization = False
-    tuning.loop_interleaving = False
     tuning.slp_vectorization = False
     builder = lb.create_pass_builder(machine, tuning)
     manager = builder.getModulePassManager()

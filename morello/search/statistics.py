@@ -2,6 +2,7 @@
 
 import dataclasses
 import resource
+from collections.abc import Sequence
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +47,17 @@ class Statistics:
     def compression_decisions(self) -> float | None:
         """Specs a box of decisions; None of none."""
         return self.packed / self.boxes if self.boxes else None
+
+    @classmethod
+    def of_all(cls, parts: Sequence["Statistics"]) -> "Statistics":
+        """Those of several searches, one after another."""
+        return cls(
+            sum(part.tables for part in parts),
+            sum(part.specs for part in parts),
+            sum(part.seconds for part in parts),
+            sum(part.impls for part in parts),
+            peak_bytes=max(part.peak_bytes for part in parts),
+        )
 
     def since(self, before: "Statistics") -> "Statistics":
         """The difference to earlier ones; tables, where they were read, seconds, peak

@@ -1,16 +1,18 @@
 """One search of every size beside a search of each, and the programs that cover all."""
 
 import itertools
+import math
 import os
 import subprocess
 import sys
 
 import pytest
 
-from morello.errors import SearchError
-from morello.machine import AVX2
-from morello.search import best_program
+from morello.errors import ScheduleError, SearchError
+from morello.machine import AVX2, Target
+from morello.search import Impl, Statistics, best_program
 from morello.search.ranges.cover import Cover, cover
+from morello.search.ranges.over import Over
 from morello.search.ranges.sizes import search_sizes
 from morello.spec import Spec, parse_spec
 
@@ -65,6 +67,46 @@ def test_fewer_programs_where_a_regret_is_allowed(covered: Cover) -> None:
         assert worst <= max(percent / 100, max(covered.regrets.values()))
     assert counts == sorted(counts, reverse=True)
     assert counts[-1] < counts[0]
+
+
+def alone(impl: Impl, spec: Spec, target: Target) -> float:
+    """The cost of the decisions of a program on a Spec of another size; infinite where
+    they do not apply, or leave what they say nothing of."""
+    try:
+        rewrite = impl.action.apply(spec, target)
+    except ScheduleError:
+        return math.inf
+    given = {branch.role: branch.impl for branch in impl.branches}
+    if any(hole.role not in given for hole in rewrite.holes):
+        return math.inf
+    return rewrite.cost + sum(
+        hole.times * alone(given[hole.role], hole.spec, target)
+        for hole in rewrite.holes
+    )
+
+
+def test_a_program_costs_at_each_size_what_its_decisions_cost_there(
+    covered: Cover,
+) -> None:
+    sizes, finite, infinite = covered.sizes, 0, 0
+    for own in (1, 4, 7, 13, 20):
+        tables, impl = sizes.tables[own], sizes.best[own]
+        over = Over(tables)
+        for size in sizes.best:
+            spec = sizes.spec.at(size)
+            cost = over.cost(impl, spec)
+            assert cost == alone(impl, spec, tables.target), (own, size)
+            finite += math.isfinite(cost)
+            infinite += math.isinf(cost)
+            assert sizes.tables[size] is not tables or cost >= sizes.cost(size)
+    assert finite > 20
+    assert infinite > 20
+
+
+def test_statistics_of_several_searches_add_but_for_the_peak() -> None:
+    parts = [Statistics(3, 50, 0.5, 700, peak_bytes=n) for n in (20, 90, 70)]
+    every = Statistics(9, 150, 1.5, 2100, peak_bytes=90)
+    assert Statistics.of_all(parts) == every
 
 
 @pytest.mark.quick

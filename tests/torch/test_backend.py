@@ -364,6 +364,14 @@ def test_a_group_is_divided_at_what_is_refused(
     """Logarithms of gamma are no Spec; here they are taken for one."""
     more = {torch.ops.aten.lgamma.default}
     monkeypatch.setattr(partition, "KNOWN", partition.KNOWN | more)
+    native = []
+
+    class Counted(group.NativeCall):
+        def __call__(self, *tensors: Any) -> Any:
+            native.append(self)
+            return super().__call__(*tensors)
+
+    monkeypatch.setattr(group, "NativeCall", Counted)
     model = Mlp().eval()
 
     def around(x: Any) -> Any:
@@ -381,9 +389,12 @@ def test_a_group_is_divided_at_what_is_refused(
         for weights in model.parameters():
             weights.add_(0.5)
         assert close(fast(x)[0], around(x)[0])
+    assert len(set(native)) == 2
+    assert len(native) == 2 * 3  # of each of three calls
     messages = [r.message for r in told.records]
     assert sum(m.startswith("compiled a group of") for m in messages) == 2
     (message,) = [m for m in messages if "is divided" in m]
+    assert message.startswith("a group of aten.")
     assert "aten.lgamma.default stays eager" in message
     assert message.endswith(
         "lgamma: aten.lgamma.default: torch-mlir does not take it with these "

@@ -129,7 +129,7 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
                 tables[size] = found
         parts.append(run.statistics(time.perf_counter() - start))
     best = {size: best[size] for size in sizes}
-    return Sizes(spec, best, tables, _sum(parts))
+    return Sizes(spec, best, tables, Statistics.of_all(parts))
 
 
 def _others(spec: Spec, goal: Spec) -> tuple[Axis, ...]:
@@ -157,14 +157,3 @@ def _searched(
 def closed(sizes: tuple[int, ...]) -> Axis:
     """Sizes, the ladder up to them, and every remainder of one by a rung."""
     return tuple(sorted({one for size in sizes for one in ax.size_axis(size)}))
-
-
-def _sum(parts: list[Statistics]) -> Statistics:
-    """The statistics of several searches, one after another."""
-    return Statistics(
-        sum(part.tables for part in parts),
-        sum(part.specs for part in parts),
-        sum(part.seconds for part in parts),
-        sum(part.impls for part in parts),
-        peak_bytes=max(part.peak_bytes for part in parts),
-    )

@@ -142,6 +142,7 @@ def test_a_call_that_is_predicted_to_take_too_long_is_not_made(
         "max:7x33:f32",
         "conv:2x5x6x3x3x3x3",
         "move:7x9:f32",
+        "compose:7x9:f32:graph=out a[m]=sum(x[m,n]);out b[m]=max(x[m,n])",
     ],
 )
 def test_the_definition_that_is_kept_decides_as_the_judge(text: str) -> None:
