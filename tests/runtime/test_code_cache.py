@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,10 @@ def test_what_is_damaged_or_foreign_is_compiled_again(
         before = len(compiled)
         return called(tmp_path) == 42 and len(compiled) == before + 1
 
-    for data in (b"", whole[:-1], whole[:40] + b"x" + whole[41:], b"\0" * 100):
+    flipped = bytes([whole[0] ^ 1]) + whole[1:]
+    shorter = zlib.compress(zlib.decompress(whole[32:])[:-1])  # which zlib can read
+    damaged = b"", whole[:-1], whole[:40] + b"x" + whole[41:], b"\0" * 100
+    for data in (*damaged, flipped, whole[:32] + shorter):
         entry.write_bytes(data)
         assert is_compiled_again()
     assert not is_compiled_again()
