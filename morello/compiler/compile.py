@@ -29,7 +29,7 @@ def compile(
     db: PathLike | Overlay | None = None,
     time_limit: float | Patience | None = None,
     tune: bool | float | Literal["learned"] | None = None,
-    regret: float = 0.0,
+    regret: float | None = None,
 ) -> Kernel:
     """The fastest kernel for a Spec that the search finds.
 
@@ -64,7 +64,8 @@ def compile(
             thread; nothing is measured, and it is the same on every machine, too.
         regret: of a Spec with a size that each call says (``matmul:1..64x256x256``):
             how much more than its best program a size may cost, in percent. The more,
-            the fewer programs the kernel has.
+            the fewer programs the kernel has. If it is left out: nothing, unless that
+            takes more programs than a kernel has.
 
     Raises:
         SpecError, TargetError, SearchError, ScheduleError, CompileError: an argument is

@@ -26,7 +26,8 @@ class Searches:
         time_limit: of all searches together.
         tune: the seconds that tuning a goal may take; 0 to use what was measured
             before; None for the model's choice; or ``learned``.
-        regret: what a size of a range may cost more than its best program, in percent.
+        regret: what a size of a range may cost more than its best program, in percent;
+            None for as little as a kernel may have programs for.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class Searches:
         db: PathLike | Overlay | None,
         time_limit: float | Patience | None,
         tune: float | Literal["learned"] | None = None,
-        regret: float = 0.0,
+        regret: float | None = None,
     ) -> None:
         self._regret = regret
         self._db = db

@@ -225,10 +225,9 @@ class ExplainOptions:
         "search for each node of a graph by itself, too, and say what fusing saves",
         default=False,
     )
-    regret: float = flag(
+    regret: float | None = flag(
         "of a Spec with a range of sizes: how much more than its best program a size "
-        "may cost, in percent (default: 0)",
-        default=0.0,
+        "may cost, in percent (default: 0, or the least that few programs have)",
         metavar="P",
         parse=percentage,
     )

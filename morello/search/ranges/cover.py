@@ -8,10 +8,12 @@ fewest ranges that these programs can make.
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from morello.actions import SizesError
+from morello.actions import SizesError, Tile
+from morello.actions.loops.tile import tiled_dims
 from morello.errors import ScheduleError, SearchError
 from morello.machine import Target
 from morello.search.dp.solver import Solution, Watch
@@ -22,6 +24,14 @@ from morello.spec import SizeRange, Spec
 
 MOST_PARTS = 96
 """Ranges with a program each."""
+
+REGRETS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1e6)
+"""In percent."""
+
+TILES = (1, 2, 4, 8, 16, 32, 64)
+"""Sizes of tiles that are tried beside the programs that are best somewhere."""
+
+Costs = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,29 +72,39 @@ class Cover:
 
 
 def cover(
-    spec: Spec, target: Target, regret: float = 0.0, watch: Watch | None = None
+    spec: Spec,
+    target: Target,
+    regret: float | None = None,
+    watch: Watch | None = None,
+    most: int = MOST_PARTS,
 ) -> Cover:
     """Search every size of a Spec's range, and choose programs for all.
 
     Args:
         spec: the Spec, with one range.
         target: the machine.
-        regret: how much more than its best program a size may cost, in percent.
+        regret: how much more than its best program a size may cost, in percent; None
+            for the least of `REGRETS` that has no more programs than ``most``.
         watch: told before each table that is solved.
+        most: the programs that are taken.
 
     Raises:
         SearchError: a size has no program; there are two ranges, or too many sizes; too
             many programs would be needed.
     """
     sizes = search_sizes(spec, target, watch)
-    parts: list[Part] = []
-    for run in _runs(sizes):
-        parts += _parts(sizes, run, 1 + regret / 100)
-    if len(parts) > MOST_PARTS:
+    runs = [_Run.of(sizes, run) for run in _runs(sizes)]
+    count = 0
+    for percent in REGRETS if regret is None else (regret,):
+        count = sum(len(list(run.chosen(percent))) for run in runs)
+        if count <= most:
+            break
+    if count > most:
         raise SearchError(
-            f"{spec} takes {len(parts)} programs, more than {MOST_PARTS}",
+            f"{spec} takes {count} programs, more than {most}",
             "give a shorter range, or allow a regret",
         )
+    parts = [part for run in runs for part in run.parts(percent)]
     over = Over(sizes.tables[parts[-1].last])
     impl = switch(spec, [(part.last, part.impl) for part in parts], over)
     return Cover(sizes, tuple(parts), impl)
@@ -101,53 +121,79 @@ def _runs(sizes: Sizes) -> Iterator[list[int]]:
     yield run
 
 
-def _parts(sizes: Sizes, run: list[int], most: float) -> Iterator[Part]:
-    """The programs of neighbouring sizes."""
-    tables = sizes.tables[run[0]]
-    over = Over(tables)
-    best = np.array([sizes.cost(size) for size in run], float)
-    programs: list[tuple[int, int, Impl]] = []
-    costs = np.full((0, len(run)), np.inf)
-    for place in range(len(run)):
-        if len(costs) and costs[:, place].min() <= best[place]:
-            continue
-        start, stop, impl = _taken(sizes, run, place, over)
-        row = np.full((1, len(run)), np.inf)
-        for i in range(start, stop):
-            row[0, i] = over.cost(impl, sizes.spec.at(run[i]))
-        programs.append((start, stop, impl))
-        costs = np.concatenate([costs, row])
-    allowed = np.maximum(most * best, costs.min(0))
-    yield from _chosen(sizes, run, programs, costs, allowed, over)
+@dataclasses.dataclass(frozen=True)
+class _Run:
+    """Neighbouring sizes that were searched together, and programs of them.
+
+    Args:
+        run: the sizes.
+        over: takes programs to several sizes.
+        programs: each with the places of the sizes that it takes.
+        costs: of each program at each size; infinite where it does not apply.
+    """
+
+    sizes: Sizes
+    run: list[int]
+    over: Over
+    programs: list[tuple[int, int, Impl]]
+    costs: Costs
+
+    @classmethod
+    def of(cls, sizes: Sizes, run: list[int]) -> "_Run":
+        """Programs that are best somewhere, and loops over tiles of all sizes."""
+        over = Over(sizes.tables[run[0]])
+        found = cls(sizes, run, over, [], np.full((0, len(run)), np.inf))
+        best, spec = found.best, sizes.spec
+        rows: list[Costs] = []
+
+        def add(start: int, stop: int, impl: Impl) -> None:
+            row = np.full(len(run), np.inf)
+            for i in range(start, stop):
+                row[i] = over.cost(impl, spec.at(run[i]))
+            found.programs.append((start, stop, impl))
+            rows.append(row)
+
+        for place in range(len(run)):
+            if not rows or min(row[place] for row in rows) > best[place]:
+                add(*_taken(sizes, run, place, over))
+        for looped in _looped(sizes, run, over):
+            add(*looped)
+        return dataclasses.replace(found, costs=np.array(rows))
+
+    @property
+    def best(self) -> Costs:
+        """The cost of the best program of each size."""
+        return np.array([self.sizes.cost(size) for size in self.run], float)
+
+    def chosen(self, percent: float) -> Iterator[tuple[int, int, int]]:
+        """Places from the first to an end, and their program: that which reaches
+        farthest, again and again; of several the cheapest."""
+        most = 1 + percent / 100
+        fits = self.costs <= np.maximum(most * self.best, self.costs.min(0))
+        at = 0
+        while at < len(self.run):
+            reach = [_end(row, at) for row in fits]
+            end = max(reach)
+            totals = [
+                (self.costs[p, at:end].sum(), p)
+                for p, stop in enumerate(reach)
+                if stop == end
+            ]
+            yield at, end, min(totals)[1]
+            at = end
+
+    def parts(self, percent: float) -> Iterator[Part]:
+        """Each range of sizes with its program."""
+        for at, end, number in self.chosen(percent):
+            spec = part_of(self.sizes.spec, self.run[at], self.run[end - 1])
+            impl = self.programs[number][2]
+            impl = self.over.program(impl, spec, self.over.tables.root)
+            each = (self.sizes.spec.at(m) for m in self.run[at:end])
+            own = tuple(self.over.cost(impl, spec) for spec in each)
+            yield Part(self.run[at], self.run[end - 1], impl, own)
 
 
-def _chosen(
-    sizes: Sizes,
-    run: list[int],
-    programs: list[tuple[int, int, Impl]],
-    costs: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
-    allowed: "np.ndarray[tuple[int], np.dtype[np.float64]]",
-    over: Over,
-) -> Iterator[Part]:
-    """The program that reaches farthest, again and again; of several the cheapest."""
-    fits = costs <= allowed
-    at = 0
-    while at < len(run):
-        reach = [_end(row, at) for row in fits]
-        end = max(reach)
-        totals = [
-            (costs[p, at:end].sum(), p) for p, stop in enumerate(reach) if stop == end
-        ]
-        _, number = min(totals)
-        impl = programs[number][2]
-        spec = part_of(sizes.spec, run[at], run[end - 1])
-        impl = over.program(impl, spec, over.tables.root)
-        own = tuple(over.cost(impl, sizes.spec.at(m)) for m in run[at:end])
-        yield Part(run[at], run[end - 1], impl, own)
-        at = end
-
-
-def _end(fits: "np.ndarray[tuple[int], np.dtype[np.bool_]]", start: int) -> int:
+def _end(fits: np.ndarray[Any, np.dtype[np.bool_]], start: int) -> int:
     """The end of the places from ``start`` on that are true."""
     wrong = np.flatnonzero(~fits[start:])
     return start + int(wrong[0]) if len(wrong) else len(fits)
@@ -180,9 +226,30 @@ def _taken(
             wrong = np.flatnonzero(~holds) + start
             start = max((int(w) + 1 for w in wrong if w < place), default=start)
             stop = min((int(w) for w in wrong if w > place), default=stop)
-        except ScheduleError:
+        except (ScheduleError, SearchError):
             break
     return place, place + 1, own
+
+
+def _looped(
+    sizes: Sizes, run: list[int], over: Over
+) -> Iterator[tuple[int, int, Impl]]:
+    """Loops over tiles of a few sizes, each with the places of greater sizes: they
+    apply whatever else does not."""
+    spec = sizes.spec
+    (first, *_) = spec.ranges[0].dims
+    if spec.kind.dims[first] not in tiled_dims(spec.key):
+        return
+    for size in TILES:
+        start = next((i for i, own in enumerate(run) if own > size), len(run))
+        if start >= len(run) - 1:
+            continue
+        part = part_of(spec, run[start], run[-1])
+        loop = Impl(spec.at(run[-1]), Tile(spec.kind.dims[first], size), 0, ())
+        try:
+            yield start, len(run), over.program(loop, part, over.tables.root)
+        except (ScheduleError, SearchError):
+            continue
 
 
 __all__ = ["Cover", "Part", "Searched", "cover", "part_of"]
