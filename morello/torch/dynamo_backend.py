@@ -8,8 +8,8 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
 from torch.fx import GraphModule, Node
 from torch.fx.passes.tools_common import stable_topological_sort
-from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
+from morello.torch.constants import folded, fused
 from morello.torch.graph_breaks import watch
 from morello.torch.group import Group, log
 from morello.torch.options import Options
@@ -95,6 +95,7 @@ def _compiled(
         options: of the user.
         weights: which of its arguments are parameters and buffers.
     """
+    folded(traced)
     groups = []
     given = [node for node in traced.graph.nodes if node.op == "placeholder"]
     own = frozenset(node for place, node in enumerate(given) if place in weights)
@@ -137,9 +138,7 @@ def _replaced(
     weights: frozenset[Node],
 ) -> Group:
     """Replace nodes of a graph by a call of a new group."""
-    inner, inputs, _ = fuse_as_graphmodule(
-        traced, nodes, name, always_return_tuple=True
-    )
+    inner, inputs, _ = fused(traced, nodes, name)
     places = [place for place, node in enumerate(inputs) if node in weights]
     guarded = [i for i, node in enumerate(inputs) if node.op == "placeholder"]
     values = [node.meta["val"] for node in inputs]

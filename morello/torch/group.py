@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 from torch.fx.passes.tools_common import stable_topological_sort
-from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
 from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.refusals import ModelError
+from morello.torch.constants import fused
 from morello.torch.lowering import (
     linalg_bytecode,
     lowered,
@@ -135,9 +135,7 @@ class Group:
         while more:
             more, parts = set(), []
             for nodes in groups_without(simple, every):
-                inner, inputs, _ = fuse_as_graphmodule(
-                    simple, nodes, "part", always_return_tuple=True
-                )
+                inner, inputs, _ = fused(simple, nodes, "part")
                 places = [i for i, node in enumerate(inputs) if node in weights]
                 try:
                     parts.append((nodes, inner, self._read(inner, places), places))

@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch._guards import tracing
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
 from morello.frontends.linalg.importer_output import check_linalg
 from morello.frontends.linalg.signature import Declared, Signature
 from morello.frontends.refusals import ModelError, Refusal
 from morello.mlir import PassManager, ir
+from morello.torch.constants import fused
 from morello.torch.ops import (
     AS_THEY_ARE,
     COMPUTED,
@@ -104,12 +106,14 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
         graph: of a group; it is left as it is.
         inputs: tensors of the shapes of its arguments, without memory.
     """
-    whole = copy.deepcopy(graph)
+    whole = GraphModule(graph, copy.deepcopy(graph.graph))  # of the same constants
     _reshape(whole)
     _wide_bytes(whole)
     _in_f32(whole)
-    plain = [torch.empty(t.shape, dtype=t.dtype) for t in inputs]  # never touched
-    with TRACING, torch.no_grad():
+    # The mode of the trace around this one takes no constants.
+    with TRACING, torch.no_grad(), unset_fake_temporarily(), tracing(None):
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            plain = [torch.empty(t.shape, dtype=t.dtype) for t in inputs]
         trace = make_fx(whole, decomposition_table=rules(), tracing_mode="fake")
         module: GraphModule = trace(*plain)
     module.graph.eliminate_dead_code()
@@ -194,9 +198,7 @@ def _text(error: Exception) -> str:
 def _fails(graph: GraphModule, node: Node) -> bool:
     """Whether the importer does not take a node by itself."""
     several = [user for user in node.users if is_take(user)]
-    alone, *_ = fuse_as_graphmodule(
-        graph, [node, *several], "alone", always_return_tuple=True
-    )
+    alone, *_ = fused(graph, [node, *several], "alone")
     try:
         _imported(alone)
     except Exception:  # noqa: BLE001 (the importer raises anything)

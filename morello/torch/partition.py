@@ -14,8 +14,8 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
-from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
+from morello.torch.constants import fused
 from morello.torch.ops import (
     COMPUTED,
     CREATED,
@@ -258,11 +258,9 @@ def replace_nodes(
     Args:
         graph: has them; the call is put last, and sorting is left to the caller.
         nodes: in order.
-        function: of what they read from outside, in the order of `fuse_as_graphmodule`.
+        function: of what they read from outside, in the order of `fused`.
     """
-    _, inputs, outputs = fuse_as_graphmodule(
-        graph, nodes, "replaced", always_return_tuple=True
-    )
+    _, inputs, outputs = fused(graph, nodes, "replaced")
     called = graph.graph.call_function(function, tuple(inputs))
     for place, output in enumerate(outputs):
         taken = graph.graph.call_function(operator.getitem, (called, place))

@@ -300,7 +300,7 @@ def rules() -> dict[Any, Any]:
 
     aten = torch.ops.aten
     quantized = torch.ops.quantized_decomposed
-    extra = [aten.all, aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
+    extra = [aten.all.default, aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
     extra += [aten._weight_norm_interface]
     return {
         **get_decompositions(extra),

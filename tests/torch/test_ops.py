@@ -385,6 +385,27 @@ def test_recurrent_layers_in_both_directions(kind: Any, evaluated: list[Any]) ->
     assert len(evaluated) == 1
 
 
+def windowed(q: Any, k: Any, v: Any) -> Any:
+    """Attention to a place and the two before it, by a mask that is made anew."""
+    places = torch.arange(6)
+    distance = places[:, None] - places
+    return attend(q, k, v, (distance >= 0) & (distance <= 2))
+
+
+@pytest.mark.parametrize("function", [attend, windowed])
+def test_attention_with_a_mask_is_one_part(function: Any, evaluated: list[Any]) -> None:
+    given = [*torch.randn(3, 1, 2, 6, 4)]
+    if function is attend:
+        given.append(torch.randn(6, 6).relu().log())  # most of it is -inf
+        given[-1][2] = -INF
+    fast = torch.compile(function, backend="morello", options={"wait": True})
+    with torch.no_grad():
+        assert torch.allclose(fast(*given), function(*given), atol=1e-6)
+    (model,) = evaluated
+    assert len(model.specs()) == 1
+    assert not model.fallback
+
+
 class Halved(nn.Module):
     """A stem that is pooled, and a block whose two branches end in batch norms."""
 
