@@ -1,6 +1,5 @@
 """What nodes of ONNX have is read, or refused by name."""
 
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from onnx import helper
 
 import morello
 from morello.errors import CompileError
+from morello.frontends.onnx_ops.reads import check_read
 from morello.frontends.onnx_ops.results import check_results
 from morello.mlir import ir
 from tests.frontends.test_onnx import model
@@ -25,32 +25,19 @@ pytestmark = [
 node = helper.make_node
 
 
-@pytest.mark.parametrize(
-    ("layer", "given", "constants", "words"),
-    [
-        (
-            node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2, clip=1.0),
-            (40, 1, 4),
-            {"w": (1, 8, 4), "r": (1, 8, 2)},
-            r"layer \(onnx\.LSTM\): the attribute clip is 1.0",
-        ),
-        (
-            node("GRU", ["x", "w", "r", "", "n"], ["y"], hidden_size=2),
-            (40, 1, 4),
-            {"w": (1, 6, 4), "r": (1, 6, 2), "n": np.array([2], np.int32)},
-            r"layer \(onnx\.GRU\): the input sequence_lens is given",
-        ),
-    ],
-    ids=["an attribute", "an input"],
-)
-def test_what_nothing_reads_is_refused(
-    layer: Any, given: tuple[int, ...], constants: dict[str, Any], words: str
-) -> None:
-    layer.name = "layer"
-    proto = model([layer], {"x": given}, {"y": ()}, constants)
-    proto.graph.output[0].type.tensor_type.ClearField("shape")
+def test_an_attribute_that_nothing_reads_is_refused() -> None:
+    layer = node("Relu", ["x"], ["y"], limit=6.0, name="layer")
+    proto = model([layer], {"x": (1, 4)}, {"y": (1, 4)})
+    words = r"layer \(onnx\.Relu\): the attribute limit is 6.0"
     with pytest.raises(CompileError, match=words):
         morello.from_onnx(proto.SerializeToString())
+
+
+def test_an_input_that_nothing_reads_is_refused() -> None:
+    layer = node("Resize", ["x", "roi", "s"], ["y"], name="layer")
+    words = r"layer \(onnx\.Resize\): the input roi is given \('roi'\)"
+    with pytest.raises(CompileError, match=words):
+        check_read(layer, {"": 20}, attributes=(), inputs=(0, 2))
 
 
 def test_the_nodes_that_are_not_known_are_named_in_a_sentence() -> None:

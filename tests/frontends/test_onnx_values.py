@@ -433,18 +433,90 @@ def test_peepholes_clips_and_activations_of_an_lstm() -> None:
         np.testing.assert_allclose(result[step, 0], h, rtol=1e-5, atol=1e-6)
 
 
-def test_lengths_of_sequences_by_data_are_refused() -> None:
-    layer = node("LSTM", ["x", "w", "r", "b", "n"], ["y"], hidden_size=2, name="layer")
+def recurrence(layer: Any, *inputs: Array) -> list[Array]:
+    """All results of a recurrence, of inputs that it is given in a call."""
+    kinds = [helper.np_dtype_to_tensor_dtype(own.dtype) for own in inputs]
+    names = [name for name in layer.input if name]
     graph = helper.make_graph(
         [layer],
         "graph",
         [
-            helper.make_tensor_value_info("x", 1, (3, 2, 3)),
-            helper.make_tensor_value_info("n", 6, (2,)),
+            helper.make_tensor_value_info(name, kind, own.shape)
+            for name, kind, own in zip(names, kinds, inputs, strict=True)
         ],
-        [helper.make_tensor_value_info("y", 1, None)],
-        [numpy_helper.from_array(own, name) for name, own in WEIGHTS.items()],
+        [helper.make_tensor_value_info(name, 1, None) for name in layer.output],
     )
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
-    with pytest.raises(CompileError, match=r"layer \(onnx\.LSTM\): the input seq"):
-        morello.from_onnx(proto.SerializeToString(), fallback=True)
+    found = morello.from_onnx(proto.SerializeToString()).evaluate(*inputs)
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+def test_lengths_of_sequences_may_be_those_of_a_call() -> None:
+    layer = node("LSTM", ["x", "w", "r", "b", "n"], ["y", "h", "c"], hidden_size=2)
+    weights = list(WEIGHTS.values())
+    found = recurrence(layer, SEQUENCES, *weights, np.array([3, 1], np.int32))
+    kinds = [TensorProto.FLOAT] * 3
+    lengths = {"n": np.array([3, 1], np.int32)}
+    wanted = computed(layer, SEQUENCES, constants={**WEIGHTS, **lengths}, kinds=kinds)
+    for own, known in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(own, known, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("is_linear", [False, True])
+def test_a_state_of_a_gru_is_reset_before_or_after_its_product(is_linear: bool) -> None:
+    layer = node(
+        "GRU",
+        ["x", "w", "r", "b", "", "h0"],
+        ["y", "h"],
+        hidden_size=2,
+        linear_before_reset=int(is_linear),
+        activations=["SIGMOID", "Affine"],
+        activation_alpha=[0.5],
+        activation_beta=[0.25],
+        clip=2.0,
+    )
+    weights = (
+        RNG.standard_normal(s).astype(np.float32)
+        for s in ((1, 6, 3), (1, 6, 2), (1, 12))
+    )
+    w, r, b = weights
+    first = RNG.standard_normal((1, 2, 2)).astype(np.float32)
+    y, last = recurrence(layer, SEQUENCES, w, r, b, first)
+    h = first[0].astype(float)
+    of_w, of_r, bias = w[0].astype(float), r[0].astype(float), b[0].astype(float)
+    for step, row in enumerate(SEQUENCES.astype(float)):
+        z, reset, new = np.split(row @ of_w.T + bias[:6], 3, axis=1)
+        own = [h @ part.T for part in np.split(of_r, 3)]
+        z, reset = (
+            1
+            / (1 + np.exp(-np.clip(gate + own[n] + bias[6 + 2 * n : 8 + 2 * n], -2, 2)))
+            for n, gate in enumerate((z, reset))
+        )
+        if is_linear:
+            rest = reset * (own[2] + bias[10:])
+        else:
+            rest = (reset * h) @ of_r[4:].T + bias[10:]
+        new = 0.5 * np.clip(new + rest, -2, 2) + 0.25
+        h = (1 - z) * new + z * h
+        np.testing.assert_allclose(y[step, 0], h, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(last[0], h, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("steps", "options", "words"),
+    [
+        (300, {}, "has 300 steps, and at most 256 are written out; call a model"),
+        (3, {"activations": ["Cosine"]}, "activation 'Cosine', which is not known"),
+        (3, {"hidden_size": 3}, "hidden_size=3, and weights of 2 rows, not 3"),
+    ],
+    ids=["steps", "activation", "size"],
+)
+def test_a_recurrence_is_refused_in_a_sentence(
+    steps: int, options: dict[str, Any], words: str
+) -> None:
+    layer = node("RNN", ["x", "w", "r"], ["y"], name="layer", **options)
+    x, w, r = (
+        np.zeros(shape, np.float32) for shape in ((steps, 1, 4), (1, 2, 4), (1, 2, 2))
+    )
+    with pytest.raises(CompileError, match=rf"layer \(onnx\.RNN\) .*{words}"):
+        recurrence(layer, x, w, r)

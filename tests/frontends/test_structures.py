@@ -190,6 +190,39 @@ def test_equal_parts_share_code() -> None:
     assert compiled.mlir.count("func.func") == 2
 
 
+def test_parts_that_begin_elsewhere_in_a_tensor_share_code() -> None:
+    rows = 4
+    names = {"tensor": "tensor<4x8xf32>", "row": "tensor<1x8xf32>"}
+    lines = []
+    for n in range(rows):
+        lines += [
+            f"%s{n} = stablehlo.slice %x [{n}:{n + 1}, 0:8] : "
+            f"({names['tensor']}) -> {names['row']}",
+            f"%p{n} = stablehlo.dot_general %{f'q{n - 1}' if n else 's0'}, %w, "
+            "contracting_dims = [1] x [0] : "
+            f"({names['row']}, tensor<8x8xf32>) -> {names['row']}",
+            f"%q{n} = stablehlo.add %p{n}, %s{n} : {names['row']}",
+        ]
+    results = ", ".join(f"%q{n}" for n in range(rows))
+    types = ", ".join([names["row"]] * rows)
+    text = (
+        f"func.func @f(%x: {names['tensor']}, %w: tensor<8x8xf32>) -> {names['tensor']}"
+        " {\n"
+        + "\n".join(lines)
+        + f"\n%all = stablehlo.concatenate {results}, dim = 0 : ({types}) -> "
+        f"{names['tensor']}\nreturn %all : {names['tensor']}\n}}"
+    )
+    rng = np.random.default_rng(3)
+    x, w = rng.standard_normal((rows, 8), np.float32), rng.standard_normal((8, 8))
+    w = (0.3 * w).astype(np.float32)
+    compiled = morello.from_mlir(text).compile(threads=1, target="avx2", time_limit=0.5)
+    wanted = [x[0] @ w + x[0]]
+    for row in x[1:]:
+        wanted.append(wanted[-1] @ w + row)
+    np.testing.assert_allclose(compiled(x, w), wanted, rtol=2e-5, atol=1e-6)
+    assert compiled.mlir.count("func.func") < rows
+
+
 def test_a_portable_artifact_is_the_same_program() -> None:
     text, wanted = PROGRAMS["joined"]
     stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")

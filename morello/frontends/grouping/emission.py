@@ -4,6 +4,7 @@ Its arguments are those of the model, its constants, and its results, each a row
 memref. Values between parts are allocations; tensors in other shapes are views.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,10 +64,10 @@ def add_model_function(
     with ir.InsertionPoint(block):
         for part, callee in zip(parts, callees, strict=True):
             if isinstance(part, PlainPart):
-                operands = _plain_operands(tensors, part, callee, known)
+                operands = _plain_operands(tensors, part, callee.function, known)
             else:
-                operands = _operands(tensors, part[0], known)
-            func.CallOp(callee, operands)
+                operands = _operands(tensors, part[0], known, callee.moved)
+            func.CallOp(callee.function, operands)
         func.ReturnOp([])
     return function.operation
 
@@ -78,49 +79,106 @@ def _parameter_type(tensors: Tensors, tensor: int) -> ir.Type:
     return _memref((1,) if 0 in shape else shape, tensors.element(tensor))
 
 
+@dataclasses.dataclass(frozen=True)
+class _Callee:
+    """The function of a part.
+
+    Args:
+        function: of MLIR.
+        moved: places of the operands whose offsets are arguments, after the memrefs.
+    """
+
+    function: Any
+    moved: tuple[int, ...] = ()
+
+
+_Key = tuple[Spec, tuple[str, ...]]
+"""A Spec, and the types of its operands but for their offsets."""
+
+
 def _functions(
     tensors: Tensors, parts: Sequence[tuple[Part, Spec] | PlainPart], name: str
-) -> list[Any]:
-    """MLIR functions of the parts, in order; equal parts share one."""
-    functions: list[Any] = []
-    known: dict[tuple[Spec, tuple[str, ...]], Any] = {}
+) -> list[_Callee]:
+    """The functions of the parts, in order; equal parts share one, wherever in their
+    tensors their operands begin."""
+    equal: dict[_Key, list[Part]] = {}
+    for part in parts:
+        if not isinstance(part, PlainPart) and _is_callable(part[0]):
+            equal.setdefault(_key(tensors, *part), []).append(part[0])
+    callees: list[_Callee] = []
+    known: dict[_Key, _Callee] = {}
     for number, part in enumerate(parts):
         symbol = f"{name}_part{number}"
         if isinstance(part, PlainPart):
-            functions.append(_plain_function(part, symbol))
+            callees.append(_Callee(_plain_function(part, symbol)))
             continue
-        operands, spec = part[0].operands, part[1]
-        key = spec, tuple(str(_operand_type(tensors, o)) for o in operands)
-        function = known.get(key) if _is_callable(part[0]) else None
-        if function is None:
-            function = _part_function(tensors, *part, symbol)
-        if _is_callable(part[0]):
-            known[key] = function
-        functions.append(function)
-    return functions
+        key = _key(tensors, *part)
+        alike = equal.get(key, []) if _is_callable(part[0]) else []
+        if len(alike) < 2:
+            callees.append(_Callee(_part_function(tensors, *part, symbol)))
+            continue
+        if key not in known:
+            each = zip(*(own.operands for own in alike), strict=True)
+            moved = [any(o.offset for o in operands) for operands in each]
+            places = tuple(place for place, is_moved in enumerate(moved) if is_moved)
+            function = _part_function(tensors, *part, symbol, places)
+            known[key] = _Callee(function, places)
+        callees.append(known[key])
+    return callees
+
+
+def _key(tensors: Tensors, part: Part, spec: Spec) -> _Key:
+    starts = (dataclasses.replace(operand, offset=0) for operand in part.operands)
+    return spec, tuple(str(_operand_type(tensors, start)) for start in starts)
 
 
 def _is_callable(part: Part) -> bool:
-    """Whether the operands of a part are pointers to different memory, as arguments of
-    functions have to be."""
+    """Whether what a part writes is memory of which it has one operand alone, as
+    arguments of functions have to be."""
     kinds = zip(part.kind.operands, part.operands, strict=True)
     written = [own.tensor for operand, own in kinds if operand.is_written]
     every = [own.tensor for own in part.operands]
-    return not any(own.offset for own in part.operands) and all(
-        every.count(tensor) == 1 for tensor in written
-    )
+    return all(every.count(tensor) == 1 for tensor in written)
 
 
-def _part_function(tensors: Tensors, part: Part, spec: Spec, name: str) -> Any:
-    """A function of one Spec op, so that the op is the goal of its schedule."""
+def _part_function(
+    tensors: Tensors, part: Part, spec: Spec, name: str, moved: Sequence[int] = ()
+) -> Any:
+    """A function of one Spec op, so that the op is the goal of its schedule.
+
+    Args:
+        moved: places of the operands whose offsets are arguments, after the memrefs.
+    """
     func = dialect("func")
-    types = [_operand_type(tensors, operand) for operand in part.operands]
+    operands = [
+        dataclasses.replace(operand, offset=0) if place in moved else operand
+        for place, operand in enumerate(part.operands)
+    ]
+    types: list[ir.Type] = [_operand_type(tensors, operand) for operand in operands]
+    types += [ir.IndexType.get()] * len(moved)
     function = func.FuncOp(name, (types, []), visibility="private")
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
-        build_spec_op(spec, list(block.arguments))
+        memrefs = list(block.arguments)[: len(operands)]
+        offsets = list(block.arguments)[len(operands) :]
+        for place, offset in zip(moved, offsets, strict=True):
+            memrefs[place] = _moved(memrefs[place], operands[place], offset)
+        build_spec_op(spec, memrefs)
         func.ReturnOp([])
     return function
+
+
+def _moved(value: ir.Value, operand: Operand, offset: ir.Value) -> ir.Value:
+    """An operand that begins at an offset which is known in a call."""
+    shape, strides = list(operand.shape), _strides(operand)
+    layout = ir.StridedLayoutAttr.get(ir.ShapedType.get_dynamic_size(), strides)
+    wanted = ir.MemRefType.get(shape, ir.MemRefType(value.type).element_type, layout)
+    memref = dialect("memref")
+    start = ir.ShapedType.get_dynamic_size()
+    moved: ir.Value = memref.ReinterpretCastOp(
+        wanted, value, [offset], [], [], [start], shape, strides
+    ).result
+    return moved
 
 
 def _plain_function(part: PlainPart, name: str) -> Any:
@@ -213,10 +271,13 @@ def _inline(function: ir.Operation, call: ir.Operation) -> None:
 def _make_callable(function: ir.Operation) -> None:
     """Keep a function out of the object's symbols, and tell LLVM that its arguments do
     not overlap."""
-    count = len(function.regions[0].blocks[0].arguments)
     with function.context:
-        apart = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get([apart] * count)
+        apart = {"llvm.noalias": ir.UnitAttr.get()}
+        attributes = [
+            ir.DictAttr.get(apart if isinstance(argument.type, ir.MemRefType) else {})
+            for argument in function.regions[0].blocks[0].arguments
+        ]
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
         internal = ir.Attribute.parse("#llvm.linkage<internal>")
         function.attributes["llvm.linkage"] = internal
 
@@ -234,18 +295,24 @@ def given_tensors(tensors: Tensors) -> list[int]:
 
 
 def _operands(
-    tensors: Tensors, part: Part, known: dict[int, ir.Value]
+    tensors: Tensors, part: Part, known: dict[int, ir.Value], moved: Sequence[int]
 ) -> list[ir.Value]:
-    """The memrefs of a part; those that nothing wrote before are allocated."""
-    memrefs = []
-    for operand in part.operands:
+    """The memrefs of a part, then the offsets of some of them; memrefs that nothing
+    wrote before are allocated."""
+    memrefs, offsets = [], []
+    for place, operand in enumerate(part.operands):
         if operand.tensor not in known:
             shape = tensors.all[operand.tensor].shape
             kind = _memref(shape, tensors.dtype(operand.tensor))
             known[operand.tensor] = dialect("memref").AllocOp(kind, [], []).result
+        if place in moved:
+            index = ir.IndexType.get()
+            start = dialect("arith").ConstantOp(index, operand.offset)
+            offsets.append(start.result)
+            operand = dataclasses.replace(operand, offset=0)
         wanted = _operand_type(tensors, operand)
         memrefs.append(_seen_as(known[operand.tensor], operand, wanted))
-    return memrefs
+    return memrefs + offsets
 
 
 def _memref(shape: Sequence[int], dtype: Dtype | PlainDtype) -> ir.MemRefType:

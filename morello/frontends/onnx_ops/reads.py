@@ -51,7 +51,6 @@ READ: dict[str, str] = {
     "Elu": "alpha",
     "EyeLike": "dtype k",
     "Flatten": "axis",
-    "GRU": "activations direction hidden_size layout linear_before_reset",
     "Gather": "axis",
     "GatherElements": "axis",
     "GatherND": "batch_dims",
@@ -67,7 +66,6 @@ READ: dict[str, str] = {
     "InstanceNormalization": "epsilon",
     "IsInf": "detect_negative detect_positive",
     "LRN": "alpha beta bias size",
-    "LSTM": "activations direction hidden_size layout",
     "LayerNormalization": "axis epsilon",
     "LeakyRelu": "alpha",
     "LogSoftmax": "axis",
@@ -85,7 +83,6 @@ READ: dict[str, str] = {
     "Pad": "mode paddings pads value",
     "QLinearConv": "",
     "QuantizeLinear": "axis output_dtype",
-    "RNN": "activations direction hidden_size layout",
     "RandomNormal": "dtype mean scale shape",
     "RandomNormalLike": "dtype mean scale",
     "RandomUniform": "dtype high low shape",
@@ -141,13 +138,7 @@ READ: dict[str, str] = {
 }
 """The attributes that torch-mlir reads, by op; an op that is not here has none."""
 
-_ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
-"""Of recurrent layers; the importer takes others with other parameters."""
-
 _UNREAD_INPUTS: dict[str, tuple[int, ...]] = {
-    "GRU": (4,),
-    "LSTM": (4, 7),
-    "RNN": (4,),
     "Resize": (1,),
 }
 """By op, the positions of inputs that torch-mlir ignores."""
@@ -173,15 +164,8 @@ def refuse_unread(proto: Any) -> None:
             if name in empty or place not in unread
         ]
         if op in READ or not node.domain:
-            attributes = set(READ.get(op, "").split()) - _unusual(node)
+            attributes = READ.get(op, "").split()
             check_read(node, versions, attributes, inputs)
-
-
-def _unusual(node: Any) -> set[str]:
-    """Attributes that are read, but not with their values."""
-    named = [own for own in node.attribute if own.name == "activations"]
-    names = {name.decode() for own in named for name in own.strings}
-    return {"activations"} if names - _ACTIVATIONS else set()
 
 
 def check_read(

@@ -1,106 +1,340 @@
-"""Recurrences that run backwards, or in both directions, as forward ones."""
+"""Recurrences step by step: LSTM, GRU and RNN.
+
+What does not depend on states is one product over all steps.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from morello.frontends.onnx_ops.rules.cells import is_plain, stepped
+from morello.errors import CompileError
 
 if TYPE_CHECKING:
     from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
-_LENGTHS = 4
-"""The input that has the length of each sequence."""
+_MOST_STEPS = 256
+"""Of a recurrence, each of which is some parts of a model."""
 
-_BY_DIRECTION = (1, 2, 3, 5, 6, 7)
-"""Inputs whose first axis is the direction: weights, bias, states, peepholes."""
+_PARAMETERS: dict[str, dict[str, float]] = {
+    "Affine": {"alpha": 1.0, "beta": 0.0},
+    "Elu": {"alpha": 1.0},
+    "HardSigmoid": {"alpha": 0.2, "beta": 0.5},
+    "LeakyRelu": {"alpha": 0.01},
+    "Relu": {},
+    "ScaledTanh": {"alpha": 1.0, "beta": 1.0},
+    "Sigmoid": {},
+    "Softplus": {},
+    "Softsign": {},
+    "Tanh": {},
+    "ThresholdedRelu": {"alpha": 1.0},
+}
+"""Activations, with the attributes that they have."""
 
-_STATES = (5, 6)
-"""Inputs that are states."""
+_SPELLED = {name.lower(): name for name in _PARAMETERS}
+"""The names of activations, which a model may write in other letters."""
+
+_ACTIVATIONS = {
+    "GRU": ["Sigmoid", "Tanh"],
+    "LSTM": ["Sigmoid", "Tanh", "Tanh"],
+    "RNN": ["Tanh"],
+}
+_GATES = {"GRU": 3, "LSTM": 4, "RNN": 1}
+
+State = tuple[str, ...]
+"""The hidden state, and the cell of an LSTM."""
 
 
-def forward(to: Expansion, own: Arguments) -> Results:
-    """A recurrence as forward ones over sequences of batches."""
-    if not is_plain(to, own):
-        return stepped(to, own)
-    direction, is_by_batch = own.get("direction", b"forward"), own.get("layout", 0)
-    if (direction == b"forward" and not is_by_batch) or own.input(_LENGTHS):
-        return None
-    shape = to.shape(own.input(0))
-    if shape is None:
-        return None
-    inputs = [own.input(place) for place in range(8)]
+def stepped(to: Expansion, own: Arguments) -> Results:
+    """All directions of a recurrence, step by step.
+
+    Raises:
+        CompileError: a size is known only in a call, an activation is unknown, or there
+            are too many steps.
+    """
+    is_by_batch = bool(own.get("layout", 0))
+    direction = own.get("direction", b"forward")
+    ways = {b"forward": [0], b"reverse": [1], b"bidirectional": [0, 1]}[direction]
+    x = own.input(0)
     if is_by_batch:
-        for place in (0, *_STATES):
-            inputs[place] = _turned(to, inputs[place])
-    backwards = {b"forward": [0], b"reverse": [1], b"bidirectional": [0, 1]}[direction]
-    steps = shape[1 if is_by_batch else 0]
-    each = [
-        _one_way(to, own, inputs, number, len(backwards), steps if back else 0)
-        for number, back in enumerate(backwards)
-    ]
-    results = []
-    for place, parts in enumerate(zip(*each, strict=True)):
-        if not parts[0]:
-            results.append("")
-            continue
-        axis = 1 if place == 0 else 0
-        whole = parts[0] if len(parts) == 1 else to.op("Concat", *parts, axis=axis)
-        if is_by_batch:
-            order = [2, 0, 1, 3] if place == 0 else [1, 0, 2]
-            whole = to.op("Transpose", whole, perm=order)
-        results.append(whole)
-    return results
+        x = to.op("Transpose", x, perm=[1, 0, 2])
+    sizes = _sizes(to, own, is_by_batch)
+    sequences, states = [], []
+    for number, is_back in enumerate(ways):
+        functions = _functions(to, own, number, len(ways))
+        cell = _Cell(to, own, number, functions, sizes, is_by_batch)
+        rows = cell.run(x, bool(is_back))
+        sequences.append(rows[0])
+        states.append(rows[1])
+    y = to.op("Concat", *sequences, axis=1)
+    finals = [to.op("Concat", *each, axis=0) for each in zip(*states, strict=True)]
+    if is_by_batch:
+        y = to.op("Transpose", y, perm=[2, 0, 1, 3])
+        finals = [to.op("Transpose", final, perm=[1, 0, 2]) for final in finals]
+    return [y, *finals]
 
 
-def _turned(to: Expansion, value: str) -> str:
-    """A value by batch first with its first two axes exchanged."""
-    return to.op("Transpose", value, perm=[1, 0, 2]) if value else ""
+@dataclasses.dataclass(frozen=True)
+class _Sizes:
+    """Sizes of a recurrence: its steps, sequences, and elements of a state."""
+
+    steps: int
+    batch: int
+    state: int
 
 
-def _one_way(
-    to: Expansion,
-    own: Arguments,
-    inputs: list[str],
-    number: int,
-    count: int,
-    reversed_steps: int,
-) -> list[str]:
-    """The results of one direction of several, computed forward.
+def _sizes(to: Expansion, own: Arguments, is_by_batch: bool) -> _Sizes:
+    shape, weights = to.shape(own.input(0)), to.shape(own.input(1))
+    if shape is None or weights is None:
+        raise _refusal(
+            own,
+            "has inputs whose sizes are known only in a call",
+            "give their sizes by 'shapes'",
+        )
+    steps, batch = shape[:2][::-1] if is_by_batch else shape[:2]
+    if steps > _MOST_STEPS:
+        raise _refusal(
+            own,
+            f"has {steps} steps, and at most {_MOST_STEPS} are written out",
+            "call a model of fewer steps several times, with its last states",
+        )
+    size = weights[1] // _GATES[own.kind]
+    given = own.get("hidden_size", size)
+    if given != size:
+        raise _refusal(
+            own,
+            f"has hidden_size={given}, and weights of {weights[1]} rows, not "
+            f"{given * _GATES[own.kind]}",
+            "export the model again",
+        )
+    return _Sizes(steps, batch, size)
+
+
+def _refusal(own: Arguments, what: str, remedy: str) -> CompileError:
+    return CompileError(f"{own.name} (onnx.{own.kind}) {what}", remedy)
+
+
+def _functions(
+    to: Expansion, own: Arguments, number: int, count: int
+) -> list[Callable[[str], str]]:
+    """The activations of a direction."""
+    names = [name.decode() for name in own.get("activations", [])]
+    names = names or _ACTIVATIONS[own.kind] * count
+    numbers = {
+        name: list(own.get(f"activation_{name}", [])) for name in ("alpha", "beta")
+    }
+    functions: list[Callable[[str], str]] = []
+    for given in names:
+        name = _SPELLED.get(given.lower(), "")
+        if not name:
+            raise _refusal(
+                own,
+                f"has the activation '{given}', which is not known",
+                f"use one of {', '.join(_PARAMETERS)}",
+            )
+        options = {
+            key: numbers[key].pop(0) if numbers[key] else default
+            for key, default in _PARAMETERS[name].items()
+        }
+
+        def function(x: str, name: str = name, options: Any = options) -> str:
+            return _activated(to, x, name, options)
+
+        functions.append(function)
+    size = len(functions) // count
+    return functions[number * size : (number + 1) * size]
+
+
+def _activated(to: Expansion, x: str, name: str, options: dict[str, float]) -> str:
+    match name:
+        case "Affine":
+            scaled = to.op("Mul", x, to.number(options["alpha"]))
+            return to.op("Add", scaled, to.number(options["beta"]))
+        case "ScaledTanh":
+            inner = to.op("Tanh", to.op("Mul", x, to.number(options["beta"])))
+            return to.op("Mul", inner, to.number(options["alpha"]))
+    return to.op(name, x, **options)
+
+
+@dataclasses.dataclass
+class _Cell:
+    """One direction of a recurrence.
 
     Args:
+        to: gets the nodes.
+        own: the node.
         number: of the direction.
-        count: of directions.
-        reversed_steps: the length of a sequence that is read backwards; 0 for one that
-            is not.
+        functions: the activations.
+        sizes: of the recurrence.
+        is_by_batch: whether states have the sequences first.
     """
-    taken = list(inputs)
-    if count > 1:
-        for place in _BY_DIRECTION:
-            if taken[place]:
-                taken[place] = to.cut(taken[place], number, number + 1, axis=0)
-    back = to.constant(np.arange(reversed_steps - 1, -1, -1)) if reversed_steps else ""
-    if back:
-        taken[0] = to.op("Gather", taken[0], back, axis=0)
-    while not taken[-1]:
-        taken.pop()
-    attributes = _attributes(own, number, count)
-    results = to.several(own.kind, taken, own.outputs, **attributes)
-    if back and results[0]:
-        results[0] = to.op("Gather", results[0], back, axis=0)
-    return results
+
+    to: Expansion
+    own: Arguments
+    number: int
+    functions: list[Callable[[str], str]]
+    sizes: _Sizes
+    is_by_batch: bool
+
+    def run(self, x: str, is_back: bool) -> tuple[str, list[str]]:
+        """The hidden states of all steps, and the last states, each with an axis for
+        the direction. A sequence that is over keeps its state, and gives zeros."""
+        to, steps, batch = self.to, self.sizes.steps, self.sizes.batch
+        size = self.sizes.state
+        self.recurrent = self._weights(2)
+        self.bias = self._bias()
+        self.is_linear = bool(self.own.get("linear_before_reset", 0))
+        inputs = to.op("MatMul", x, self._weights(1))
+        if self.bias:
+            inputs = to.op("Add", inputs, self._input_bias())
+        state = self._first()
+        rows: dict[int, str] = {}
+        zeros = to.constant(np.zeros((batch, size), np.float32))
+        for step in range(steps)[:: -1 if is_back else 1]:
+            row = to.reshape(to.cut(inputs, step, step + 1, axis=0), batch, -1)
+            after = self._after(row, state)
+            runs = self._runs(step)
+            if not runs:
+                state, rows[step] = after, after[0]
+                continue
+            rows[step] = to.op("Where", runs, after[0], zeros)
+            state = tuple(
+                to.op("Where", runs, new, old)
+                for new, old in zip(after, state, strict=True)
+            )
+        shaped = [to.reshape(rows[i], 1, 1, batch, size) for i in range(steps)]
+        finals = [to.reshape(own, 1, batch, size) for own in state]
+        return to.op("Concat", *shaped, axis=0), finals
+
+    def _runs(self, step: int) -> str:
+        """Whether each sequence has a step; empty where all have it."""
+        to, lengths = self.to, self.own.input(4)
+        if not lengths:
+            return ""
+        known = to.array(lengths)
+        if known is None:
+            numbers = to.op("Cast", lengths, to=to.code(np.dtype(np.float32)))
+            longer = to.op("Greater", numbers, to.number(step))
+            return to.reshape(longer, self.sizes.batch, 1)
+        if (known > step).all():
+            return ""
+        return to.constant((known > step).reshape(self.sizes.batch, 1))
+
+    def _bias(self) -> tuple[str, ...]:
+        """The biases of inputs and of states; empty where there are none."""
+        part = self._part(3)
+        width = _GATES[self.own.kind]
+        if not part:
+            return ()
+        first, second = self._split(part, 2, width)
+        return first, second
+
+    def _input_bias(self) -> str:
+        """The biases that the gates get with the inputs: all but one of a GRU whose
+        states are reset after their product."""
+        to = self.to
+        first, second = self.bias
+        if self.own.kind == "GRU" and self.is_linear:
+            both = to.cut(second, 0, 2 * self.sizes.state)
+            zeros = to.constant(np.zeros((1, self.sizes.state), np.float32))
+            second = to.op("Concat", both, zeros, axis=-1)
+        return to.op("Add", first, second)
+
+    def _after(self, row: str, state: State) -> State:
+        match self.own.kind:
+            case "LSTM":
+                return self._lstm(row, *state)
+            case "GRU":
+                return (self._gru(row, *state),)
+        (activation,) = self.functions
+        return (activation(self._clipped(self._gates(row, state[0]))),)
+
+    def _lstm(self, row: str, hidden: str, cell: str) -> State:
+        to = self.to
+        inner, outer, last = self.functions
+        i, o, f, c = self._split(self._gates(row, hidden), 4)
+        peep = self._part(7)
+        if peep:
+            of_i, of_o, of_f = self._split(peep, 3)
+            i, f = (
+                to.op("Add", gate, to.op("Mul", own, cell))
+                for gate, own in ((i, of_i), (f, of_f))
+            )
+        i = inner(self._clipped(i))
+        if self.own.get("input_forget", 0):
+            f = to.op("Sub", to.number(1.0), i)
+        else:
+            f = inner(self._clipped(f))
+        new = to.op("Mul", i, outer(self._clipped(c)))
+        cell = to.op("Add", to.op("Mul", f, cell), new)
+        if peep:
+            o = to.op("Add", o, to.op("Mul", of_o, cell))
+        return to.op("Mul", inner(self._clipped(o)), last(cell)), cell
+
+    def _gru(self, row: str, hidden: str) -> str:
+        to, size = self.to, self.sizes.state
+        inner, outer = self.functions
+        row_zr, row_h = to.cut(row, 0, 2 * size), to.cut(row, 2 * size, 3 * size)
+        of_zr = to.cut(self.recurrent, 0, 2 * size)
+        of_h = to.cut(self.recurrent, 2 * size, 3 * size)
+        sums = to.op("Add", row_zr, to.op("MatMul", hidden, of_zr))
+        z, r = (inner(self._clipped(gate)) for gate in self._split(sums, 2))
+        if self.is_linear:
+            product = to.op("MatMul", hidden, of_h)
+            if self.bias:
+                last = to.cut(self.bias[1], 2 * size, 3 * size)
+                product = to.op("Add", product, last)
+            rest = to.op("Mul", r, product)
+        else:
+            rest = to.op("MatMul", to.op("Mul", r, hidden), of_h)
+        new = outer(self._clipped(to.op("Add", row_h, rest)))
+        left = to.op("Mul", to.op("Sub", to.number(1.0), z), new)
+        return to.op("Add", left, to.op("Mul", z, hidden))
+
+    def _gates(self, row: str, hidden: str) -> str:
+        return self.to.op("Add", row, self.to.op("MatMul", hidden, self.recurrent))
+
+    def _clipped(self, value: str) -> str:
+        limit = self.own.get("clip", 0.0)
+        if not limit:
+            return value
+        low, high = self.to.number(-limit), self.to.number(limit)
+        return self.to.op("Clip", value, low, high)
+
+    def _split(self, value: str, count: int, width: int = 1) -> list[str]:
+        """Parts of the last axis, each of so many hidden states."""
+        step = width * self.sizes.state
+        return [self.to.cut(value, n * step, (n + 1) * step) for n in range(count)]
+
+    def _part(self, place: int) -> str:
+        """An input of this direction; empty where there is none."""
+        value = self.own.input(place)
+        if not value:
+            return ""
+        return self.to.cut(value, self.number, self.number + 1, axis=0)
+
+    def _weights(self, place: int) -> str:
+        """A matrix of this direction, transposed."""
+        matrix = self.to.op("Squeeze", self._part(place), self.to.numbers(0))
+        return self.to.op("Transpose", matrix, perm=[1, 0])
+
+    def _first(self) -> State:
+        """The states before the first step."""
+        to, shape = self.to, (self.sizes.batch, self.sizes.state)
+        states = []
+        for place in (5, 6) if self.own.kind == "LSTM" else (5,):
+            value = self.own.input(place)
+            if value and self.is_by_batch:
+                value = to.op("Transpose", value, perm=[1, 0, 2])
+            if value:
+                part = to.cut(value, self.number, self.number + 1, axis=0)
+                states.append(to.reshape(part, *shape))
+            else:
+                states.append(to.constant(np.zeros(shape, np.float32)))
+        return tuple(states)
 
 
-def _attributes(own: Arguments, number: int, count: int) -> dict[str, object]:
-    """The attributes of one direction: activations are listed by direction."""
-    attributes = own.attributes(without=("direction", "layout"))
-    for name in ("activations", "activation_alpha", "activation_beta"):
-        if name in attributes and count > 1:
-            part = len(attributes[name]) // count
-            attributes[name] = attributes[name][number * part : (number + 1) * part]
-    return attributes
-
-
-RULES = {"GRU": forward, "LSTM": forward, "RNN": forward}
+RULES = {"GRU": stepped, "LSTM": stepped, "RNN": stepped}
