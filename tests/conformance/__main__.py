@@ -20,6 +20,7 @@ from tests.conformance.table import (
     markdown,
     print_faults,
     refused,
+    rows_of_tsv,
     tsv_header,
     tsv_line,
 )
@@ -45,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     add("suite", choices=SUITES)
     add("--only", default="", help="parts of tests' names, with commas")
     add("--out", type=Path, help="a TSV file: one line a test")
+    add("--resume", action="store_true", help="go on after the tests that --out has")
     add("--jobs", type=int, default=1, help="processes at once")
     add("--limit", type=float, default=60.0, help="seconds of a test")
     add("--seconds", type=float, default=float("inf"), help="seconds of the whole run")
@@ -80,14 +82,20 @@ def _named(name: str, parts: Sequence[str]) -> bool:
 
 
 def _collected(suite: Suite, names: list[str], given: argparse.Namespace) -> list[Row]:
-    """All rows, written as they come."""
+    """All rows, written as they come, after those of a run before where asked."""
     rows = list[Row]()
+    if given.resume and given.out and given.out.exists():
+        with given.out.open() as old:
+            rows = rows_of_tsv(old, suite.attempts)
+    done = {row.test.split("#")[0] for row in rows}
+    left = [name for name in names if name not in done]
     limits = Limits(given.jobs, given.limit, given.seconds)
     with ExitStack() as files:
         file = files.enter_context(given.out.open("w")) if given.out else None
         if file:
-            print(tsv_header(suite.attempts), file=file, flush=True)
-        for part in rows_of(names, suite, limits):
+            lines = [tsv_line(row, suite.attempts) for row in rows]
+            print(tsv_header(suite.attempts), *lines, sep="\n", file=file, flush=True)
+        for part in rows_of(left, suite, limits):
             rows += part
             for row in part if file else ():
                 print(tsv_line(row, suite.attempts), file=file, flush=True)

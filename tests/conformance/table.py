@@ -1,10 +1,11 @@
 """Tables of a run: every test as TSV, and pass rates as Markdown."""
 
+import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from tests.conformance.outcomes import CLASSES, FAULTS, REFUSED, SKIPPED, Row
+from tests.conformance.outcomes import CLASSES, FAULTS, REFUSED, SKIPPED, Outcome, Row
 
 _LONGEST = 400  # characters of a note in TSV
 
@@ -17,12 +18,34 @@ def tsv_header(attempts: Sequence[str]) -> str:
 
 def tsv_line(row: Row, attempts: Sequence[str]) -> str:
     """One test: the class and the note of each attempt, empty where it was not made."""
-    cells = [row.test, f"{row.seconds:.1f}", ", ".join(row.groups)]
+    cells = [row.test, f"{row.seconds:.1f}", "; ".join(row.groups)]
     for attempt in attempts:
         outcome = row.outcomes.get(attempt)
         cells += [outcome.verdict, outcome.note] if outcome else ["", ""]
     cells.append("; ".join(f"{k}: {v}" for k, v in row.details.items() if v))
     return "\t".join(" ".join(cell.split())[:_LONGEST] for cell in cells)
+
+
+def rows_of_tsv(lines: Iterable[str], attempts: Sequence[str]) -> list[Row]:
+    """The tests that lines of `tsv_line` after a header tell of. A last line that was
+    not written whole is none."""
+    columns = len(tsv_header(attempts).split("\t"))
+    rows = list[Row]()
+    for line in itertools.islice(lines, 1, None):
+        cells = line.split("\t")
+        if len(cells) != columns or not line.endswith("\n"):
+            continue
+        test, seconds, groups, *pairs, _ = cells
+        outcomes = {
+            attempt: Outcome(verdict, note)
+            for attempt, verdict, note in zip(
+                attempts, pairs[::2], pairs[1::2], strict=True
+            )
+            if verdict
+        }
+        parts = tuple(group for group in groups.split("; ") if group)
+        rows.append(Row(test, outcomes, parts, seconds=float(seconds)))
+    return rows
 
 
 def markdown(suite: str, rows: Sequence[Row], attempts: Sequence[str]) -> list[str]:

@@ -1,15 +1,18 @@
 """The runner tells a test that passes from one that does not, in every way."""
 
+import argparse
 import os
 import signal
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ClassVar, NoReturn
 
 import numpy as np
 import pytest
 
 from morello.errors import CompileError
+from tests.conformance.__main__ import _collected
 from tests.conformance.outcomes import (
     CLASSES,
     Outcome,
@@ -21,7 +24,13 @@ from tests.conformance.outcomes import (
 )
 from tests.conformance.processes import Limits, rows_of
 from tests.conformance.suite import drawn
-from tests.conformance.table import markdown, refused, tsv_header, tsv_line
+from tests.conformance.table import (
+    markdown,
+    refused,
+    rows_of_tsv,
+    tsv_header,
+    tsv_line,
+)
 
 pytestmark = pytest.mark.quick
 
@@ -130,3 +139,22 @@ def test_a_table_counts_attempts_one_after_another() -> None:
     cells = tsv_line(rows[1], ("first", "second")).split("\t")
     assert cells[3:7] == ["refused", "why", "passed", ""]
     assert len(cells) == len(tsv_header(("first", "second")).split("\t"))
+
+
+def test_a_run_that_was_ended_goes_on(tmp_path: Path) -> None:
+    attempts = _Made.attempts
+    known = Row("numpy: no such test", {"as given": Outcome("passed")}, ("a, b", "c"))
+    lines = [tsv_header(attempts), tsv_line(known, attempts), "numpy: half a li"]
+    out = tmp_path / "rows.tsv"
+    out.write_text("\n".join(lines))
+    with out.open() as file:
+        assert rows_of_tsv(file, attempts) == [known]
+    made = argparse.Namespace(
+        out=out, resume=True, jobs=1, limit=30.0, seconds=60.0, only="", count=None
+    )
+    rows = _collected(_Made(), ["passed", "wrong"], made)
+    again = _collected(_Made(), ["wrong", "passed", "refused"], made)
+    assert [row.test for row in rows] == [known.test, "passed", "wrong"]
+    assert [row.test for row in again] == [known.test, "passed", "wrong", "refused"]
+    assert again[2].outcomes["as given"].note.startswith("0: 3 of 3 elements")
+    assert len(out.read_text().splitlines()) == 5

@@ -1,6 +1,5 @@
 """What nodes of ONNX have is read, or refused by name."""
 
-
 import numpy as np
 import pytest
 

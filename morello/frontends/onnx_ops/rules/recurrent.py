@@ -148,7 +148,7 @@ def _functions(
     return functions[number * size : (number + 1) * size]
 
 
-def _activated(to: Expansion, x: str, name: str, options: dict[str, float]) -> str:
+def _activated(to: Expansion, x: str, name: str, options: Any) -> str:
     match name:
         case "Affine":
             scaled = to.op("Mul", x, to.number(options["alpha"]))
