@@ -11,10 +11,9 @@ from morello.aot.entry_points import (
     supported_name,
     unchecked_name,
 )
-from morello.errors import CompileError
 from morello.runtime.calls.call_table import ALIGNMENT
 from morello.runtime.calls.parameter import Parameter
-from morello.runtime.element_types import element_type_of, names
+from morello.runtime.element_types import element_type_of
 
 _WIDTH = 80
 """Characters of a line of text."""
@@ -60,22 +59,6 @@ class Interface:
     packable: tuple[str, ...] = ()
 
 
-def _c_type(parameter: Parameter) -> str:
-    """The type of an element in C.
-
-    Raises:
-        CompileError: C has none that we know.
-    """
-    element = element_type_of(parameter.dtype)
-    if element is None:
-        raise CompileError(
-            f"{parameter.role} has elements of {parameter.dtype.name}, for which no "
-            "type of C is known",
-            f"use one of {names()}",
-        )
-    return element.c
-
-
 def _product(shape: Sequence[int]) -> str:
     return " x ".join(map(str, shape)) or "1"
 
@@ -106,9 +89,9 @@ def _argument_notes(interface: Interface) -> str:
         if parameter.is_output:
             role = "reads and writes" if parameter.accumulates else "writes"
         text = f"{parameter.name}: {role} {_product(shape)} {parameter.dtype.name}"
-        element = element_type_of(parameter.dtype)
-        if element is not None and element.c_meaning:
-            text += f" (each {element.c_meaning})"
+        meaning = element_type_of(parameter.dtype).c_meaning
+        if meaning:
+            text += f" (each {meaning})"
         gaps = "row-major without gaps"
         if parameter.any_row:
             gaps = (
@@ -204,9 +187,10 @@ def _defines(interface: Interface) -> str:
 
 
 def _typedefs(interface: Interface) -> str:
+    name = interface.name
     return "\n".join(
-        f"typedef {_c_type(parameter)} {interface.name}_{parameter.name}_t;"
-        for parameter in interface.parameters
+        f"typedef {element_type_of(own.dtype).c} {name}_{own.name}_t;"
+        for own in interface.parameters
     )
 
 
@@ -300,9 +284,6 @@ def header(interface: Interface) -> str:
 
     All its names begin with that of the function, upper and lower case as it is: those
     of two kernels differ even if their names differ in case only.
-
-    Raises:
-        CompileError: an element type that C does not have.
     """
     name = prefix = interface.name
     has_workspace = interface.workspace_bytes > 0
