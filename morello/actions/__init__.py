@@ -11,7 +11,7 @@ from morello.actions.copies.move import Move
 from morello.actions.copies.pad import Pad
 from morello.actions.copies.unfold import Unfold
 from morello.actions.dims.collapse import Collapse
-from morello.actions.dims.drop import Drop
+from morello.actions.dims.drop import Drop, may_drop
 from morello.actions.dims.merge import Merge
 from morello.actions.dims.squeeze import Squeeze
 from morello.actions.graphs.cut import Cut
@@ -22,7 +22,7 @@ from morello.actions.loops.grid_parallel import GridParallel
 from morello.actions.loops.peel import Peel
 from morello.actions.loops.split import Split
 from morello.actions.loops.split_parallel import SplitParallel
-from morello.actions.loops.tile import Tile
+from morello.actions.loops.tile import Tile, tiled_dims
 from morello.actions.loops.tile_parallel import TileParallel
 from morello.actions.select import Select
 from morello.actions.sizes.over import SizesError
@@ -60,4 +60,6 @@ __all__ = [
     "ToAccum",
     "Unfold",
     "candidates",
+    "may_drop",
+    "tiled_dims",
 ]

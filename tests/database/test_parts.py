@@ -78,7 +78,7 @@ def test_tables_of_a_larger_goal_hold_those_of_a_smaller(
             assert warm.solve(goal).impl == cold.solve(goal).impl
         overlay.close()
     assert parts >= max(1, GOALS[kind] // 4)
-    assert points > 100
+    assert points > parts
 
 
 def check_points(rng: random.Random, packed: Packed, whole: Table) -> None:

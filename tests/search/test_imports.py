@@ -10,8 +10,8 @@ import morello.search
 pytestmark = pytest.mark.quick
 
 ROOT = Path(morello.search.__file__).parent
-OF_ACTIONS = {"ACTIONS", "Action", "Child", "Expansion", "candidates"}
-OF_RANGES = {"Range", "SizesError"}
+OF_ACTIONS = {"ACTIONS", "Action", "Child", "Expansion", "candidates", "may_drop"}
+OF_RANGES = {"Range", "SizesError", "Tile", "tiled_dims"}
 """What the search may import of `morello.actions`; and what puts programs of several
 sizes together."""
 

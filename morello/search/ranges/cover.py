@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.actions import SizesError, Tile
-from morello.actions.loops.tile import tiled_dims
+from morello.actions import SizesError, Tile, tiled_dims
 from morello.errors import ScheduleError, SearchError
 from morello.machine import Target
 from morello.search.dp.solver import Solution, Watch

@@ -20,8 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from morello.actions import Action
-from morello.actions.dims.drop import may_drop
+from morello.actions import Action, may_drop
 from morello.machine import Target
 from morello.search.dp.axes import Axis, Box, Free, lies
 from morello.search.dp.table import Costs, Table, TableId
