@@ -1,6 +1,5 @@
 """Shapes and dtypes of a call from JAX, by themselves: without compiling anything."""
 
-import dataclasses
 import importlib
 from typing import Any
 
@@ -13,7 +12,7 @@ jax = pytest.importorskip(
 
 import jax.numpy as jnp  # noqa: E402
 
-from morello.errors import ArgumentError, CompileError  # noqa: E402
+from morello.errors import ArgumentError  # noqa: E402
 from morello.jax import function, handler  # noqa: E402
 from morello.runtime.calls.parameter import Parameter  # noqa: E402
 
@@ -66,13 +65,6 @@ def test_results_lack_the_batch_where_all_inputs_that_may_lack_it_do(
 def test_what_does_not_fit_is_named_with_its_remedy(arrays: Any, words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
         call._result_shapes("f", (A, B), (OUT,), arrays)
-
-
-def test_elements_that_xla_does_not_have_are_refused() -> None:
-    assert handler._dtype(A) == 11
-    odd = dataclasses.replace(A, dtype=np.dtype(np.complex64))
-    with pytest.raises(CompileError, match=r"input 'a' has elements of complex64.*use"):
-        handler._dtype(odd)
 
 
 def test_shapes_as_words() -> None:
