@@ -72,6 +72,8 @@ REASONS: dict[str, tuple[Callable[[Row], Row], str]] = {
         in_header(lambda h: h["counts"].__setitem__(1, h["counts"][1] - 1)),
         "the length is wrong",
     ),
+    "one count more": (in_header(lambda h: h["counts"].append(0)), r"zip\(\)"),
+    "no counts": (in_header(lambda h: h["counts"].clear()), r"zip\(\)"),
     "one number below 0": (one_number(-1), "a decision is no number of an action"),
     "one number that is text": (one_number("1"), "a decision is no number"),
     "one number above all": (one_number((1 << 24) + 1), "a decision is no number"),

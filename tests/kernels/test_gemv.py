@@ -299,6 +299,28 @@ def test_what_does_not_fit_says_why(
     assert any(reason in c.text for c in conditions if not c.holds)
 
 
+@pytest.mark.parametrize(
+    ("rhs", "out", "lines", "fits"),
+    [
+        ("L1", "MEM", 9, True),
+        ("L1", "MEM", 10, False),
+        ("L1", "L2", 10, False),
+        ("L1", "L1", 10, True),
+        ("L2", "MEM", 65, True),
+        ("MEM", "MEM", 65, True),
+    ],
+)
+def test_rows_of_out_from_beyond_l1_have_room_beside_a_tile_of_rhs_there(
+    rhs: str, out: str, lines: int, fits: bool
+) -> None:
+    forms = f"f32@L1{ROWS}", f"f32@{rhs}{ROWS}", f"f32@{out}{ROWS}"
+    given = spec(Matmul(True), (1, 1, 8, 16 * lines), *forms)
+    given = dataclasses.replace(given, limits=Limits.of(vrf=16, l1=9, l2=64))
+    conditions = KERNELS["gemv_axpy"].conditions(Frame.of(given))
+    beside = [c.holds for c in conditions if "out beside rhs" in c.text]
+    assert all(beside) == fits
+
+
 def test_several_rows_pay_for_lines_beside_the_arithmetic() -> None:
     """Else streaming looks as good as packing for a large matmul, and is not."""
     lines = 512 * 512 * 4 // 64
