@@ -377,7 +377,10 @@ def _check_forms(kind: Kind, tensors: tuple[TensorSpec, ...]) -> None:
 def _check_window(kind: Kind, operand: Operand, tensor: TensorSpec) -> None:
     """Refuse forms that an operand which is read through windows cannot have."""
     packed = [d.dim for d in tensor.layout.dims if d.pack]
-    cut = any(not operand.axes[axis].is_plain for axis in packed)
+    cut = any(
+        not (operand.axes[axis].is_plain or operand.axes[axis].is_divided)
+        for axis in packed
+    )
     if cut or tensor.level.is_registers:
         raise SpecError(
             f"operand '{operand.name}' of {kind.label} is read through a window: "

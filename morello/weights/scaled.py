@@ -1,7 +1,7 @@
 """Narrow integers with scales, in one form for every format of files."""
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -69,9 +69,12 @@ class ScaledWeights:
         weights[..., self.order, :] = wide
         return weights
 
-    def spec(self, rows: int) -> str:
-        """The Spec of ``x @ weights`` in f32, of ``rows`` rows of x: a kernel of it
-        takes x and `arguments`. Rows of x in another order (`order`) are the caller's.
+    def spec(self, rows: int, activations: Literal["f32", "s8"] = "f32") -> str:
+        """The Spec of ``x @ weights`` in f32, of ``rows`` rows of x.
+
+        A kernel of it takes x and `arguments`; of ``activations="s8"`` the two arrays
+        of `in_bytes` with the `group` of the weights instead of x. Rows of x in another
+        order (`order`) are the caller's.
 
         Raises:
             SpecError: there are more dimensions than k and n.
@@ -92,8 +95,11 @@ class ScaledWeights:
         if self.offsets is not None:
             weight = f"{weight}+o{at}"
         dtypes = [_dtype(array) for array in self.arguments]
-        graph = f"y[m,n]=sum(a[m,k]*({weight}))"
-        return f"compose:{rows}x{n}x{k}:f32,{','.join(dtypes)},f32:graph={graph}"
+        x, of_x = "a[m,k]", "f32"
+        if activations == "s8":
+            x, of_x = f"d[m,k//{self.group}]*a[m,k]", "f32,s8"
+        graph = f"y[m,n]=sum({x}*({weight}))"
+        return f"compose:{rows}x{n}x{k}:{of_x},{','.join(dtypes)},f32:graph={graph}"
 
     @property
     def arguments(self) -> tuple[Array, ...]:
@@ -111,6 +117,41 @@ _MATRIX, _BYTE = 2, 8
 
 def _dtype(array: Array) -> str:
     return str(next(dtype for dtype in Dtype if dtype.numpy == array.dtype))
+
+
+def in_bytes(x: Array, group: int) -> tuple[Array, Array]:
+    """Activations as bytes with a scale for each group: what `ScaledWeights.spec` calls
+    ``s8``.
+
+    The scale of a group is its largest magnitude over 127, in f32; a byte is the
+    nearest integer (of two the even one) to the number over the scale. A group of zeros
+    has the scale 0, and so has one whose scale is too small for f32: its bytes are 0.
+    A group with an infinity or NaN has the scale NaN, and bytes of 0.
+
+    Args:
+        x: f32, rows x k.
+        group: numbers along k that share a scale; k is a multiple.
+
+    Returns:
+        The scales, f32, rows x k/group, and the bytes, s8, rows x k.
+
+    Raises:
+        SpecError: k is no multiple of ``group``.
+    """
+    rows, k = x.shape
+    if k % group:
+        raise SpecError(
+            f"x has {k} columns, no multiple of {group}",
+            "add columns of zeros to it, and rows to the weights",
+        )
+    parts = x.astype(np.float32, copy=False).reshape(rows, k // group, group)
+    most = np.abs(parts).max(axis=-1)
+    scales = np.where(np.isfinite(most), most / np.float32(127), np.float32(np.nan))
+    divisors = np.where(scales > 0, scales, np.float32(np.inf))[..., np.newaxis]
+    with np.errstate(invalid="ignore"):
+        numbers = np.rint(parts / divisors)
+    numbers[~(scales > 0)] = 0
+    return scales, numbers.astype(np.int8).reshape(rows, k)
 
 
 def in_halves(integers: Array) -> Array:

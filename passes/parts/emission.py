@@ -341,6 +341,10 @@ class MlirEmitter(Registers):
     def half(self, bytes_in_words: Value, place: Value) -> Value:
         """`Emitter.half`: up to the sign, and down again."""
         kind, up = bytes_in_words.type, _WORD - _HALF
+        if element_of(bytes_in_words) == element_type(Dtype.U8):
+            if place % 2:
+                return arith.ShRUIOp(bytes_in_words, splat(kind, _HALF)).result
+            return arith.AndIOp(bytes_in_words, splat(kind, (1 << _HALF) - 1)).result
         if isinstance(place, int):
             counts = splat(kind, up - place % 2 * _HALF)
         else:

@@ -5,12 +5,15 @@ read, and in the dtypes that kernels are made for (`Kernel.mixes`); so a new kin
 kernel, and a layout that it asks for, are among them without being named here.
 """
 
+import contextlib
+import dataclasses
 import functools
 import itertools
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
+from morello.errors import SpecError
 from morello.kernels import KERNELS
 from morello.machine.isa import AVX2 as AVX2_ISA
 from morello.spec import (
@@ -18,6 +21,7 @@ from morello.spec import (
     L2,
     MEM,
     VRF,
+    Compose,
     Dtype,
     Kind,
     Layout,
@@ -28,6 +32,7 @@ from morello.spec import (
     SpecKey,
     TensorSpec,
 )
+from morello.spec.graphs.text import parse_graph
 from morello.spec.kinds import instances
 from morello.spec.mixes import legal_mixes
 from tests.kernels.harness import EDGE, legal, limits_of
@@ -47,6 +52,11 @@ _LEVELS = {
 """By the number of operands; one in registers is row-major."""
 
 PLAIN = (Dtype.F32, Dtype.S32)
+
+_SCALED_BYTES = "y[m,n]=sum(d[m,k//32]*a[m,k]*(s[k//32,n]*(q[k/2,n]-8)))"
+_MIX = (Dtype.F32, Dtype.S8, Dtype.F32, Dtype.U8, Dtype.F32)
+"""A graph of five operands, which is no instance of its kind: too many tests would be
+of it."""
 
 
 @functools.cache
@@ -98,6 +108,27 @@ def _keys() -> Iterator[SpecKey]:
             for tensors in itertools.product(*forms):
                 if len(tensors) == 3 or any(not t.layout.is_packed for t in tensors):
                     yield SpecKey(kind, tensors)
+    yield from _scaled_bytes()
+
+
+def _scaled_bytes() -> Iterator[SpecKey]:
+    """Keys of the five operands of `ScaledBytes`, of integers in panels."""
+    kind = Compose.of(parse_graph(_SCALED_BYTES))
+    for far in (L1, L2, MEM):
+        levels = (L1, L1, far, far, L1)
+        plain = tuple(
+            TensorSpec(dtype, level, Layout.row_major(2))
+            for dtype, level in zip(_MIX, levels, strict=True)
+        )
+        key = SpecKey(kind, plain)
+        forms = {
+            form.layout
+            for kernel in KERNELS.values()
+            for form in kernel.forms_beforehand(key, 3)
+        }
+        for layout in sorted(forms, key=str):
+            packed = dataclasses.replace(plain[3], layout=layout)
+            yield SpecKey(kind, (*plain[:3], packed, plain[4]))
 
 
 def _forms(
@@ -159,7 +190,8 @@ def _sized(key: SpecKey, limits: Limits) -> Iterator[Spec]:
         base = (*batch, *beside)[:count]
         for axis, size in itertools.product(range(len(batch), count), EDGE):
             sizes = (*base[:axis], size, *base[axis + 1 :])
-            yield Spec(key.kind, sizes, key.tensors, limits)
+            with contextlib.suppress(SpecError):  # half a byte is no size
+                yield Spec(key.kind, sizes, key.tensors, limits)
 
 
 def _long(key: SpecKey, limits: Limits) -> Iterator[Spec]:

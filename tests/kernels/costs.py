@@ -1,10 +1,12 @@
 """Specs that a kernel takes and others, on a grid of sizes and free registers."""
 
+import contextlib
 import functools
 import random
 
 import numpy as np
 
+from morello.errors import SpecError
 from morello.kernels import KERNELS
 from morello.spec import Limits, Spec, SpecKey
 from morello.spec.frame import Frame
@@ -50,8 +52,8 @@ def points(name: str, count: int) -> list[tuple[tuple[int, ...], Spec]]:
     """Random places of the grid, and the Spec of each."""
     key = key_of(name)
     rng = np.random.default_rng(0)
-    found = []
-    for _ in range(count):
+    found: list[tuple[tuple[int, ...], Spec]] = []
+    while len(found) < count:
         # Small sizes more often: those are the ones that kernels take.
         place = tuple(
             int(i)
@@ -60,5 +62,6 @@ def points(name: str, count: int) -> list[tuple[tuple[int, ...], Spec]]:
         vrf = int(rng.integers(0, KERNELS[name].isa.registers + 1))
         sizes = tuple(SIZES[i] for i in place)
         limits = Limits.of(vrf=vrf, l1=512, l2=256)
-        found.append(((*place, vrf), Spec(key.kind, sizes, key.tensors, limits)))
+        with contextlib.suppress(SpecError):  # half a byte is no size
+            found.append(((*place, vrf), Spec(key.kind, sizes, key.tensors, limits)))
     return found

@@ -7,7 +7,7 @@ import pytest
 
 import morello
 from morello.errors import SpecError
-from morello.weights import ScaledWeights
+from morello.weights import ScaledWeights, in_bytes
 from morello.weights.scaled import in_halves
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -41,6 +41,54 @@ def test_a_kernel_multiplies_by_the_values(name: str) -> None:
     x = np.random.default_rng(3).integers(-4, 5, (2, K)).astype(np.float32)
     wanted = x.astype(np.float64) @ weights.values().astype(np.float64)
     assert np.array_equal(kernel(x, *weights.arguments), wanted)
+
+
+@pytest.mark.parametrize("name", ["a zero", "zeros"])
+def test_a_kernel_of_bytes_multiplies_by_the_values(name: str) -> None:
+    """Each group of x has 127 in it, so that its scale is 1."""
+    weights = parts()[name]
+    x = np.random.default_rng(4).integers(-127, 128, (2, K)).astype(np.float32)
+    x[:, ::GROUP] = 127
+    text = f"{weights.spec(2, 's8')}:x2=[1,0,1p32]:x3=[1,0,1p32,0p4]"
+    kernel = morello.compile(text, threads=1, target="avx2", time_limit=1)
+    assert "scaled_bytes" in kernel.schedule
+    scales, integers = in_bytes(x, GROUP)
+    assert (scales == 1).all()
+    assert (integers == x).all()
+    arrays = (scales, integers, *weights.arguments)
+    physical = [kernel.spec.to_physical(i, array) for i, array in enumerate(arrays)]
+    wanted = x.astype(np.float64) @ weights.values().astype(np.float64)
+    assert np.array_equal(kernel(*physical), wanted)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "scale", "integers"),
+    [
+        ([254.0, -254.0, 3.0, 5.0], 2.0, [127, -127, 2, 2]),
+        ([0.0, -0.0, 0.0, 0.0], 0.0, [0, 0, 0, 0]),
+        ([1e-45, 0.0, 0.0, 0.0], 0.0, [0, 0, 0, 0]),
+        ([np.inf, 1.0, 0.0, 0.0], np.nan, [0, 0, 0, 0]),
+        ([1.0, -np.inf, np.nan, 0.0], np.nan, [0, 0, 0, 0]),
+        ([1.0, np.nan, 0.0, 0.0], np.nan, [0, 0, 0, 0]),
+        (
+            [3e38, -3e38, 0.0, 1e38],
+            np.float32(3e38) / np.float32(127),
+            [127, -127, 0, 42],
+        ),
+    ],
+)
+def test_bytes_of_groups(
+    numbers: list[float], scale: float, integers: list[int]
+) -> None:
+    x = np.array([[1.0] * 4 + numbers], np.float32)
+    scales, found = in_bytes(x, 4)
+    np.testing.assert_array_equal(scales, np.array([[1 / 127, scale]], np.float32))
+    np.testing.assert_array_equal(found, [[127] * 4 + integers])
+
+
+def test_groups_of_bytes_are_whole() -> None:
+    with pytest.raises(SpecError, match="33 columns, no multiple of 32"):
+        in_bytes(np.zeros((1, 33), np.float32), 32)
 
 
 def test_weights_of_more_dimensions_are_no_spec() -> None:

@@ -125,14 +125,16 @@ def _block_conditions(frame: Frame, dim: int, size: int) -> tuple[Condition, ...
 
 @lru_cache(maxsize=65536)
 def _packs_along(key: SpecKey, dim: int) -> tuple[tuple[str, Layout, int, bool], ...]:
-    """The packs of a dimension: operand, its layout, how many, whether odd-even."""
+    """The packs of a dimension: operand, its layout, how many of the dimension, whether
+    odd-even."""
     packs = []
     for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
         if dim in operand.dims:
             own, layout = operand.axis(dim), tensor.layout
             odd_even = any(d.odd_even and d.dim == own for d in layout.dims)
             if layout.pack(own) != 1:
-                packs.append((operand.name, layout, layout.pack(own), odd_even))
+                pack = layout.pack(own) * operand.map(dim).divisor
+                packs.append((operand.name, layout, pack, odd_even))
     return tuple(packs)
 
 

@@ -13,14 +13,19 @@ import numpy as np
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.cost.counts import Op as Counted
 from morello.kernels.code.vectors import parts, vectors_of
-from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
+from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.gemv.scaled_operands import (
+    Operands,
+    ScaledCode,
+    ScaledKernel,
+    product_of,
+    rows_of,
+)
 from morello.kernels.predicates import free_vectors
-from morello.kernels.template import Kernel
 from morello.machine.isa import Op
-from morello.spec import Compose, Dtype, Form, Layout, PhysicalDim, Spec, SpecKey
+from morello.spec import Dtype, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.graphs.scaled import ScaledProduct, scaled_product
-from morello.spec.index_map import IndexMap
+from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 
 _CHAINS = 8
@@ -33,49 +38,15 @@ _ENDS = 40
 """Cycles of a panel besides its products, in steps of a chain."""
 
 
-@dataclasses.dataclass(frozen=True)
-class _Operands:
-    """The operands that are the parts of a product, by number."""
-
-    factors: int
-    integers: int
-    scales: tuple[int, ...]
-    zeros: tuple[int, ...]
-    out: int
-
-    @classmethod
-    def of(cls, key: SpecKey, product: ScaledProduct) -> "_Operands":
-        """Inputs of a graph are its first operands, its one output is the last."""
-        last = len(key.tensors) - 1
-        return cls(
-            product.factors, product.integers, product.scales, product.zeros, last
-        )
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ScaledRows(Kernel):
+class ScaledRows(ScaledKernel):
     """out[m,n] = or += sum of a[m,k] * s * (q[k,n] - z), of a in L1 or L2, the others
     anywhere; q of 8 bits, or of 4 in the halves of bytes."""
-
-    panel: int
-    """Vectors of sums in a row of the panels that q may be packed in."""
-    distance: int
-    """Bytes of q from what is read to what is prefetched."""
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
         """Dtypes of operands that are taken together: integer weights beside floats."""
         return ((Dtype.F32, Dtype.F32, Dtype.S8, Dtype.F32),)
-
-    @property
-    def lanes(self) -> int:
-        """Sums of a vector."""
-        return self.isa.lanes(Dtype.F32)
-
-    @property
-    def columns(self) -> int:
-        """Columns of a panel."""
-        return self.panel * self.lanes
 
     @property
     def most_sums(self) -> int:
@@ -84,53 +55,28 @@ class ScaledRows(Kernel):
 
     def accepts(self, key: SpecKey) -> bool:
         """Integers of 8 bits or less; all with n innermost, in panels or not."""
-        product = _product(key)
+        product = product_of(key)
         if product is None:
             return False
-        of = _Operands.of(key, product)
+        of = Operands.of(key, product)
         if key.dtypes[of.integers] not in (Dtype.U8, Dtype.S8):
             return False
         along = (of.integers, *of.scales, *of.zeros, of.out)
         return (
             key.dtypes[of.out] is Dtype.F32
+            and not product.row_scales
             and not any(t.level.is_registers for t in key.tensors)
             and not key.tensors[of.factors].level.is_main
             and not key.tensors[of.factors].layout.is_packed
             and not key.tensors[of.out].layout.is_packed
-            and all(self._fits(key, i, product.columns) for i in along)
+            and all(self.fits(key, i, product.columns) for i in along)
         )
-
-    def _fits(self, key: SpecKey, operand: int, columns: int) -> bool:
-        """Whether neighbours of an operand lie along n, if it has that, in no panels or
-        in those of the kernel."""
-        own, layout = key.kind.operands[operand], key.tensors[operand].layout
-        if columns not in own.dims:
-            return not layout.is_packed
-        if own.axis(columns) != layout.innermost:
-            return False
-        return not layout.is_packed or layout == _panels(
-            own.axes, columns, self.columns
-        )
-
-    def forms_beforehand(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
-        """Panels of the integers and of what has blocks of them."""
-        product = _product(key)
-        if product is None:
-            return ()
-        of, tensor = _Operands.of(key, product), key.tensors[operand]
-        axes = key.kind.operands[operand].axes
-        packed = operand in (of.integers, *of.scales, *of.zeros)
-        if not packed or len(axes) < 2 or tensor.layout.is_packed:
-            return ()
-        if not any(axis.dim == product.columns for axis in axes):
-            return ()
-        return (Form(tensor.dtype, _panels(axes, product.columns, self.columns)),)
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Registers for the sums of two vectors of each row; whole bytes and blocks."""
-        product = _product(frame.key)
+        product = product_of(frame.key)
         assert product is not None
-        rows = _rows(product, frame.sizes)
+        rows = rows_of(product, frame.sizes)
         most = self.most_sums // 2
         name = frame.key.kind.dims[product.inner]
         found = [
@@ -144,10 +90,10 @@ class ScaledRows(Kernel):
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """Operations for each vector of integers, and for each row that uses it."""
-        product = _product(frame.key)
+        product = product_of(frame.key)
         assert product is not None
-        of, sizes = _Operands.of(frame.key, product), frame.sizes
-        m, k, n = _rows(product, sizes), sizes[product.inner], sizes[product.columns]
+        of, sizes = Operands.of(frame.key, product), frame.sizes
+        m, k, n = rows_of(product, sizes), sizes[product.inner], sizes[product.columns]
         vectors, side = vectors_of(n, self.lanes), self._side(m)
         passes = ceil_div(vectors, side)
         bytes_ = k // 2 if product.halves else k
@@ -165,11 +111,11 @@ class ScaledRows(Kernel):
         chains = np.maximum(ceil_div(_CHAINS, m * side) // 2, 1)
         chain: Ops = {"fma": passes * (k // np.minimum(chains, 2) + _ENDS)}
         lines = [
-            self._read(frame, of.integers, bytes_ * passes),
-            Lines(of.factors, self._lines(frame, of.factors) * passes,
+            self.read(frame, of.integers, bytes_ * passes),
+            Lines(of.factors, self.lines(frame, of.factors) * passes,
                   Access.OVERLAPPED),
-            Lines(of.out, self._lines(frame, of.out), Access.STORED),
-            *(self._read(frame, i, blocks * passes) for i in (*of.scales, *of.zeros)),
+            Lines(of.out, self.lines(frame, of.out), Access.STORED),
+            *(self.read(frame, i, blocks * passes) for i in (*of.scales, *of.zeros)),
         ]  # fmt: skip
         ends: Ops = {
             "store": m * vectors,
@@ -179,19 +125,7 @@ class ScaledRows(Kernel):
         phases = Phase(add(products, each), chain, tuple(lines)), Phase(ends)
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
 
-    def _read(self, frame: Frame, operand: int, rows: Ints) -> Lines:
-        """The lines of what is streamed: a run in panels, else rows that nothing
-        prefetches."""
-        lines = self._lines(frame, operand)
-        if frame.key.tensors[operand].layout.is_packed:
-            return Lines(operand, lines, Access.OVERLAPPED, prefetched=True)
-        lines = np.maximum(lines, rows)
-        return Lines(operand, lines, Access.DEMAND, starts=rows, hidden=False)
-
-    def _lines(self, frame: Frame, operand: int) -> Ints:
-        return frame.key.tensors[operand].lines(frame.operand_sizes(operand))
-
-    def _widening(self, of: _Operands, product: ScaledProduct) -> Ops:
+    def _widening(self, of: Operands, product: ScaledProduct) -> Ops:
         """The operations of a vector of integers beside its load and its scale."""
         zero = 1 if of.zeros else 0
         if product.halves and self.isa.has(Op.LOOKUP):
@@ -205,29 +139,14 @@ class ScaledRows(Kernel):
         return int(side) if np.ndim(side) == 0 else side
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """A loop over panels; the last one by itself, which prefetches no more than
-        there is."""
-        product = _product(spec.key)
+        """Panel after panel."""
+        product = product_of(spec.key)
         assert product is not None
-        m, n = _rows(product, spec.sizes), spec.sizes[product.columns]
+        m, n = rows_of(product, spec.sizes), spec.sizes[product.columns]
         width = int(self._side(m)) * self.lanes
-        code = _Code(emitter, spec, operands, product, _Operands.of(spec.key, product),
-                     self.distance, self.most_sums)  # fmt: skip
-        whole = (n - 1) // self.columns
-
-        def panel(number: Value, carried: Sequence[Value]) -> list[Value]:
-            for start in range(0, self.columns, width):
-                code.columns(Pack(number, self.columns, start), width, last=False)
-            return []
-
-        if whole > 1:
-            emitter.loop(0, whole, 1, (), panel)
-        elif whole:
-            panel(0, ())
-        begin = whole * self.columns
-        for start, count in parts(n - begin, width):
-            place = Pack(whole, self.columns, start) if whole else start
-            code.columns(place, count, last=True)
+        reads = self.code(emitter, spec, operands, product)
+        code = _Code(emitter, spec, reads, self.most_sums)
+        self.over_panels(emitter, n, width, code.columns)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,16 +155,28 @@ class _Code:
 
     emitter: Emitter
     spec: Spec
-    operands: Sequence[Buffer]
-    product: ScaledProduct
-    of: _Operands
-    distance: int
+    reads: ScaledCode
     most_sums: int
+
+    @property
+    def product(self) -> ScaledProduct:
+        """The product that is computed."""
+        return self.reads.product
+
+    @property
+    def of(self) -> Operands:
+        """Its operands."""
+        return self.reads.of
+
+    @property
+    def operands(self) -> Sequence[Buffer]:
+        """Their memory."""
+        return self.reads.operands
 
     @property
     def lanes(self) -> int:
         """Sums of a vector."""
-        return self.emitter.isa.lanes(Dtype.F32)
+        return self.reads.lanes
 
     @property
     def step(self) -> int:
@@ -260,7 +191,7 @@ class _Code:
     @property
     def rows(self) -> int:
         """Rows of factors."""
-        return int(_rows(self.product, self.spec.sizes))
+        return int(rows_of(self.product, self.spec.sizes))
 
     def columns(self, start: Value, count: int, last: bool) -> None:
         """All of k for some columns of every row."""
@@ -307,7 +238,7 @@ class _Code:
 
     def _store(self, row: int, column: Value, count: int, total: Value) -> None:
         out = self.operands[self.of.out]
-        index = self._index(self.of.out, row, 0, column)
+        index = self.reads.index(self.of.out, row, 0, column)
         if self.spec.kind.accumulates:
             held = self.emitter.load(out, index, self.lanes, count)
             total = self.emitter.add(held, total)
@@ -324,8 +255,8 @@ class _Code:
     ) -> Sequence[Value]:
         """Add the products of rows that share a block of scales, which are loaded
         once."""
-        scales = [self._beside(self.of.scales, number, p) for p in places]
-        zeros = [self._beside(self.of.zeros, number, p) for p in places]
+        scales = [self.reads.beside(self.of.scales, 0, number, *p) for p in places]
+        zeros = [self.reads.beside(self.of.zeros, 0, number, *p) for p in places]
         width = self.rows * len(places)
         if not self._is_apart(width):
             return self._products(first, length, places, scales, zeros, sums, last)
@@ -399,7 +330,7 @@ class _Code:
     def _words(self, at: Value, place: tuple[Value, int]) -> Value:
         """The bytes at a place, as words."""
         buffer = self.operands[self.of.integers]
-        index = self._index(self.of.integers, 0, at, place[0])
+        index = self.reads.index(self.of.integers, 0, at, place[0])
         loaded = self.emitter.load(buffer, index, self.lanes, place[1])
         return self.emitter.convert(loaded, buffer.tensor.dtype, Dtype.S32)
 
@@ -423,87 +354,21 @@ class _Code:
 
     def _factor(self, row: int, inner: Value) -> Value:
         buffer = self.operands[self.of.factors]
-        index = self._index(self.of.factors, row, inner, 0)
+        index = self.reads.index(self.of.factors, row, inner, 0)
         element = self.emitter.load_element(buffer, index)
         element = self.emitter.convert(element, buffer.tensor.dtype, Dtype.F32)
         return self.emitter.broadcast(element, self.lanes)
 
-    def _beside(
-        self, operands: tuple[int, ...], number: Value, place: tuple[Value, int]
-    ) -> Value | None:
-        """The product of some operands for the columns of a place, in a block; None of
-        no operands."""
-        found: Value | None = None
-        for operand in operands:
-            buffer = self.operands[operand]
-            dtype, own = buffer.tensor.dtype, self.spec.kind.operands[operand]
-            index = self._index_of_block(own.axes, number, place[0])
-            if self.product.columns in own.dims:
-                loaded = self.emitter.load(buffer, index, self.lanes, place[1])
-                vector = self.emitter.convert(loaded, dtype, Dtype.F32)
-            else:
-                element = self.emitter.load_element(buffer, index)
-                element = self.emitter.convert(element, dtype, Dtype.F32)
-                vector = self.emitter.broadcast(element, self.lanes)
-            found = vector if found is None else self.emitter.multiply(found, vector)
-        return found
-
-    def _index_of_block(
-        self, axes: tuple[IndexMap, ...], number: Value, column: Value
-    ) -> Index:
-        found: list[Value] = []
-        for axis in axes:
-            if axis.dim == self.product.columns:
-                found.append(column)
-            elif axis.terms and self.product.block is not None:
-                by = axis.divisor // self.product.block
-                found.append(self.emitter.quotient(number, by))
-            else:
-                found.append(0)
-        return tuple(found)
-
-    def _index(self, operand: int, row: int, inner: Value, column: Value) -> Index:
-        """Index into an operand; ``inner`` counts integers along the inner
-        dimension."""
-        by = {self.product.inner: inner, self.product.columns: column}
-        if self.product.rows is not None:
-            by[self.product.rows] = row
-        axes = self.spec.kind.operands[operand].axes
-        return tuple(by[axis.dims[0]] if axis.terms else 0 for axis in axes)
-
     def _prefetch(self, at: Value, places: list[tuple[Value, int]], last: bool) -> None:
         """Ask for the lines of a place further on; no farther than the last one of the
         columns, where no panel follows."""
-        buffer = self.operands[self.of.integers]
-        if not buffer.tensor.level.is_main:
-            return
-        packed = buffer.tensor.layout.is_packed
-        width = self.lanes * len(places)
-        ahead = self.emitter.offset(at, max(self.distance // width, 1))
-        if last or not packed:
-            ahead = self.emitter.at_most(ahead, self.length - 1)
-        for place, _ in places[:: max(LINE_BYTES // self.lanes, 1)]:
-            index = self._index(self.of.integers, 0, ahead, place)
-            self.emitter.prefetch(buffer, index, to_l1=True)
-
-
-def _product(key: SpecKey) -> ScaledProduct | None:
-    kind = key.kind
-    return scaled_product(kind.graph) if isinstance(kind, Compose) else None
+        packed = self.operands[self.of.integers].tensor.layout.is_packed
+        starts = [start for start, _ in places[:: max(LINE_BYTES // self.lanes, 1)]]
+        most = self.length - 1 if last or not packed else None
+        self.reads.prefetch(at, starts, self.lanes * len(places), most)
 
 
 def _is_apart(width: Ints, most_sums: int) -> Ints:
     """Whether there are registers for so many vectors of sums of all, and two of each
     of a block."""
     return width * 3 <= most_sums
-
-
-def _rows(product: ScaledProduct, sizes: tuple[Ints, ...]) -> Ints:
-    return 1 if product.rows is None else sizes[product.rows]
-
-
-def _panels(axes: tuple[IndexMap, ...], columns: int, width: int) -> Layout:
-    """Panels of columns of an operand, one after another."""
-    (own,) = (i for i, axis in enumerate(axes) if axis.dim == columns)
-    others = [PhysicalDim(i) for i in range(len(axes)) if i != own]
-    return Layout((PhysicalDim(own), *others, PhysicalDim(own, width)))

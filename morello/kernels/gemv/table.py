@@ -8,6 +8,7 @@ from morello.kernels.gemv.elements import Element, Halves, Whole
 from morello.kernels.gemv.narrow import Narrow, NarrowIntegers
 from morello.kernels.gemv.panels import GemvPanels, GemvStreams
 from morello.kernels.gemv.scaled import ScaledRows
+from morello.kernels.gemv.scaled_bytes import ScaledBytes
 from morello.kernels.template import Kernel
 from morello.machine.isa import Isa
 
@@ -123,6 +124,20 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             panel=4,
             distance=4096,
         ),
+        scaled_bytes(isa, "scaled_bytes"),
+    )
+
+
+def scaled_bytes(isa: Isa, name: str) -> Kernel:
+    """Products of bytes with scaled integers, by the instructions that there are."""
+    return ScaledBytes(
+        name,
+        isa,
+        "out[m,n] = or += sum of d[m,k/g] · a[m,k] · s · (q[k,n] - z), of bytes and "
+        "integers of 4 bits, or of 8 with VNNI.",
+        panel=4,
+        # Cores see lines in a row coming by themselves where each is one load.
+        distance=0 if isa.line_vectors == 1 else 8192,
     )
 
 
@@ -206,6 +221,7 @@ def rows_of_quads(isa: Isa) -> tuple[Kernel, ...]:
             streams=4,
             prefetch=NextRows(),
         ),
+        scaled_bytes(isa, "scaled_bytes4"),
     )
 
 

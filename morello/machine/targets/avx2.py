@@ -44,6 +44,7 @@ AVX2 = Target(
         "map_rows",
         "graph_rows",
         "scaled_rows",
+        "scaled_bytes",
         "graph_scalar",
         "reduce_rows",
         "reduce_columns",

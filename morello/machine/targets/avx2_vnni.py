@@ -10,7 +10,13 @@ from morello.machine import isa
 from morello.machine.shipped import shipped
 from morello.machine.targets.avx2 import AVX2
 
-_LEFT_OUT = ("int_dot4", "int_dot2_float", "gemv_dot_bytes", "gemv_axpy_bytes")
+_LEFT_OUT = (
+    "int_dot4",
+    "int_dot2_float",
+    "gemv_dot_bytes",
+    "gemv_axpy_bytes",
+    "scaled_bytes",
+)
 
 AVX2_VNNI = dataclasses.replace(
     AVX2,
@@ -24,6 +30,7 @@ AVX2_VNNI = dataclasses.replace(
         "int_dot4_signed_vnni",
         "int_dot4_unsigned_vnni",
         "int_dot4_signed_lhs_vnni",
+        "scaled_bytes4_vnni",
         "gemv_dot4_vnni",
         "gemv_axpy4_vnni",
     ),

@@ -57,6 +57,7 @@ AVX512 = Target(
         "fill_registers_512",
         "graph_rows_512",
         "scaled_rows_512",
+        "scaled_bytes_512",
         "graph_scalar",
         "map_rows_512",
         "reduce_rows_512",

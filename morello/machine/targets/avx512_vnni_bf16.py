@@ -11,7 +11,12 @@ from morello.machine import isa
 from morello.machine.shipped import shipped
 from morello.machine.targets.avx512 import AVX512
 
-_LEFT_OUT = ("int_dot4_512", "gemv_dot_bytes", "gemv_axpy_bytes")
+_LEFT_OUT = (
+    "int_dot4_512",
+    "gemv_dot_bytes",
+    "gemv_axpy_bytes",
+    "scaled_bytes_512",
+)
 
 AVX512_VNNI_BF16 = dataclasses.replace(
     AVX512,
@@ -28,6 +33,7 @@ AVX512_VNNI_BF16 = dataclasses.replace(
         "int_dot4_unsigned_512",
         "int_dot4_signed_lhs_512",
         "dot2_bf16_512",
+        "scaled_bytes4_512",
         "gemv_dot4_512",
         "gemv_dot4_prefetch_512",
         "gemv_axpy4_512",

@@ -1,7 +1,8 @@
 """Products of numbers with narrow integers that have scales, as one pattern.
 
-``y[m,n] = sum(a[m,k] * (s[k//32,n] * (q[k,n] - z[k//32,n])))`` in any order of factors,
-whether or not the scaled integers have a name of their own.
+``y[m,n] = sum(d[m,k//32] * a[m,k] * (s[k//32,n] * (q[k,n] - z[k//32,n])))`` in any
+order of factors, whether or not the scaled integers have a name of their own; scales
+and zeros may be missing.
 """
 
 import dataclasses
@@ -21,7 +22,9 @@ class ScaledProduct:
     integers: int
     """The value that is scaled."""
     scales: tuple[int, ...]
-    """The values that scale it, without rows."""
+    """The values that scale the product, without rows."""
+    row_scales: tuple[int, ...]
+    """The values that scale it, with rows and without columns."""
     zeros: tuple[int, ...]
     """The value that is subtracted before, without rows: one or none."""
     offset: float
@@ -56,11 +59,12 @@ def scaled_product(graph: Graph) -> ScaledProduct | None:
         for i, part in enumerate(parts)
         if part is not None and len(graph.axes(part[0])) == _OUT_AXES
     ]
-    for i in whole:
-        found = _matched(graph, node.axes, inner, i, parts)
-        if found is not None:
-            return found
-    return None
+    found = [_matched(graph, node.axes, inner, i, parts) for i in whole]
+    # Of two plain factors that with the last dimension of the output has columns.
+    last = node.axes[-1]
+    products = [product for product in found if product is not None]
+    order = [(bool(p.row_scales), p.columns != last) for p in products]
+    return products[order.index(min(order))] if products else None
 
 
 _OUT_AXES = 2
@@ -116,11 +120,14 @@ def _matched(
     factors = [v for v in values if graph.dims_of(v) == wanted and _plain(graph, v)]
     if len(factors) != 1:
         return None
-    scales = tuple(v for v in values if v != factors[0])
-    beside = (*scales, *zeros)
-    maps = [axis for v in beside for axis in graph.axes(v)]
-    along = [axis for axis in maps if inner in axis.dims]
-    fits = all(_is_scale(axis, inner, columns) for axis in maps)
+    scales = [v for v in values if v != factors[0]]
+    of_rows = tuple(v for v in scales if rows is not None and rows in graph.dims_of(v))
+    scales = [v for v in scales if v not in of_rows]
+    beside = [axis for v in (*scales, *zeros) for axis in graph.axes(v)]
+    before = [axis for v in of_rows for axis in graph.axes(v)]
+    along = [axis for axis in (*beside, *before) if inner in axis.dims]
+    fits = all(_is_scale(axis, inner, columns) for axis in beside)
+    fits = fits and all(_is_scale(axis, inner, rows) for axis in before)
     halved = [axis for axis in graph.axes(integers) if not axis.is_plain]
     if not fits or any(a.dims != (inner,) or not a.halves for a in halved):
         return None
@@ -132,7 +139,8 @@ def _matched(
     return ScaledProduct(
         factors[0],
         integers,
-        scales,
+        tuple(scales),
+        of_rows,
         zeros,
         offset,
         rows,
@@ -147,8 +155,9 @@ def _plain(graph: Graph, value: int) -> bool:
     return all(axis.is_plain for axis in graph.axes(value))
 
 
-def _is_scale(axis: IndexMap, inner: int, columns: int) -> bool:
-    """Whether an axis of scales is columns, blocks of the inner dimension, or one."""
+def _is_scale(axis: IndexMap, inner: int, other: int | None) -> bool:
+    """Whether an axis of scales is a dimension of the output, blocks of the inner one,
+    or of one element."""
     if axis.dims == (inner,):
         return axis.is_divided and not axis.halves
-    return axis.dim == columns or not axis.terms
+    return axis.dim == other or not axis.terms

@@ -1,0 +1,152 @@
+"""Products of bytes with scaled integers, both scaled, against NumPy, bit for bit."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello.machine import TARGETS
+from morello.machine.host import missing_features
+from tests.guarded import check_canaries, guarded_array
+from tests.kernels.harness import features_text
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+PANEL = {"avx2": 32, "avx512": 64, "avx512-vnni-bf16": 64, "avx2-vnni": 32}
+
+FORMS = {
+    "nibbles": ("f32,s8,f16,u8,f32", "q[k/2,n]-8"),
+    "nibbles with zeros": ("f32,s8,f32,u8,u8,f32", "q[k/2,n]-z[k//32,n]"),
+    "signed bytes": ("f32,s8,bf16,s8,f32", "q[k,n]-3"),
+    "bytes with zeros": ("bf16,s8,f32,u8,u8,f32", "q[k,n]-z[k//32,n]"),
+}
+"""Dtypes, and the integers."""
+
+
+def _kernel(
+    form: str, m: int, n: int, k: int, target: str, equals: str = "="
+) -> morello.Kernel:
+    """A kernel whose integers, scales and zeros are in panels."""
+    dtypes, integers = FORMS[form]
+    panel = PANEL[target]
+    packed = f":x2=[1,0,1p{panel}]:x3=[1,0,1p{panel},0p4]"
+    packed += f":x4=[1,0,1p{panel}]" if "z[" in integers else ""
+    weights = f"s[k//32,n]*({integers})"
+    text = f"out y[m,n]{equals}sum(d[m,k//32]*a[m,k]*({weights}))"
+    return morello.compile(
+        f"compose:{m}x{n}x{k}:{dtypes}{packed}:graph={text}", threads=1, target=target
+    )
+
+
+def _repeated(array: Array, axis: int) -> Array:
+    return np.repeat(array.astype(np.float64), 32, axis)
+
+
+def _arrays(form: str, m: int, n: int, k: int) -> tuple[list[Array], Array]:
+    """Arguments of numbers whose sums are exact, all bytes among them; the result."""
+    rng = np.random.default_rng(m + n + k)
+    blocks = k // 32
+    rows = 2.0 ** rng.integers(-2, 3, (m, blocks))
+    columns = 2.0 ** rng.integers(-2, 3, (blocks, n))
+    a = rng.integers(-128, 128, (m, k))
+    halved = "nibbles" in form
+    q = rng.integers(0, 16 if halved else 256, (k, n)) - 128 * (form == "signed bytes")
+    zeros: Any = rng.integers(0, 16 if halved else 256, (blocks, n))
+    zero: Any = {"nibbles": 8, "signed bytes": 3}.get(form)
+    arrays = [rows, a, columns, q[::2] | q[1::2] << 4 if halved else q]
+    if zero is None:
+        arrays.append(zeros)
+        zero = _repeated(zeros, 0)
+    return arrays, (_repeated(rows, 1) * a) @ (_repeated(columns, 0) * (q - zero))
+
+
+def _skip_without(target: str) -> None:
+    isa = TARGETS[target].isa
+    if missing := missing_features(isa.cpu, features_text(isa)):
+        pytest.skip(f"this machine has no {', '.join(missing)}")
+
+
+SIZES = [
+    ("avx2", (1, 70, 96)),
+    ("avx2", (5, 33, 64)),
+    ("avx2-vnni", (2, 100, 64)),
+    ("avx512", (1, 200, 64)),
+    ("avx512", (7, 65, 32)),
+    ("avx512-vnni-bf16", (1, 130, 96)),
+    ("avx512-vnni-bf16", (11, 64, 64)),
+]
+CASES = [
+    (form, *case)
+    for form in FORMS
+    for case in SIZES
+    # Bytes are for targets that add four products of any of them.
+    if "bytes" not in form or "vnni" in case[0]
+]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("form", "target", "sizes"), CASES)
+def test_products_are_exact(
+    form: str, target: str, sizes: tuple[int, int, int]
+) -> None:
+    _skip_without(target)
+    m, n, k = sizes
+    kernel = _kernel(form, m, n, k, target)
+    assert "scaled_bytes" in kernel.schedule
+    spec = kernel.spec
+    arrays, wanted = _arrays(form, m, n, k)
+    for side in ("end", "start"):
+        guarded = [
+            guarded_array(
+                spec.to_physical(i, array.astype(spec.dtypes[i].numpy)), side, False
+            )
+            for i, array in enumerate(arrays)
+        ]
+        out = guarded_array(np.zeros((m, n), np.float32), side)
+        kernel(*guarded, out)
+        check_canaries(out)
+        np.testing.assert_array_equal(out, wanted.astype(np.float32))
+
+
+@pytest.mark.parametrize("target", ["avx2", "avx512-vnni-bf16"])
+def test_products_are_added_to_what_out_holds(target: str) -> None:
+    _skip_without(target)
+    kernel = _kernel("nibbles", 2, 40, 64, target, "+=")
+    assert "scaled_bytes" in kernel.schedule
+    spec = kernel.spec
+    arrays, wanted = _arrays("nibbles", 2, 40, 64)
+    physical = [
+        spec.to_physical(i, array.astype(spec.dtypes[i].numpy))
+        for i, array in enumerate(arrays)
+    ]
+    out = np.full((2, 40), 0.25, np.float32)
+    kernel(*physical, out)
+    np.testing.assert_array_equal(out, (wanted + 0.25).astype(np.float32))
+
+
+@pytest.mark.parametrize("target", ["avx2", "avx512-vnni-bf16"])
+def test_sums_of_the_largest_numbers_of_a_block_are_exact(target: str) -> None:
+    """Sixteen-bit sums are full: 8 of two products of 15 and -128 each."""
+    _skip_without(target)
+    kernel = _kernel("nibbles", 1, 32, 64, target)
+    spec = kernel.spec
+    ones = np.ones((1, 2), np.float32), np.ones((2, 32), np.float16)
+    a = np.full((1, 64), -128, np.int8)
+    q = np.full((32, 32), 0xFF, np.uint8)
+    operands = ones[0], a, ones[1], q
+    y = kernel(*(spec.to_physical(i, array) for i, array in enumerate(operands)))
+    np.testing.assert_array_equal(y, np.full((1, 32), 64 * -128 * 7, np.float32))
+
+
+def test_blocks_that_sums_do_not_hold_are_left_to_other_kernels() -> None:
+    """Of 16 integers there is no whole vector of sums."""
+    text = "y[m,n]=sum(d[m,k//16]*a[m,k]*(s[k//16,n]*(q[k/2,n]-8)))"
+    kernel = morello.compile(
+        f"compose:1x16x32:f32,s8,f32,u8,f32:graph={text}", threads=1, time_limit=5
+    )
+    assert "scaled_bytes" not in kernel.schedule
+    d, s = np.full((1, 2), 2, np.float32), np.full((2, 16), 0.5, np.float32)
+    q = np.full((16, 16), 0x9A, np.uint8)
+    y = kernel(d, np.ones((1, 32), np.int8), s, q)
+    np.testing.assert_array_equal(y, np.full((1, 16), 16 * (2 + 1), np.float32))
