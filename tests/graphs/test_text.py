@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from morello.errors import SpecError
-from morello.spec import Limits, parse_spec
+from morello.spec import Compose, Limits, parse_spec
 from morello.spec.functions import FUNCTIONS
 from morello.spec.graphs import Graph, Node, Output, parse_graph, print_graph
 from morello.spec.graphs.expression import Call, Constant, Reference
@@ -25,6 +25,19 @@ from tests.graphs.random_graphs import random_graph
 from tests.tables import rows
 
 pytestmark = pytest.mark.quick
+
+
+def test_kinds_are_ordered_by_the_text_of_their_graphs() -> None:
+    first, *_, last = kinds = [
+        Compose.of(parse_graph(f"y[m]={function}(x[m])"))
+        for function in ("sqrt", "abs", "exp", "abs")
+    ]
+    assert [kind.text for kind in sorted(kinds)] == sorted(kind.text for kind in kinds)
+    assert last < first
+    assert not first < last
+    assert last == kinds[1]
+    assert not last < kinds[1]
+
 
 HAVE = Limits.of(vrf=16, l1=512, l2=16384)
 

@@ -138,6 +138,9 @@ def test_prices_follow_the_context() -> None:
         ("matmul:8x17x16:f32", ("lhs",)),
         ("matmul:1x16x17:f32", ("rhs",)),
         ("matmul:8x16x17:f32:out=ld32", ("rhs",)),
+        ("matmul:8x16x17:f32:out=ld?", ("rhs",)),  # a call says where they begin
+        ("matmul:8x17x16:f32:lhs=ld?", ()),
+        ("matmul:8x17x16:f32:lhs=ld20", ("lhs",)),
         ("move:40x40:bf16:dst=[1,0]", ("src", "dst")),
         ("move:8x40:bf16:dst=[0,1,1p16]", ("src",)),
     ],

@@ -14,6 +14,7 @@ from morello.mlir import PassManager, ir
 from morello.passes.base import Bundle, Pass, PassFailure, option
 from morello.passes.pipelines.options import make, options_of, render
 from morello.passes.pipelines.pipeline import Pipeline
+from morello.passes.pipelines.steps import ANY, Nest, _groups
 from morello.passes.pipelines.text import PipelineTextError, parse_options
 from morello.passes.pipelines.upstream_names import UPSTREAM_NAMES
 from morello.passes.registry import PASSES, Registry, Row
@@ -342,3 +343,16 @@ def test_registry_imports_no_mlir() -> None:
         cwd=Path(__file__).parent.parent.parent,
     )
     assert run.stdout == "False\n"
+
+
+def test_neighbouring_nests_are_one_pipeline_unless_one_is_on_any_op() -> None:
+    a, b, anything = Nest("a", ()), Nest("b", ()), Nest(ANY, ())
+    alone = Mark()
+    assert [*_groups(())] == []
+    assert [*_groups((a, b))] == [[a, b]]
+    assert [*_groups((a, b, a, b))] == [[a, b]]
+    assert [*_groups((a, anything, b, a))] == [[a], [anything], [b, a]]
+    assert [*_groups((anything, anything))] == [[anything], [anything]]
+    assert [*_groups((alone, a, alone, b))] == [alone, [a], alone, [b]]
+    nested = Nest("a", (anything,)), b, Nest("a", (alone,))
+    assert [*_groups(nested)] == [[Nest("a", (anything, alone)), b]]

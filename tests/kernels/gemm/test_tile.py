@@ -7,7 +7,7 @@ import pytest
 from morello.kernels import KERNELS
 from morello.kernels.code.unroll import UNROLL
 from morello.machine.targets.avx2 import AVX2
-from morello.spec import Limits, Matmul, Spec
+from morello.spec import Limits, Matmul, Spec, parse_spec
 from morello.spec.frame import Frame
 from tests.kernels.harness import EDGE, TWIN, check_random, legal_cases, price, spec
 from tests.kernels.test_assembly import assembly, loop, opcodes, touches_stack
@@ -25,6 +25,28 @@ def block(
 ) -> Spec:
     tensors = [f"{d}@L1{f}" for d, f in zip((*dtypes, "f32"), forms, strict=True)]
     return spec(Matmul(accum), sizes, *tensors)
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "asks"),
+    [
+        ("[0,1,2]", "[0,1,2]", (True, True)),
+        ("[0,2,1]", "[0,2,1]", (True, True)),
+        ("[0,1,2,1p4]", "[0,2,1,2p8]", (True, True)),  # other panels than it asks for
+        ("[0,1,2]", "[0,2,1,1p4]", (False, True)),
+        ("[0,1,2]", "[0,1,2,1p8]", (False, True)),
+        ("[0,2,1,2p8]", "[0,1,2]", (True, False)),
+        ("[0,1,2,2p4]", "[0,1,2,1p4]", (False, False)),
+    ],
+)
+def test_it_asks_for_an_operand_unless_the_other_is_packed_along_k(
+    lhs: str, rhs: str, asks: tuple[bool, bool]
+) -> None:
+    """Nothing unpacks what is packed, and its loop reads no packs along k."""
+    text = f"matmul:16x16x32:f32:lhs={lhs}@L2:rhs={rhs}@L2"
+    key = parse_spec(text, AVX2.limits).key
+    kernel = KERNELS["gemm_registers"]
+    assert tuple(bool(kernel.forms(key, operand)) for operand in (0, 1)) == asks
 
 
 @pytest.mark.sampled(3)
