@@ -13,8 +13,8 @@ from morello.errors import MorelloError, PipelineError
 from morello.mlir import PassManager, ir
 from morello.passes.base import Bundle, Pass, PassFailure, option
 from morello.passes.pipelines.options import make, options_of, render
-from morello.passes.pipelines.pipeline import Pipeline
-from morello.passes.pipelines.steps import ANY, Nest, _groups
+from morello.passes.pipelines.pipeline import ANY, Pipeline
+from morello.passes.pipelines.steps import Nest, Step, _groups
 from morello.passes.pipelines.text import PipelineTextError, parse_options
 from morello.passes.pipelines.upstream_names import UPSTREAM_NAMES
 from morello.passes.registry import PASSES, Registry, Row
@@ -347,7 +347,7 @@ def test_registry_imports_no_mlir() -> None:
 
 def test_neighbouring_nests_are_one_pipeline_unless_one_is_on_any_op() -> None:
     a, b, anything = Nest("a", ()), Nest("b", ()), Nest(ANY, ())
-    alone = Mark()
+    alone = Step("CSEPass", "cse", "cse")
     assert [*_groups(())] == []
     assert [*_groups((a, b))] == [[a, b]]
     assert [*_groups((a, b, a, b))] == [[a, b]]

@@ -191,6 +191,31 @@ def test_sums_of_given_inputs_may_be_rounded_otherwise() -> None:
         assert not trial.judge(arguments).holds
 
 
+@pytest.mark.parametrize(
+    ("text", "keeps_bits"),
+    [
+        ("move:2x4:f32", True),
+        ("move:2x4:f32:dst=[1,0]", True),
+        ("relu:2x4:f32", False),
+        ("max:2x4:f32", False),
+    ],
+)
+def test_a_copy_keeps_the_bits_of_nans_and_nothing_else_has_to(
+    text: str, keeps_bits: bool
+) -> None:
+    spec = parse_spec(text, AVX2.limits)
+    x = np.full((2, 4), np.nan, np.float32)
+    (right,) = spec.outputs(x)
+    other = right.copy().view(f"u{right.itemsize}")
+    other.reshape(-1)[0] ^= 1  # another NaN
+    assert np.isnan(other.view(right.dtype).astype(np.float32)).all()
+    for exact in (True, False):
+        assert judge(spec, (x,), right, exact).is_exact
+        got = judge(spec, (x,), other.view(right.dtype), exact)
+        assert got.is_exact != keeps_bits
+        assert got.differing == keeps_bits
+
+
 def test_a_verdict_counts_what_differs_and_names_the_worst() -> None:
     """Of two outputs, sums of ones: 3 and, of squares, 3; one bit of 3 is 2^-22."""
     text = "compose:2x3:f32:graph=out a[m]=sum(x[m,n]);out b[m]=sum(x*x)"
