@@ -115,8 +115,12 @@ class OperandContext:
         rows = self._rows_of(None if is_graph else loose) if loose else plain
         in_memory = any(tensor.level.is_main for tensor in tensors)
         # Once an operand is in L1 nothing is copied within L2, which is all that has to
-        # wait for lines there; passes over rows that push each other out do, too.
-        settled = not (is_graph or in_memory or all(beyond) or rows.row_distance)
+        # wait for lines there; passes over rows that push each other out do, too, which
+        # kernels make that take nothing from registers and no panels.
+        again = rows.row_distance > 0 and not any(
+            tensor.level.is_registers or tensor.layout.is_packed for tensor in tensors
+        )
+        settled = not (is_graph or in_memory or all(beyond) or again)
         return dataclasses.replace(
             rows,
             far=self.far and not settled,

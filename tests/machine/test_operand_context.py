@@ -171,10 +171,13 @@ def test_parts_of_a_context_that_tiles_depend_on() -> None:
         packed=("rhs",),
         crossing=("out",),
     )
-    text = "matmul:6x8x16:f32:lhs=[0,1,2]@{}:rhs=[0,2,1,2p16]@{}:out=[0,1,2]@{}"
+    text = "matmul:6x8x16:f32:lhs=[0,1,2]@{}:rhs={}@{}:out=[0,1,2]@{}"
 
-    def below(*levels: str) -> OperandContext:
-        return whole.below(parse_spec(text.format(*levels), AVX2.limits).key)
+    def below(
+        lhs: str, rhs: str, out: str, layout: str = "[0,2,1,2p16]"
+    ) -> OperandContext:
+        goal = parse_spec(text.format(lhs, layout, rhs, out), AVX2.limits)
+        return whole.below(goal.key)
 
     far = below("MEM", "MEM", "MEM")
     assert (far.far, far.packed, far.row_distance) == (True, ("rhs",), 64)
@@ -182,7 +185,9 @@ def test_parts_of_a_context_that_tiles_depend_on() -> None:
     assert below("L1", "L1", "L1") == OperandContext(crossing=("out",))
     packed = below("L1", "L2", "L1")  # its rows are nowhere any more
     assert packed == OperandContext(crossing=("out",))
-    rows = below("L2", "L1", "L1")  # they push each other out of L2
+    rows = below("L2", "L2", "L1", "[0,1,2]")  # they push each other out of L2
     assert (rows.far, rows.row_distance, rows.packed) == (True, 64, ())
-    near = parse_spec(text.format("L1", "L1", "L1"), AVX2.limits).key
+    panels = below("L2", "L2", "L1")  # kernels that read them read no rows again
+    assert (panels.far, panels.row_distance, panels.packed) == (False, 64, ())
+    near = parse_spec("matmul:6x8x16:f32", AVX2.limits).key
     assert OperandContext().below(near) == OperandContext()
