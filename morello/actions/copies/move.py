@@ -261,12 +261,9 @@ class Move(Action):
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """The caches that may be filled from a farther memory or another layout."""
         farthest = max(tensor.level for tensor in key.tensors)
-        relayouts = relayout_levels(key, target)
-        return frozenset(
-            level
-            for level in target.caches
-            if may_fill(key, level) and (level < farthest or level in relayouts)
-        )
+        free = frozenset(level for level in target.caches if may_fill(key, level))
+        nearer = frozenset(level for level in free if level < farthest)
+        return nearer if nearer == free else nearer | free & relayout_levels(key, target)
 
     @classmethod
     def forms_beforehand(

@@ -280,8 +280,13 @@ def matters(key: SpecKey, memory: Memory, target: Target) -> bool:
 
 @lru_cache(maxsize=65536)
 def _levels_taken(key: SpecKey, target: Target) -> frozenset[Memory]:
-    """The caches that operands can still move to."""
-    return frozenset().union(*(a.levels_taken(key, target) for a in _TAKING))
+    """The caches that operands can still move to: actions are asked until it is all."""
+    taken: frozenset[Memory] = frozenset()
+    for action in _TAKING:
+        taken |= action.levels_taken(key, target)
+        if len(taken) == len(target.caches):
+            break
+    return taken
 
 
 def _limit_axis(

@@ -325,6 +325,8 @@ class _Run:
         self._boxes: dict[TableId, Box] = {}
         self._same: dict[Box, Box] = {}
         """The one of all equal boxes that is used, so that comparing them is quick."""
+        self._ids: dict[TableId, TableId] = {}
+        """The one of all equal identities, likewise."""
         self._keys: dict[SpecKey, _Known] = {}
         self._pending: set[TableId] = set()
         self._stored: set[TableId] = set()
@@ -447,7 +449,7 @@ class _Run:
             for dim, d in enumerate(dims)
         )
         known = self._known(key)
-        return TableId(known.key, sizes, self._free(known, parent))
+        return self._the_one(known, sizes, parent)
 
     def _new_axis(self, key: SpecKey, dim: int, size: int) -> Axis:
         """The sizes of a dimension that a hole has, and its parent has not. Of a
@@ -472,8 +474,14 @@ class _Run:
 
     def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
         """The table of the tiles of loops, where these have another key."""
-        known = self._known(key)
-        return TableId(known.key, parent.sizes, self._free(known, parent))
+        return self._the_one(self._known(key), parent.sizes, parent)
+
+    def _the_one(
+        self, known: _Known, sizes: tuple[Axis, ...], parent: TableId
+    ) -> TableId:
+        """The identity of a table that a parent's Specs lead to."""
+        identity = TableId(known.key, sizes, self._free(known, parent))
+        return self._ids.setdefault(identity, identity)
 
     def _free(self, known: _Known, parent: TableId) -> Free:
         """Memories whose limits in a child may differ from the goal's.
