@@ -154,8 +154,10 @@ class VectorMap(Kernel):
 
     def _is_map(self, key: SpecKey) -> bool:
         """Whether it computes each element from those at the same place."""
-        kind, axes = key.kind, {operand.axes for operand in key.kind.operands}
-        return isinstance(kind, self.kind) and kind.is_map and len(axes) == 1
+        kind = key.kind
+        if not (isinstance(kind, self.kind) and kind.is_map):
+            return False
+        return len({operand.axes for operand in kind.operands}) == 1
 
     def _side_by_side(self, key: SpecKey) -> int:
         """Vectors whose instructions are written in turn."""

@@ -263,7 +263,8 @@ class Move(Action):
         farthest = max(tensor.level for tensor in key.tensors)
         free = frozenset(level for level in target.caches if may_fill(key, level))
         nearer = frozenset(level for level in free if level < farthest)
-        return nearer if nearer == free else nearer | free & relayout_levels(key, target)
+        same = free - nearer
+        return nearer | (same & relayout_levels(key, target)) if same else nearer
 
     @classmethod
     def forms_beforehand(

@@ -114,10 +114,12 @@ def _loops_of(
     )
     legal &= (holes[at] == tile) & ((rest == 0) | (holes[left] == rest))
     left = np.where(rest == 0, -1, left)
+    rows = np.empty((7, *shape), np.int64)
+    rows[0] = np.arange(*shape)
     numbers = index, at, left, main.times, remainder.times, expansion.cost
-    every = np.arange(*shape)
-    rows = [np.broadcast_to(np.asarray(n, np.int64), shape) for n in (every, *numbers)]
-    return np.stack(rows)[:, legal]
+    for row, values in zip(rows[1:], numbers, strict=True):
+        row[...] = values
+    return rows[:, legal]
 
 
 @dataclasses.dataclass(frozen=True)
