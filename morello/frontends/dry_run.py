@@ -18,7 +18,7 @@ from morello.errors import CompileError
 from morello.processes.interrupts import check_sigint, defer_sigint
 
 PATIENCE = 120.0
-"""Seconds that a child may wait. Then its parent reads, without having tried."""
+"""Seconds that a child may wait in all. Then its parent reads, without having tried."""
 
 MOST_IDLE = 10.0
 """Seconds that a child may sleep without computing: it waits for a lock, then."""
@@ -89,31 +89,39 @@ def _status(child: int, source: str, remedy: str) -> int:
     Raises:
         CompileError: it computes, and does not end.
     """
-    start, pause, patience = time.monotonic(), 1e-4, PATIENCE
-    moved, known = start, 0.0
-    while (passed := time.monotonic() - start) < patience:
+    start, pause = time.monotonic(), 1e-4
+    moved, known, waited = start, 0.0, 0.0
+    while time.monotonic() - moved <= MOST_IDLE and waited <= PATIENCE:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
         time.sleep(pause)
         check_sigint()
-        spent = _busy(child)
-        if spent > known or not _sleeps(child):
-            moved, known = time.monotonic(), spent
-        if time.monotonic() - moved > MOST_IDLE:
-            break
+        spent, state, last = _busy(child), _state(child), start
+        start = time.monotonic()
+        if spent > MOST_BUSY:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise CompileError(
+                f"{source} takes MLIR more than {spent:.0f} s to read, and was given "
+                "up",
+                remedy,
+            )
+        # On a loaded machine one that is ready to compute does not wait.
+        if spent > known or state in _AT_WORK:
+            moved, known = start, spent
+        else:
+            waited += start - last
+            if not state:
+                moved = start
         pause = min(2 * pause, 0.01)
-        if passed > PATIENCE / 2 and _busy(child) > passed / 4:
-            patience = max(PATIENCE, MOST_BUSY)
     os.kill(child, signal.SIGKILL)
-    _child, _status, usage = os.wait4(child, 0)
-    seconds = usage.ru_utime + usage.ru_stime
-    if seconds > MOST_BUSY / 4:
-        raise CompileError(
-            f"{source} takes MLIR more than {seconds:.0f} s to read, and was given up",
-            remedy,
-        )
+    os.waitpid(child, 0)
     return 0
+
+
+_AT_WORK = ("R", "D")
+"""States of a process that computes, or waits for a processor or a disk."""
 
 
 def _busy(child: int) -> float:
@@ -125,12 +133,12 @@ def _busy(child: int) -> float:
         return 0.0
 
 
-def _sleeps(child: int) -> bool:
-    """Whether a child waits for something, and not for a processor."""
+def _state(child: int) -> str:
+    """The letter of a child's state; empty where that is not known."""
     try:
-        return _fields(child)[:1] == ["S"]
-    except (OSError, ValueError):
-        return False
+        return _fields(child)[0]
+    except (OSError, IndexError):
+        return ""
 
 
 def _fields(child: int) -> list[str]:

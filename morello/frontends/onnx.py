@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ from morello.frontends.onnx_ops.loops import without_loops
 from morello.frontends.onnx_ops.narrow import widened
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
+from morello.frontends.refusals import ModelError
 from morello.mlir import BACKEND, PassManager, all_ops, ir
 from morello.processes.small_stacks import on_large_stack
 
@@ -152,21 +154,29 @@ def _survived(onnx: Any, proto: Any, source: str, names: dict[str, str]) -> byte
     with os.fdopen(os.memfd_create("linalg"), "w+b") as kept:
 
         def attempt() -> None:
-            kept.write(_BROKEN + made())
+            state, text = _MODEL, b""
+            try:
+                text = made()
+            except ModelError:
+                raise  # its refusals have places, which are objects of MLIR
+            except CompileError as error:
+                state, text = _REFUSAL, json.dumps([error.what, error.remedy]).encode()
+            kept.write(_BROKEN + text)
             kept.flush()
             kept.seek(0)
-            kept.write(_WHOLE)
+            kept.write(state)
             kept.flush()
 
         check_survival(attempt, source, "export the model with other ops")
         kept.seek(0)
-        if kept.read(1) == _WHOLE:
-            return kept.read()
-    return made()  # which raises what the child has
+        state, text = kept.read(1), kept.read()
+    if state == _REFUSAL:
+        raise CompileError(*json.loads(text))
+    return text if state == _MODEL else made()  # which raises what the child has
 
 
-_BROKEN, _WHOLE = b"\0", b"\1"
-"""Before what a child has written: whether that is all."""
+_BROKEN, _MODEL, _REFUSAL = b"\0", b"\1", b"\2"
+"""Before what a child has written: what it is, where that is all."""
 
 
 def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:

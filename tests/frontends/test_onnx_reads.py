@@ -1,5 +1,8 @@
 """What nodes of ONNX have is read, or refused by name."""
 
+import os
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,8 @@ from onnx import helper
 
 import morello
 from morello.errors import CompileError
+from morello.frontends import onnx as onnx_front_end
+from morello.frontends.onnx_ops.culprits import reason
 from morello.frontends.onnx_ops.reads import check_read
 from morello.frontends.onnx_ops.results import check_results
 from morello.mlir import ir
@@ -123,3 +128,53 @@ def test_results_have_the_declared_type(made: str, fits: bool) -> None:
             return
         with pytest.raises(CompileError, match="the result 'y' is 6 float by the mod"):
             check_results(module.operation, proto, "model")
+
+
+def test_a_refusal_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = os.getpid()
+
+    def refused(*_: object) -> bytes:
+        assert os.getpid() != own, "the child has said it"
+        raise CompileError("a node is not known", "leave it out")
+
+    monkeypatch.setattr(onnx_front_end, "_bytecode", refused)
+    proto = model([node("Relu", ["x"], ["y"])], {"x": (1, 4)}, {"y": (1, 4)})
+    with pytest.raises(CompileError) as caught:
+        morello.from_onnx(proto.SerializeToString())
+    assert (caught.value.what, caught.value.remedy) == (
+        "a node is not known",
+        "leave it out",
+    )
+
+
+class _Failed(ir.MLIRError):
+    """An error of MLIR without diagnostics."""
+
+    def __init__(self) -> None:
+        Exception.__init__(self, "no")
+
+
+def test_equal_nodes_are_tried_once() -> None:
+    layers = [
+        node("Neg", ["x"], ["a"], name="one"),
+        node("Neg", ["a"], ["b"], name="two"),
+        node("Elu", ["b"], ["c"], name="three", alpha=0.5),
+        node("Elu", ["c"], ["y"], name="four", alpha=0.25),
+    ]
+    proto = model(layers, {"x": (1, 4)}, {"y": (1, 4)})
+    for name in "abc":
+        kind = helper.make_tensor_value_info(name, 1, (1, 4))
+        proto.graph.value_info.append(kind)
+    tried = []
+
+    def fails(part: Any) -> bool:
+        tried.append(part.graph.node[0].op_type)
+        return True
+
+    text = reason(proto, _Failed(), "model", fails)
+    assert tried == ["Neg", "Elu", "Elu"]
+    words = ", ".join(
+        f"{name} (onnx.{kind} of float[1,4])"
+        for name, kind in (("one", "Neg"), ("two", "Neg"), ("three", "Elu"))
+    )
+    assert text == f"torch-mlir does not know {words} and 1 more with these arguments"

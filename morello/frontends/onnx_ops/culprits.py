@@ -53,18 +53,48 @@ _INVALID = re.compile(
 
 
 def _failing(proto: Any, fails: Callable[[Any], bool]) -> Iterator[Any]:
-    """The nodes that cannot be imported by themselves."""
-    for node in proto.graph.node:
-        if node.op_type != "Constant":
-            alone = _alone(node, proto)
-            if alone is not None and fails(alone):
-                yield node
-
-
-def _alone(node: Any, proto: Any) -> Any:
-    """A model of one node; None where a type is not known."""
-    helper: Any = importlib.import_module("onnx.helper")
+    """The nodes that cannot be imported by themselves. Equal ones are tried once."""
     kinds = _kinds(proto)
+    known: dict[Any, bool] = {}
+    for node in proto.graph.node:
+        if node.op_type == "Constant":
+            continue
+        alone = _alone(node, proto, kinds)
+        if alone is None:
+            continue
+        key = _without_names(alone)
+        if key not in known:
+            known[key] = fails(alone)
+        if known[key]:
+            yield node
+
+
+def _without_names(alone: Any) -> bytes:
+    """A model of one node as bytes in which its values have numbers for names."""
+    bare = type(alone)()
+    bare.CopyFrom(alone)
+    numbers: dict[str, str] = {}
+
+    def number(name: str) -> str:
+        return numbers.setdefault(name, str(len(numbers))) if name else ""
+
+    for node in reversed(bare.graph.node):  # the node, then its constants
+        node.name = ""
+        node.input[:] = map(number, node.input)
+        node.output[:] = map(number, node.output)
+    for value in (*bare.graph.input, *bare.graph.output, *bare.graph.initializer):
+        value.name = number(value.name)
+    written: bytes = bare.SerializeToString(deterministic=True)
+    return written
+
+
+def _alone(node: Any, proto: Any, kinds: dict[str, Any]) -> Any:
+    """A model of one node; None where a type is not known.
+
+    Args:
+        kinds: the values whose types are known.
+    """
+    helper: Any = importlib.import_module("onnx.helper")
     names = [name for name in dict.fromkeys(node.input) if name]
     constants = [
         own
