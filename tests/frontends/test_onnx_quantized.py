@@ -179,6 +179,17 @@ def test_quantized_numbers_saturate(dtype: str) -> None:
     np.testing.assert_array_equal(run(text, x, scales, zeros, fallback=True), right)
 
 
+def test_numbers_become_integers_of_16_bits() -> None:
+    x = np.array([0.0, 2.5, -2.4, 7e4, -7e4, 3.5], np.float32)
+    text = (
+        "(float[6] x, float s, int16 z) => (int16[6] y) { y = QuantizeLinear(x, s, z) }"
+    )
+    scale, zero = np.array(0.5, np.float32), np.array(-256, np.int16)
+    np.testing.assert_array_equal(
+        run(text, x, scale, zero), saturated(x / scale, -256, "int16"), strict=True
+    )
+
+
 @pytest.mark.parametrize("keeps", [0, 1])
 @pytest.mark.parametrize(
     ("kind", "right"),

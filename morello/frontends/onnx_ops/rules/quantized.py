@@ -229,8 +229,8 @@ def quantized(to: Expansion, own: Arguments) -> Results:
     dtype = to.dtype_of(own.get("output_dtype", 0)) or np.dtype(np.uint8)
     if zero:
         dtype = to.dtype(zero) or dtype
-    # torch-mlir has no cast to uint16.
-    if dtype.kind not in "iu" or dtype == np.uint16:
+    # torch-mlir quantises to integers of 16 bits, and has no cast to them.
+    if dtype.kind not in "iu" or dtype.itemsize == 2:
         return None
     scale = _spread(to, own, 1)
     if scale is None or not all(to.has(v, "FLOAT") for v in (x, own.input(1))):
