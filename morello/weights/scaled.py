@@ -95,11 +95,16 @@ class ScaledWeights:
         if self.offsets is not None:
             weight = f"{weight}+o{at}"
         dtypes = [_dtype(array) for array in self.arguments]
-        x, of_x = "a[m,k]", "f32"
+        narrow = ",".join(dtypes)
         if activations == "s8":
-            x, of_x = f"d[m,k//{self.group}]*a[m,k]", "f32,s8"
-        graph = f"y[m,n]=sum({x}*({weight}))"
-        return f"compose:{rows}x{n}x{k}:{of_x},{','.join(dtypes)},f32:graph={graph}"
+            graph = f"y[m,n]=sum(d[m,k//{self.group}]*a[m,k]*({weight}))"
+            return f"compose:{rows}x{n}x{k}:f32,s8,{narrow},f32:graph={graph}"
+        if rows == 1:
+            graph = f"y[m,n]=sum(a[m,k]*({weight}))"
+            return f"compose:1x{n}x{k}:f32,{narrow},f32:graph={graph}"
+        # A value of its own may be kept for the rows that read it again.
+        graph = f"w[k,n]={weight};y[m,n]=sum(a[m,k]*w)"
+        return f"compose:{k}x{n}x{rows}:f32,{narrow},f32:graph={graph}"
 
     @property
     def arguments(self) -> tuple[Array, ...]:
