@@ -13,7 +13,13 @@ import pytest
 
 from morello.errors import CompileError, TargetError
 from morello.machine import host
-from morello.runtime.engine import compile_llvm, compile_object, load
+from morello.runtime.engine import (
+    compile_for_linker,
+    compile_llvm,
+    compile_modules_for_linker,
+    compile_object,
+    load,
+)
 from morello.runtime.object_file import undefined_symbols
 from tests.guarded import check_in_child
 from tests.runtime.build import raw
@@ -154,6 +160,30 @@ define void @f(ptr %a) {
 def test_wrong_llvm_ir_is_refused(text: str, message: str) -> None:
     with pytest.raises(CompileError, match=message):
         compile_llvm(text, cpu="haswell")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("%y = add i64 undef, 1", "undef"),
+        ("%y = inttoptr i64 1 to ptr", "inttoptr"),
+    ],
+)
+def test_hazards_of_kernels_are_refused_wherever_they_are_compiled(
+    line: str, reason: str
+) -> None:
+    """Not what is around kernels, which is ours."""
+    text = f"define void @f() {{\n{line}\nret void }}"
+    right = text.replace(line, "")
+    with pytest.raises(CompileError, match=reason):
+        compile_object(text, cpu="haswell")
+    with pytest.raises(CompileError, match=reason):
+        compile_for_linker(text, "", cpu="haswell")
+    for modules in ([right, text], [text, right]):
+        with pytest.raises(CompileError, match=reason):
+            compile_modules_for_linker([(m, "haswell", "") for m in modules], "")
+    around = text.replace("@f", "@g")
+    assert compile_for_linker(right, around, cpu="haswell").functions == ("f", "g")
 
 
 def test_no_such_function() -> None:
