@@ -426,6 +426,18 @@ def test_dtypes_that_an_op_is_taken_of(name: str, first: str, others: str) -> No
     assert torch.bool in found[0] or first != "c"
 
 
+def test_integers_of_any_width_are_scaled_into_floats_and_back() -> None:
+    floats = {torch.float32, torch.bfloat16, torch.float16}
+    for quantized in ops.QUANTIZED:
+        first, others = map(set, ops.dtypes_of(quantized))
+        assert first == floats
+        assert others > floats | {torch.int8, torch.uint8, torch.int32, torch.int64}
+    for dequantized in ops.DEQUANTIZED:
+        first, others = map(set, ops.dtypes_of(dequantized))
+        assert not first & floats
+        assert others == first | floats
+
+
 def test_places_of_floats_are_found_through_what_groups_know() -> None:
     known = ops.KNOWN
 
