@@ -11,9 +11,10 @@ from morello.aot.entry_points import (
     supported_name,
     unchecked_name,
 )
+from morello.errors import CompileError
 from morello.runtime.calls.call_table import ALIGNMENT
 from morello.runtime.calls.parameter import Parameter
-from morello.runtime.element_types import element_type_of
+from morello.runtime.element_types import element_type_of, names
 
 _WIDTH = 80
 """Characters of a line of text."""
@@ -59,6 +60,22 @@ class Interface:
     packable: tuple[str, ...] = ()
 
 
+def _c_type(parameter: Parameter) -> str:
+    """The type of an element in C.
+
+    Raises:
+        CompileError: C has none that we know.
+    """
+    element = element_type_of(parameter.dtype)
+    if element is None:
+        raise CompileError(
+            f"{parameter.role} has elements of {parameter.dtype.name}, for which no "
+            "type of C is known",
+            f"use one of {names()}",
+        )
+    return element.c
+
+
 def _product(shape: Sequence[int]) -> str:
     return " x ".join(map(str, shape)) or "1"
 
@@ -89,9 +106,9 @@ def _argument_notes(interface: Interface) -> str:
         if parameter.is_output:
             role = "reads and writes" if parameter.accumulates else "writes"
         text = f"{parameter.name}: {role} {_product(shape)} {parameter.dtype.name}"
-        meaning = element_type_of(parameter.dtype).c_meaning
-        if meaning:
-            text += f" (each {meaning})"
+        element = element_type_of(parameter.dtype)
+        if element is not None and element.c_meaning:
+            text += f" (each {element.c_meaning})"
         gaps = "row-major without gaps"
         if parameter.any_row:
             gaps = (
@@ -187,10 +204,9 @@ def _defines(interface: Interface) -> str:
 
 
 def _typedefs(interface: Interface) -> str:
-    name = interface.name
     return "\n".join(
-        f"typedef {element_type_of(own.dtype).c} {name}_{own.name}_t;"
-        for own in interface.parameters
+        f"typedef {_c_type(parameter)} {interface.name}_{parameter.name}_t;"
+        for parameter in interface.parameters
     )
 
 
@@ -284,6 +300,9 @@ def header(interface: Interface) -> str:
 
     All its names begin with that of the function, upper and lower case as it is: those
     of two kernels differ even if their names differ in case only.
+
+    Raises:
+        CompileError: an element type that C does not have.
     """
     name = prefix = interface.name
     has_workspace = interface.workspace_bytes > 0

@@ -55,8 +55,8 @@ def call(
         vmap_method: what ``jax.vmap`` does, as ``jax.ffi.ffi_call`` takes it.
 
     Raises:
-        CompileError: the kernel has an operand with a leading dimension, or a size
-            that each call says.
+        CompileError: the kernel has an operand with a leading dimension, a size that
+            each call says, or elements that XLA does not have.
         ArgumentError: of the function, while it is traced: an argument does not fit.
     """
     if not isinstance(kernel, Kernel):

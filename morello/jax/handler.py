@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.errors import CompileError
 from morello.runtime.calls.call_table import CallTable
 from morello.runtime.calls.glue import (
     FOLDER,
@@ -20,7 +21,7 @@ from morello.runtime.calls.glue import (
     loaded,
 )
 from morello.runtime.calls.parameter import Parameter
-from morello.runtime.element_types import element_type_of
+from morello.runtime.element_types import element_type_of, names
 from morello.runtime.engine import Engine
 
 
@@ -65,6 +66,9 @@ def handler(table: CallTable, label: str) -> Any:
     Args:
         table: of the native function; its arrays have no gaps.
         label: of the kernel, for errors.
+
+    Raises:
+        CompileError: XLA has no elements as those of a parameter.
     """
     data = _data(table, label)
     engine = loaded((FOLDER / "handler.ll").read_text())
@@ -108,7 +112,7 @@ def _data(table: CallTable, label: str) -> Any:
     shapes = [_shapes(parameter) for parameter in all_of_them]
     handled = [
         Handled(
-            dtype=element_type_of(parameter.dtype).xla,
+            dtype=_dtype(parameter),
             count=len(parameter.shapes),
             shapes=words.ctypes.data,
             message=f"morello: {wanted(parameter, label)}".encode(),
@@ -127,3 +131,19 @@ def _shapes(parameter: Parameter) -> np.ndarray[Any, Any]:
     for shape in parameter.shapes:
         words += [len(shape), *shape]
     return np.array(words, np.int64)
+
+
+def _dtype(parameter: Parameter) -> int:
+    """The number that XLA has for the elements.
+
+    Raises:
+        CompileError: XLA has none.
+    """
+    element = element_type_of(parameter.dtype)
+    if element is None:
+        raise CompileError(
+            f"{parameter.role} has elements of {parameter.dtype.name}, which XLA's "
+            "foreign functions do not take here",
+            f"use one of {names()}",
+        )
+    return element.xla

@@ -55,9 +55,9 @@ _BY_NUMPY = {row.numpy: row for row in ELEMENT_TYPES}
 _BY_DLPACK = {(row.dlpack, 8 * row.numpy.itemsize): row for row in ELEMENT_TYPES}
 
 
-def element_type_of(dtype: np.dtype[Any]) -> ElementType:
-    """The row of a NumPy dtype that kernels have."""
-    return _BY_NUMPY[dtype]
+def element_type_of(dtype: np.dtype[Any]) -> ElementType | None:
+    """The row of a NumPy dtype; None where kernels have no such elements."""
+    return _BY_NUMPY.get(dtype)
 
 
 def element_type_of_dlpack(code: int, bits: int) -> ElementType | None:
@@ -70,8 +70,11 @@ _LETTERS = "iufb"
 
 
 def dlpack_word(dtype: np.dtype[Any]) -> int:
-    """The ``DLDataType`` of a dtype as one number."""
-    return element_type_of(dtype).dlpack | 8 * dtype.itemsize << 8 | 1 << 16
+    """The ``DLDataType`` of a dtype as one number; -1 where there is none."""
+    element = element_type_of(dtype)
+    if element is None:
+        return -1
+    return element.dlpack | 8 * dtype.itemsize << 8 | 1 << 16
 
 
 def buffer_format(dtype: np.dtype[Any]) -> int:
@@ -84,3 +87,8 @@ def typestr_word(dtype: np.dtype[Any]) -> int:
     if buffer_format(dtype) < 0 or len(dtype.str) != 3:
         return -1
     return int.from_bytes(dtype.str.encode() + b"\0", "little")
+
+
+def names() -> str:
+    """The NumPy names of all rows, for sentences."""
+    return ", ".join(row.numpy.name for row in ELEMENT_TYPES)

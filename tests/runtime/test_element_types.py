@@ -20,7 +20,7 @@ IDS = [row.numpy.name for row in ELEMENT_TYPES]
 
 
 def test_every_dtype_of_a_spec_has_a_row() -> None:
-    assert all(element_type_of(d.numpy).numpy == d.numpy for d in Dtype)
+    assert all(element_type_of(dtype.numpy) is not None for dtype in Dtype)
 
 
 @pytest.mark.parametrize("row", ELEMENT_TYPES, ids=IDS)
@@ -53,6 +53,7 @@ def test_numpy_exports_the_same_code(row: ElementType) -> None:
     assert (tensor.code, tensor.bits) == (row.dlpack, 8 * row.numpy.itemsize)
 
 
-def test_what_no_kernel_has_is_no_row() -> None:
+def test_another_byte_order_has_no_row() -> None:
+    assert element_type_of(np.dtype(">f4")) is None
+    assert element_type_of(np.dtype(np.complex64)) is None
     assert element_type_of_dlpack(2, 80) is None
-    assert element_type_of_dlpack(5, 64) is None  # complex

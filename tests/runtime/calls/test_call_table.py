@@ -48,3 +48,4 @@ def test_dtypes_have_letters_where_they_are_the_machines_own() -> None:
     assert dlpack_word(np.dtype("i2")) == 16 << 8 | 1 << 16
     assert dlpack_word(np.dtype("u1")) == 1 | 8 << 8 | 1 << 16
     assert dlpack_word(np.dtype(ml_dtypes.bfloat16)) == 4 | 16 << 8 | 1 << 16
+    assert dlpack_word(np.dtype("U1")) == -1
