@@ -183,14 +183,17 @@ def _callees_first(calls: dict[str, list[ir.Operation]]) -> list[str]:
     return order
 
 
-def _give_workspace(call: ir.Operation, size: int) -> None:
-    """Give the function that is called a buffer as its last argument."""
+def _give_workspace(call: ir.Operation, size: int, sized: bool) -> None:
+    """Give the function that is called a buffer as its last argument, or before the
+    size that a call says."""
     with ir.InsertionPoint(call), call.location:
         kind = ir.MemRefType.get([size], ir.IntegerType.get_signless(8))
         buffer = memref.AllocOp(kind, [], []).result
         results = [result.type for result in call.results]
         callee = ir.FlatSymbolRefAttr(call.attributes["callee"])
-        new = func.CallOp(results, callee, [*call.operands, buffer])
+        operands = list(call.operands)
+        operands.insert(len(operands) - sized, buffer)
+        new = func.CallOp(results, callee, operands)
     for old, result in zip(call.results, new.results, strict=True):
         old.replace_all_uses_with(result)
     call.erase()
@@ -264,7 +267,9 @@ class PlanMemory(Pass):
             needy = [call for call in calls[name] if sizes.get(callee_of(call))]
             with module.context:
                 for call in needy:
-                    _give_workspace(call, sizes[callee_of(call)])
+                    callee = callee_of(call)
+                    sized = SIZES_ATTRIBUTE in functions[callee].attributes
+                    _give_workspace(call, sizes[callee], sized)
             if needy:
                 plan = _plan(functions[name])
                 assert plan is not None

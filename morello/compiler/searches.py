@@ -12,7 +12,7 @@ from morello.search import Patience, Solution, Solver, best_program, best_settle
 from morello.search.dp.solver import pins_of
 from morello.search.queries.best_program import SearchStoppedError, watch_of
 from morello.search.queries.measured import measured_solution
-from morello.search.ranges.cover import cover
+from morello.search.ranges.cover import MOST_PARTS, cover
 from morello.search.storage.overlay import Overlay, PathLike, open_database
 from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec
@@ -27,7 +27,8 @@ class Searches:
         tune: the seconds that tuning a goal may take; 0 to use what was measured
             before; None for the model's choice; or ``learned``.
         regret: what a size of a range may cost more than its best program, in percent;
-            None for as little as a kernel may have programs for.
+            None for as little as ``programs`` allow.
+        programs: the most of one range.
     """
 
     def __init__(
@@ -36,8 +37,10 @@ class Searches:
         time_limit: float | Patience | None,
         tune: float | Literal["learned"] | None = None,
         regret: float | None = None,
+        programs: int = MOST_PARTS,
     ) -> None:
         self._regret = regret
+        self._programs = programs
         self._db = db
         self._tune = tune
         self._patience = Patience.of(time_limit)
@@ -75,7 +78,9 @@ class Searches:
         """
         start = time.perf_counter()
         try:
-            return cover(spec, target, self._regret, watch_of(share)).solution
+            watch = watch_of(share)
+            found = cover(spec, target, self._regret, watch, self._programs)
+            return found.solution
         except SearchStoppedError as error:
             raise SearchError(
                 f"the search of every size of {spec} was stopped: {error.what}",

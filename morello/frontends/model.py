@@ -49,6 +49,9 @@ from morello.search import Patience
 from morello.search.storage.overlay import Overlay, PathLike
 from morello.spec import print_spec
 
+FEW_PROGRAMS = 12
+"""Of one part, where each call says a size: a model has many parts."""
+
 
 class Model(Program):
     """A program of linalg or StableHLO as parts, each of which becomes a Spec.
@@ -63,37 +66,40 @@ class Model(Program):
         steps: tuple[Step, ...],
         preparation: Preparation | None = None,
     ) -> None:
-        self._tensors = tensors
-        self._steps = steps
-        self._preparation = preparation
+        self.tensors = tensors
+        """What the program computes."""
+        self.steps = steps
+        """What is computed at a time, in order."""
+        self.preparation = preparation
+        """What is computed of weights alone, before calls; None for nothing."""
         self._compiled: Kernel | None = None
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """The graphs that are Specs, in the order in which they are computed."""
-        return tuple(step for step in self._steps if isinstance(step, Part))
+        return tuple(step for step in self.steps if isinstance(step, Part))
 
     @property
     def fallback(self) -> tuple[Refusal, ...]:
         """The ops that are no Spec and are left to upstream's plain lowering: those of
         linear work; with ``from_mlir(…, fallback=True)`` all."""
-        return fallback_of(self._steps)
+        return fallback_of(self.steps)
 
     @property
     def name(self) -> str:
         """The name of the function."""
-        return self._tensors.name
+        return self.tensors.name
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The dtype and shape of each argument, then of each result."""
-        return tuple(p for p in parameters(self._tensors) if p.name not in self._held)
+        return tuple(p for p in parameters(self.tensors) if p.name not in self._held)
 
     @property
     def _held(self) -> dict[str, Any]:
         return {
             t.name: t.array
-            for t in self._tensors.all
+            for t in self.tensors.all
             if isinstance(t, Given) and t.argument < 0
         }
 
@@ -133,12 +139,15 @@ class Model(Program):
         """
         machine = chosen_target(target)
         count = available_threads(thread_count(threads, None))
-        driver = Driver(machine, count, Searches(db, time_limit, tuning_time(tune)))
-        tensors = dataclasses.replace(self._tensors, all=list(self._tensors.all))
-        programs, weights = searched_parts(tensors, self._steps, driver, progress, pack)
+        if self.tensors.size is not None:
+            count = 1  # of the most that are allowed
+        searches = Searches(db, time_limit, tuning_time(tune), programs=FEW_PROGRAMS)
+        driver = Driver(machine, count, searches)
+        tensors = dataclasses.replace(self.tensors, all=list(self.tensors.all))
+        programs, weights = searched_parts(tensors, self.steps, driver, progress, pack)
         stages = model_stages(tensors, programs, driver.target)
         steps = [p if isinstance(p, PlainPart) else p[0] for p in programs]
-        held = ModelArrays.of(tensors, steps, self._preparation, weights)
+        held = ModelArrays.of(tensors, steps, self.preparation, weights)
         return driver.kernel(stages, parameters(tensors), held=held)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -160,32 +169,32 @@ class Model(Program):
             ArgumentError: another number of arrays than the model has arguments, or
                 one of another dtype or shape.
         """
-        count = len(self._tensors.names)
+        count = len(self.tensors.names)
         if len(arrays) != count:
             raise ArgumentError(
                 f"{self.name} takes {count} arrays, not {len(arrays)}",
                 "give one for each argument",
             )
         self._check(arrays)
-        for expected in self._tensors.expected:
+        for expected in self.tensors.expected:
             expected.check(arrays)
-        known = _memory(self._tensors, arrays, self._preparation)
-        for step in self._steps:
+        known = _memory(self.tensors, arrays, self.preparation)
+        for step in self.steps:
             if isinstance(step, PlainPart):
-                evaluate_plainly(step, known, self._tensors)
+                evaluate_plainly(step, known, self.tensors)
             else:
-                evaluate_part(step, known, self._tensors)
+                evaluate_part(step, known, self.tensors)
         results = [
-            known.get(self._tensors.root(r), _NOTHING).reshape(shape)
-            for r in self._tensors.results
-            for shape in [self._tensors.all[r].shape]
+            known.get(self.tensors.root(r), _NOTHING).reshape(shape)
+            for r in self.tensors.results
+            for shape in [self.tensors.all[r].shape]
         ]
         return results[0] if len(results) == 1 else tuple(results)
 
     def _check(self, arrays: tuple[Any, ...]) -> None:
         """Check dtypes and shapes, on which native code relies."""
         declared = {p.name: p for p in self.parameters if not p.is_output}
-        for name, array in zip(self._tensors.names, arrays, strict=True):
+        for name, array in zip(self.tensors.names, arrays, strict=True):
             parameter = declared.get(name)
             given = np.asarray(array)
             if parameter is None or (
@@ -205,7 +214,7 @@ class Model(Program):
         lines = [f"{self.name}({given}) -> {made}"]
         specs = dict(zip(self.parts, self.specs(), strict=True))
         number = 0
-        for step in self._steps:
+        for step in self.steps:
             reads = ", ".join(map(self._named, step.inputs))
             writes = ", ".join(self._named(t) for t in step.outputs if t >= 0)
             if isinstance(step, PlainPart):
@@ -218,17 +227,17 @@ class Model(Program):
         return "\n".join(lines)
 
     def _named(self, tensor: int) -> str:
-        tensor = self._tensors.root(tensor)
-        tensor_value = self._tensors.all[tensor]
+        tensor = self.tensors.root(tensor)
+        tensor_value = self.tensors.all[tensor]
         if isinstance(tensor_value, Given):
             return tensor_value.name
-        roots = [self._tensors.root(r) for r in self._tensors.results]
+        roots = [self.tensors.root(r) for r in self.tensors.results]
         if tensor in roots:
-            return result_name(self._tensors, roots.index(tensor))
+            return result_name(self.tensors, roots.index(tensor))
         return f"t{tensor}"
 
     def __repr__(self) -> str:
-        return f"<model {self.name}, {counted(self._steps)}>"
+        return f"<model {self.name}, {counted(self.steps)}>"
 
 
 _NOTHING = np.empty(0, np.float32)

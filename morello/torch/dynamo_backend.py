@@ -20,6 +20,7 @@ from morello.torch.partition import (
     replace_nodes,
     why_eager,
 )
+from morello.torch.ranged import over_sizes
 from morello.torch.shapes import dynamic_places, per_shape
 
 Function = Callable[..., Any]
@@ -56,7 +57,8 @@ def backend(
         if not places:
             return _compiled(traced, chosen, weights)
         static = functools.partial(_compiled, options=chosen, weights=weights)
-        return _marked(per_shape(traced, places, static, chosen.shapes))
+        each = per_shape(traced, places, static, chosen.shapes)
+        return _marked(over_sizes(traced, chosen, weights, each))
 
     wrapped = aot_autograd(
         fw_compiler=forward, bw_compiler=_eager, inference_compiler=forward

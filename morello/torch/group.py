@@ -76,15 +76,15 @@ class Group:
     def _compile(self, simple: GraphModule) -> None:
         with self._or_eager():
             try:
-                model = self._read(simple, self._weights)
+                model = read_model(simple, self._weights)
             except ModelError as error:
                 parts = self._parts_without(simple, refused_nodes(simple, error))
                 if not parts:
                     raise MorelloError(told(simple, error)) from error
                 self._divide(simple, parts, told(simple, error))
             else:
-                compiled = self._searched(model, simple)
-                results = _results(self._graph)
+                compiled = compiled_model(model, simple, self._options)
+                results = results_of(self._graph)
                 self.native = NativeCall(
                     compiled,
                     results,
@@ -97,29 +97,6 @@ class Group:
     def _serve(self, run: Callable[..., Any]) -> None:
         """Call this from now on; eager where it would raise an error."""
         self._run = checked(run, self._graph, self._graph.forward)
-
-    def _read(self, simple: GraphModule, weights: Sequence[int]) -> Model:
-        return trusted_model(
-            linalg_bytecode(simple),
-            weights=weights,
-            rounds=False,
-            signature=signature_of(simple),
-        )
-
-    def _searched(self, model: Model, simple: GraphModule) -> Kernel:
-        """The program of a lowered graph."""
-        threads = self._options.threads
-        compiled = model.compile(
-            target=self._options.target,
-            threads=torch.get_num_threads() if threads is None else threads,
-            db=self._options.database,
-            time_limit=patience(self._options.time_limit),
-            tune=self._options.tune,
-            pack=self._options.pack,
-            progress=lambda what: log.info("searching %s", what),
-        )
-        log.info("compiled a group of %s:\n%s", _names(simple), model)
-        return compiled
 
     def _parts_without(
         self, simple: GraphModule, refused: list[Node]
@@ -138,7 +115,7 @@ class Group:
                 inner, inputs, _ = fused(simple, nodes, "part")
                 places = [i for i, node in enumerate(inputs) if node in weights]
                 try:
-                    parts.append((nodes, inner, self._read(inner, places), places))
+                    parts.append((nodes, inner, read_model(inner, places), places))
                 except ModelError as error:
                     more.update(refused_nodes(simple, error))
             more -= every
@@ -154,15 +131,15 @@ class Group:
         """Run parts of a lowered graph by programs, and the rest of it by eager."""
         eager = [n for n in simple.graph.nodes if n.op == "call_function"]
         for number, (nodes, inner, model, places) in enumerate(parts):
-            compiled = self._searched(model, inner)
+            compiled = compiled_model(model, inner, self._options)
             freeze = self._options.freeze
-            native = NativeCall(compiled, _results(inner), places, freeze=freeze)
+            native = NativeCall(compiled, results_of(inner), places, freeze=freeze)
             replace_nodes(simple, nodes, _named(native, f"part{number}"))
             eager = [node for node in eager if node not in nodes]
         stable_topological_sort(simple)
         simple.graph.lint()
         simple.recompile()
-        self._serve(_around(simple.forward, _results(self._graph)))
+        self._serve(_around(simple.forward, results_of(self._graph)))
         names = ", ".join(dict.fromkeys(str(node.target) for node in eager))
         log.warning(
             "a group of %s is divided, %s stays eager: %s",
@@ -188,12 +165,53 @@ class Group:
             log.debug("what PyTorch says of it", exc_info=error)
 
 
+def read_model(simple: GraphModule, weights: Sequence[int]) -> Model:
+    """A lowered graph as a model.
+
+    Args:
+        weights: which of its arguments are parameters and buffers.
+
+    Raises:
+        ModelError: the nodes that have no Spec.
+    """
+    return trusted_model(
+        linalg_bytecode(simple),
+        weights=weights,
+        rounds=False,
+        signature=signature_of(simple),
+    )
+
+
+def compiled_model(model: Model, simple: GraphModule, options: Options) -> Kernel:
+    """The program of a model.
+
+    Args:
+        simple: the lowered graph that it is.
+        options: of the user.
+
+    Raises:
+        SearchError, CompileError: there is none.
+    """
+    threads = options.threads
+    compiled = model.compile(
+        target=options.target,
+        threads=torch.get_num_threads() if threads is None else threads,
+        db=options.database,
+        time_limit=patience(options.time_limit),
+        tune=options.tune,
+        pack=options.pack,
+        progress=lambda what: log.info("searching %s", what),
+    )
+    log.info("compiled a group of %s:\n%s", _names(simple), model)
+    return compiled
+
+
 def _names(graph: GraphModule) -> str:
     names = [str(n.target) for n in graph.graph.nodes if n.op == "call_function"]
     return ", ".join(dict.fromkeys(names))
 
 
-def _results(graph: GraphModule) -> tuple[Any, bool]:
+def results_of(graph: GraphModule) -> tuple[Any, bool]:
     """The tensors that a graph returns, without memory, and whether in a tuple."""
     (output,) = (node for node in graph.graph.nodes if node.op == "output")
     (given,) = output.args

@@ -139,6 +139,38 @@ class NativeCall:
         return tuple(made) if self._several else made[0]
 
 
+class SizedCall(NativeCall):
+    """Calls a program on tensors whose outermost size each call says.
+
+    Args:
+        compiled, results, places, guarded, freeze: as `NativeCall` takes them; the
+            results have the greatest size.
+    """
+
+    def __init__(self, compiled: Kernel, *args: Any, **kwargs: Any) -> None:
+        super().__init__(compiled, *args, **kwargs)
+        sized = [p.size is not None for p in compiled.parameters]
+        self._from = sized.index(True)
+        """The first tensor that has the size."""
+        self._varies = sized[len(sized) - len(self._forms) :]
+
+    def __call__(self, *tensors: Any) -> Any:
+        """Runs the program; returns the group's result, or a tuple of several."""
+        held = self.weights.held(tensors)
+        given = list(tensors)  # a copy lives until the end of the call
+        for place in self._loose:
+            given[place] = given[place].contiguous()
+        size = given[self._from].shape[0]
+        made = [
+            _empty((size, *shape[1:]) if varies else shape, strides, dtype)
+            for varies, (shape, strides, dtype) in zip(
+                self._varies, self._forms, strict=True
+            )
+        ]
+        self._run(*map(_address, given), *held.addresses, *map(_address, made), size)
+        return tuple(made) if self._several else made[0]
+
+
 def _strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(row_major(shape))
 

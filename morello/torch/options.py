@@ -34,6 +34,8 @@ class Options:
         pack: keep copies of weights of products in the layout that is found to be best
             for them.
         shapes: how many shapes of a graph whose shapes are dynamic are compiled.
+        batch: the greatest size of a dynamic outermost dimension for which one program
+            is compiled, with all that are smaller; 0 for one of each shape.
     """
 
     threads: int | None = None
@@ -45,6 +47,7 @@ class Options:
     freeze: bool = False
     pack: bool = False
     shapes: int = 8
+    batch: int = 0
 
     @classmethod
     def read(cls, given: Mapping[str, Any] | None) -> "Options":

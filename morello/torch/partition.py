@@ -31,13 +31,20 @@ from morello.torch.ops import (
 
 
 class _Support(OperatorSupportBase):
-    """Tells PyTorch's partitioner which nodes may be in a group."""
+    """Tells PyTorch's partitioner which nodes may be in a group.
+
+    Args:
+        left_out: ops that none takes.
+    """
+
+    def __init__(self, left_out: Collection[Any]) -> None:
+        self._left_out = left_out
 
     def is_node_supported(
         self, submodules: Mapping[str, torch.nn.Module], node: Node
     ) -> bool:
         del submodules  # of graphs with other graphs in them
-        if node.op != "call_function":
+        if node.op != "call_function" or node.target in self._left_out:
             return False
         if is_take(node):
             return _is_supported(node.args[0])
@@ -161,13 +168,16 @@ def eager_ops(graph: GraphModule) -> list[str]:
     return sorted(names)
 
 
-def groups_of(graph: GraphModule) -> list[list[Node]]:
+def groups_of(graph: GraphModule, left_out: Collection[Any] = ()) -> list[list[Node]]:
     """The nodes of each group, in order; views that readers outside need are copied.
 
     Groups that compute nothing are left out: eager does that as well.
+
+    Args:
+        left_out: ops that no group takes.
     """
     partitioner = CapabilityBasedPartitioner(
-        graph, _Support(), allows_single_node_partition=True
+        graph, _Support(left_out), allows_single_node_partition=True
     )
     partitions = [list(p.nodes) for p in partitioner.propose_partitions()]
     groups = []

@@ -77,6 +77,10 @@ _LOOKUPS: dict[Any, Callable[[Node], Iterator[Lookup]]] = {
 }
 
 
+LOOKED_UP = frozenset(_LOOKUPS)
+"""The ops that look places up."""
+
+
 def lookups_of(node: Node) -> tuple[Lookup, ...]:
     """Lookups by index that an op does, if any."""
     find = _LOOKUPS.get(node.target)

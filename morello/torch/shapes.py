@@ -67,7 +67,7 @@ def per_shape(
                 known[()] = eager  # said once
             return eager
         try:
-            return compiled(_static(graph, arguments))
+            return compiled(static_graph(graph, arguments))
         except Exception as error:  # noqa: BLE001 (tracing raises anything)
             log.warning("a graph stays eager, for it has no static shapes: %s", error)
             return eager
@@ -91,7 +91,7 @@ def _form(value: Any) -> Any:
     return value
 
 
-def _static(graph: GraphModule, arguments: Sequence[Any]) -> GraphModule:
+def static_graph(graph: GraphModule, arguments: Sequence[Any]) -> GraphModule:
     """The graph as it is for arguments of these shapes."""
     with TRACING, torch.inference_mode(False), torch.no_grad():
         static: GraphModule = make_fx(graph, tracing_mode="fake")(*arguments)

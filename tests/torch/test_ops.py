@@ -230,7 +230,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             defined.append(model)
             results = found if isinstance(found, tuple) else (found,)
             tensors = [tensor_of(np.asarray(result)) for result in results]
-            wanted, _ = group._results(self._graph)
+            wanted, _ = group.results_of(self._graph)
             # The definition has no signs.
             return tuple(t.view(o.dtype) for t, o in zip(tensors, wanted, strict=True))
 

@@ -63,7 +63,8 @@ def searched_parts(
     weights: list[Packed] = []
 
     def goal(part: Part) -> OpenSpec:
-        free = opened(tensors, tuple(parts), part) if pack else ()
+        is_open = pack and not part.ranges
+        free = opened(tensors, tuple(parts), part) if is_open else ()
         return driver.parallel(OpenSpec(part.spec(machine.limits), free))
 
     rest = [(p, None if isinstance(p, PlainPart) else goal(p)) for p in parts]
@@ -84,7 +85,7 @@ def searched_parts(
                 known[wanted] = _searched(part, wanted, machine, search)
             except SearchError:
                 smaller = split(tensors, part)
-                if len(smaller) == 1:
+                if len(smaller) == 1 or part.ranges:
                     raise
                 rest[:0] = [(p, goal(p)) for p in smaller]
                 continue

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from morello.dialect.build import build_spec_op
+from morello.dialect.sizes import SIZES_ATTRIBUTE
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.frontends.grouping.group_dims import row_major
 from morello.frontends.grouping.parts import Operand, Part, PlainPart
@@ -57,16 +58,21 @@ def add_model_function(
     given = given_tensors(tensors)
     roots = [tensors.root(result) for result in tensors.results]
     types = [_parameter_type(tensors, i) for i in (*given, *tensors.results)]
+    index = [ir.IndexType.get()] * (tensors.size is not None)
     callees = _functions(tensors, parts, name)
-    function = func.FuncOp(name, (types, []))
+    function = func.FuncOp(name, ([*types, *index], []))
     block = function.add_entry_block()
-    known = dict(zip([*given, *roots], block.arguments, strict=True))
+    if index:
+        function.operation.attributes[SIZES_ATTRIBUTE] = ir.UnitAttr.get()
+    memrefs = list(block.arguments)[: len(types)]
+    known = dict(zip([*given, *roots], memrefs, strict=True))
     with ir.InsertionPoint(block):
         for part, callee in zip(parts, callees, strict=True):
             if isinstance(part, PlainPart):
                 operands = _plain_operands(tensors, part, callee.function, known)
             else:
                 operands = _operands(tensors, part[0], known, callee.moved)
+                operands += _size(tensors, part[1], list(block.arguments)[-1])
             func.CallOp(callee.function, operands)
         func.ReturnOp([])
     return function.operation
@@ -138,6 +144,8 @@ def _is_callable(part: Part) -> bool:
     kinds = zip(part.kind.operands, part.operands, strict=True)
     written = [own.tensor for operand, own in kinds if operand.is_written]
     every = [own.tensor for own in part.operands]
+    if part.ranges and any(own.offset for own in part.operands):
+        return False  # its function takes the size, and no offsets
     return all(every.count(tensor) == 1 for tensor in written)
 
 
@@ -155,13 +163,15 @@ def _part_function(
         for place, operand in enumerate(part.operands)
     ]
     types: list[ir.Type] = [_operand_type(tensors, operand) for operand in operands]
-    types += [ir.IndexType.get()] * len(moved)
+    types += [ir.IndexType.get()] * (len(moved) + len(spec.ranges))
     function = func.FuncOp(name, (types, []), visibility="private")
+    if spec.ranges:
+        function.operation.attributes[SIZES_ATTRIBUTE] = ir.UnitAttr.get()
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         memrefs = list(block.arguments)[: len(operands)]
         offsets = list(block.arguments)[len(operands) :]
-        for place, offset in zip(moved, offsets, strict=True):
+        for place, offset in zip(moved, offsets, strict=False):
             memrefs[place] = _moved(memrefs[place], operands[place], offset)
         build_spec_op(spec, memrefs)
         func.ReturnOp([])
@@ -313,6 +323,17 @@ def _operands(
         wanted = _operand_type(tensors, operand)
         memrefs.append(_seen_as(known[operand.tensor], operand, wanted))
     return memrefs + offsets
+
+
+def _size(tensors: Tensors, spec: Spec, size: ir.Value) -> list[ir.Value]:
+    """The size of a part, a multiple of the call's; nothing of one that is settled."""
+    if not spec.ranges:
+        return []
+    assert tensors.size is not None
+    arith = dialect("arith")
+    factor = spec.greatest[0] // tensors.size.sizes[-1]
+    number = arith.ConstantOp(ir.IndexType.get(), factor).result
+    return [arith.MulIOp(size, number).result]
 
 
 def _memref(shape: Sequence[int], dtype: Dtype | PlainDtype) -> ir.MemRefType:

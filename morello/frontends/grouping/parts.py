@@ -34,6 +34,7 @@ from morello.spec.graphs.text import MOST_RANK, MOST_VALUES
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
 from morello.spec.mixes import has_dtypes
 from morello.spec.named_form import NamedForm, named_form
+from morello.spec.size_range import SizeRange
 from morello.spec.tensors.limits import Limits
 
 MOST_OPERANDS = 8
@@ -78,6 +79,8 @@ class Part:
     """Where the program has its nodes."""
     is_laid_out: bool = False
     """Whether its operands lie as its best programs read them."""
+    ranges: tuple[SizeRange, ...] = ()
+    """The dimensions whose size each call says."""
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -111,7 +114,7 @@ class Part:
 
     def spec(self, limits: Limits) -> Spec:
         """The Spec that it computes."""
-        return Spec(self.kind, self.sizes, self.forms, limits)
+        return Spec(self.kind, self.sizes, self.forms, limits, ranges=self.ranges)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -233,6 +233,21 @@ class Plain:
 Tensor = Given | Node | View | Joined | Plain
 
 
+@dataclasses.dataclass(frozen=True)
+class OuterSize:
+    """A size that each call says: the outermost dimension of some tensors.
+
+    Shapes have the greatest.
+    """
+
+    name: str
+    sizes: range
+    given: frozenset[int]
+    """The numbers of the arguments that have it."""
+    results: frozenset[int]
+    """The places of the results that have it."""
+
+
 @dataclasses.dataclass
 class Tensors:
     """The tensors of a function, each after those that it reads, and its results."""
@@ -249,6 +264,7 @@ class Tensors:
     in each call."""
     expected: tuple[Expected, ...] = ()
     """What some arguments have to be in a call."""
+    size: OuterSize | None = None
 
     def add(self, tensor: Tensor) -> int:
         """A tensor, and its number."""

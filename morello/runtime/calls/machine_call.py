@@ -69,8 +69,9 @@ def bound(
 
 
 def on_addresses(table: CallTable) -> Callable[..., None]:
-    """A function of a Python number for each array, and nothing else: nothing is
-    checked. Its arrays may not have rows any distance apart.
+    """A function of a Python number for each array, and then of the size that the call
+    says, if it says one: nothing is checked. Its arrays may not have rows any distance
+    apart.
 
     Args:
         table: of the native function.

@@ -219,6 +219,7 @@ Object *call_on_addresses(Object *self, Object *const *args, word count) {
   Table *table = table_of(self);
   word words[table->arguments];
   for (word i = 0; i < table->arrays; i++) words[i] = (word)PyLong_AsVoidPtr(args[i]);
+  if (table->step) words[table->rows - 1] = (word)PyLong_AsVoidPtr(args[table->arrays]);
   return run_without_lock(table, words, process.none);
 }
 

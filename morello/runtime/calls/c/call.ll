@@ -667,26 +667,45 @@ entry:
   %vla = alloca i64, i64 %2, align 16
   %arrays = getelementptr inbounds nuw i8, ptr %1, i64 16
   %3 = load i64, ptr %arrays, align 8
-  %cmp9 = icmp sgt i64 %3, 0
-  br i1 %cmp9, label %for.body, label %for.cond.cleanup
+  %cmp17 = icmp sgt i64 %3, 0
+  br i1 %cmp17, label %for.body, label %for.cond.cleanup
 
 for.cond.cleanup:
-  %4 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 64), align 8
-  %call3 = call fastcc ptr @run_without_lock(ptr noundef nonnull %1, ptr noundef nonnull %vla, ptr noundef %4)
-  ret ptr %call3
+  %.lcssa = phi i64 [ %3, %entry ], [ %7, %for.body ]
+  %step = getelementptr inbounds nuw i8, ptr %1, i64 88
+  %4 = load i64, ptr %step, align 8
+  %tobool.not = icmp eq i64 %4, 0
+  br i1 %tobool.not, label %if.end, label %if.then
 
 for.body:
-  %i.010 = phi i64 [ %inc, %for.body ], [ 0, %entry ]
-  %arrayidx = getelementptr inbounds nuw ptr, ptr %args, i64 %i.010
+  %i.018 = phi i64 [ %inc, %for.body ], [ 0, %entry ]
+  %arrayidx = getelementptr inbounds nuw ptr, ptr %args, i64 %i.018
   %5 = load ptr, ptr %arrayidx, align 8
   %call1 = tail call ptr @PyLong_AsVoidPtr(ptr noundef %5)
   %6 = ptrtoint ptr %call1 to i64
-  %arrayidx2 = getelementptr inbounds nuw i64, ptr %vla, i64 %i.010
+  %arrayidx2 = getelementptr inbounds nuw i64, ptr %vla, i64 %i.018
   store i64 %6, ptr %arrayidx2, align 8
-  %inc = add nuw nsw i64 %i.010, 1
+  %inc = add nuw nsw i64 %i.018, 1
   %7 = load i64, ptr %arrays, align 8
   %cmp = icmp slt i64 %inc, %7
   br i1 %cmp, label %for.body, label %for.cond.cleanup
+
+if.then:
+  %arrayidx4 = getelementptr inbounds ptr, ptr %args, i64 %.lcssa
+  %8 = load ptr, ptr %arrayidx4, align 8
+  %call5 = tail call ptr @PyLong_AsVoidPtr(ptr noundef %8)
+  %9 = ptrtoint ptr %call5 to i64
+  %rows = getelementptr inbounds nuw i8, ptr %1, i64 24
+  %10 = load i64, ptr %rows, align 8
+  %11 = getelementptr i64, ptr %vla, i64 %10
+  %arrayidx6 = getelementptr i8, ptr %11, i64 -8
+  store i64 %9, ptr %arrayidx6, align 8
+  br label %if.end
+
+if.end:
+  %12 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 64), align 8
+  %call7 = call fastcc ptr @run_without_lock(ptr noundef nonnull %1, ptr noundef nonnull %vla, ptr noundef %12)
+  ret ptr %call7
 }
 
 declare ptr @PyLong_AsVoidPtr(ptr noundef)

@@ -1,0 +1,191 @@
+"""A model with a size that each call says: `ranged`.
+
+Programs are not read with symbols. Such a program is read at a few sizes, each time
+with settled shapes, and what comes of it is compared: where the steps are the same, and
+the outermost dimensions of some of them grow in proportion to the size, they are steps
+for any size. What depends on the size in another way is refused by name.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from morello.actions.sizes.over import varies_inside
+from morello.errors import SpecError
+from morello.frontends.grouping.parts import Part, PlainPart, Step
+from morello.frontends.model import Model
+from morello.frontends.nodes.prepared import Preparation
+from morello.frontends.nodes.tensors import Given, OuterSize, Tensors
+from morello.frontends.refusals import ModelError, Refusal
+from morello.spec import Limits, SizeRange
+
+COMPARED = 3
+"""Sizes at which a program is read."""
+
+Shapes = Sequence[tuple[int, ...]]
+"""The shape of one tensor at each size."""
+
+
+def ranged(read: Callable[[int], Model], sizes: range, name: str) -> Model:
+    """The model of a program whose outermost size each call says.
+
+    Args:
+        read: the model of the program at one size.
+        sizes: those that a call may say.
+        name: of the size, as errors have it.
+
+    Raises:
+        ModelError: the parts that depend on the size in another way.
+    """
+    probes = probe_sizes(sizes)
+    return _Comparison(name, sizes, probes, [read(size) for size in probes]).model()
+
+
+def probe_sizes(sizes: range) -> tuple[int, ...]:
+    """The greatest size, and the primes after it: few dimensions are such by accident,
+    and no part of a dimension is."""
+    after = (n for n in itertools.count(sizes[-1] + 1) if _is_prime(n))
+    return sizes[-1], *itertools.islice(after, COMPARED - 1)
+
+
+def _is_prime(number: int) -> bool:
+    return all(number % d for d in range(2, int(number**0.5) + 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Comparison:
+    name: str
+    sizes: range
+    probes: tuple[int, ...]
+    models: list[Model]
+
+    def model(self) -> Model:
+        """The model of any size."""
+        every = [model.tensors for model in self.models]
+        tensors, first = every[0], self.models[0]
+        self._same(
+            [(t.names, t.result_names, t.expected, t.weights) for t in every],
+            "its arguments",
+        )
+        self._same([_prepared(model.preparation) for model in self.models], "weights")
+        steps = tuple(map(self._step, zip(*self._steps(), strict=True)))
+        results = [[t.all[r].shape for r in t.results] for t in every]
+        size = OuterSize(
+            self.name,
+            self.sizes,
+            frozenset(self._varying_given(every)),
+            frozenset(self._varying(zip(*results, strict=True), "result")),
+        )
+        is_settled = steps == first.steps and not size.results
+        if not size.given and not is_settled:
+            raise self._refusal("its arguments", "program", "none has it")
+        if not size.given:
+            return first
+        return Model(dataclasses.replace(tensors, size=size), steps, first.preparation)
+
+    def _steps(self) -> list[tuple[Step, ...]]:
+        steps = [model.steps for model in self.models]
+        self._same(list(map(len, steps)), "its parts")
+        return steps
+
+    def _varying_given(self, every: list[Tensors]) -> Iterator[int]:
+        """The numbers of the arguments that have the size."""
+        self._same([[_settled(g) for g in _given(t)] for t in every], "its constants")
+        given = [_given(tensors) for tensors in every]
+        shapes = zip(*([g.shape for g in own] for own in given), strict=True)
+        for place in self._varying(shapes, "argument"):
+            if given[0][place].argument < 0:
+                raise self._refusal("a constant", given[0][place].name)
+            yield given[0][place].argument
+
+    def _varying(self, shapes: Any, what: str) -> Iterator[int]:
+        """The places of the tensors whose outermost dimension is the size."""
+        for place, own in enumerate(shapes):
+            if len(set(own)) == 1:
+                continue
+            outer = [shape[:1] for shape in own]
+            inner = {shape[1:] for shape in own}
+            if len(inner) > 1 or outer != [(size,) for size in self.probes]:
+                raise self._refusal(
+                    f"{what} {place}", "program", "another dimension than the outermost"
+                )
+            yield place
+
+    def _step(self, steps: tuple[Step, ...]) -> Step:
+        """A step for every size."""
+        first = steps[0]
+        if isinstance(first, PlainPart):
+            self._same(list(steps), first.code.op, first.code.place)
+            return first
+        parts = [step for step in steps if isinstance(step, Part)]
+        what = f"{first.kind.label}", ", ".join(first.places)
+        self._same(
+            [dataclasses.replace(p, sizes=(), operands=()) for p in parts], *what
+        )
+        self._same([_lies(part) for part in parts], *what)
+        factors = [
+            self._factor(own, *what)
+            for own in zip(*(p.sizes for p in parts), strict=True)
+        ]
+        found = {factor for factor in factors if factor}
+        if not found:
+            return first
+        if len(found) > 1 or len(parts) < len(steps):
+            raise self._refusal(*what, "two of its dimensions depend on the size")
+        (factor,) = found
+        dims = tuple(dim for dim, own in enumerate(factors) if own)
+        least, step = self.sizes[0] * factor, self.sizes.step * factor
+        part = dataclasses.replace(first, ranges=(SizeRange(dims, least, step),))
+        try:
+            reason = varies_inside(part.spec(Limits()))
+        except SpecError as error:
+            reason = str(error)
+        if reason:
+            raise self._refusal(*what, reason)
+        return part
+
+    def _factor(self, own: Sequence[int], what: str, place: str) -> int:
+        """How many times the size a dimension is; 0 of one that is settled."""
+        if len(set(own)) == 1:
+            return 0
+        factor = own[0] // self.probes[0]
+        if any(a != factor * b for a, b in zip(own, self.probes, strict=True)):
+            raise self._refusal(what, place, "a dimension is no multiple of the size")
+        return factor
+
+    def _same(self, values: list[Any], what: str, place: str = "program") -> None:
+        if any(value != values[0] for value in values[1:]):
+            raise self._refusal(what, place, "")
+
+    def _refusal(self, what: str, place: str, reason: str = "") -> ModelError:
+        text = f"it depends on {self.name}, which each call says"
+        reason = f"{text}: {reason}" if reason else text
+        remedy = "make that the outermost dimension of all that has it, or settle it"
+        return ModelError((Refusal(what, place, reason, remedy),))
+
+
+def _given(tensors: Tensors) -> list[Given]:
+    return [tensor for tensor in tensors.all if isinstance(tensor, Given)]
+
+
+def _settled(given: Given) -> Any:
+    """A given tensor without its shape."""
+    array = given.array
+    known = None if array is None else np.ascontiguousarray(array).tobytes()
+    return given.name, given.dtype, given.argument, known
+
+
+def _lies(part: Part) -> list[Any]:
+    """The operands of a part without their shapes."""
+    return [(o.tensor, o.offset, o.strides) for o in part.operands]
+
+
+def _prepared(preparation: Preparation | None) -> Any:
+    """The tensors that are computed beforehand."""
+    if preparation is None:
+        return None
+    every = preparation.tensors.all
+    return [every[node] for node in preparation.nodes], preparation.outputs

@@ -1,0 +1,308 @@
+"""Graphs whose batch is dynamic: `over_sizes`, one program for every size of it.
+
+A graph with one symbol, the outermost dimension of its arguments, is traced at a few
+sizes. Where it is the same at each but for what groups compute, and groups are programs
+of any size (`morello.frontends.ranged`), calls of all sizes run these.
+"""
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.fx.node import map_arg
+from torch.fx.passes.tools_common import stable_topological_sort
+from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
+
+from morello.compiler.threads import thread_count
+from morello.errors import MorelloError
+from morello.frontends.model import Model
+from morello.frontends.ranged import probe_sizes, ranged
+from morello.torch.group import compiled_model, log, read_model, results_of
+from morello.torch.lowering import lowered
+from morello.torch.native_call import NativeCall, SizedCall
+from morello.torch.options import Options
+from morello.torch.partition import groups_of, replace_nodes
+from morello.torch.places import LOOKED_UP
+from morello.torch.shapes import static_graph
+from morello.torch.worker import submit
+
+Function = Callable[..., Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Batch:
+    """The one symbol of a graph.
+
+    Args:
+        symbol: as PyTorch has it.
+        sizes: those that one program takes.
+        place: of an argument that has it.
+    """
+
+    symbol: Any
+    sizes: range
+    place: int
+
+    def of(self, arguments: list[Any]) -> int:
+        """The size that a call says."""
+        given = arguments[self.place]
+        return int(given.shape[0] if isinstance(given, torch.Tensor) else given)
+
+    def settled(self, value: Any, size: int) -> Any:
+        """A number of the graph at a size."""
+        if not isinstance(value, torch.SymInt):
+            return value
+        return int(value.node.expr.subs(self.symbol, size))
+
+
+def _batch(graph: GraphModule, most: int) -> _Batch | str:
+    """The symbol of a graph that is a batch; or why there is none."""
+    given = [n.meta["val"] for n in graph.graph.find_nodes(op="placeholder")]
+    found: dict[Any, int] = {}
+    for place, value in enumerate(given):
+        if isinstance(value, torch.SymInt):
+            found.setdefault(value.node.expr, place)
+        elif isinstance(value, torch.Tensor) and any(map(_is_open, value.shape)):
+            if any(map(_is_open, (*value.shape[1:], *value.stride()))):
+                return "a dimension that is not the outermost is dynamic"
+            found.setdefault(value.shape[0].node.expr, place)
+    if len(found) != 1:
+        return f"{len(found)} sizes are dynamic"
+    ((symbol, place),) = found.items()
+    if not symbol.is_Symbol:
+        return f"the size {symbol} is computed"
+    value = given[place]
+    size = value.shape[0] if isinstance(value, torch.Tensor) else value
+    bounds = size.node.shape_env.var_to_range[symbol]
+    least = max(2, int(bounds.lower))
+    greatest = most if bounds.upper > most else int(bounds.upper)
+    if least >= greatest:
+        return f"no two sizes are from {least} to {greatest}"
+    return _Batch(symbol, range(least, greatest + 1), place)
+
+
+def _is_open(value: Any) -> bool:
+    return isinstance(value, torch.SymInt)
+
+
+def over_sizes(
+    graph: GraphModule, options: Options, weights: frozenset[int], each: Function
+) -> Function:
+    """A function of a list that runs the graph by one program for all sizes.
+
+    Args:
+        graph: with dynamic shapes.
+        options: of the user.
+        weights: which of its arguments are parameters and buffers.
+        each: such a function that compiles it for each shape: for what no program of
+            all sizes computes.
+    """
+    if not options.batch:
+        return each
+    batch = _batch(graph, options.batch)
+    threads = options.threads
+    if thread_count(torch.get_num_threads() if threads is None else threads, None) > 1:
+        batch = "such a program has one thread, and more are allowed"
+    if isinstance(batch, str):
+        log.info("a graph is compiled for each shape: %s", batch)
+        return each
+    made = _Sized(graph, batch, options, each)
+    try:
+        made.start(weights)
+    except MorelloError as error:
+        made.give_up(error)
+    except Exception as error:  # noqa: BLE001 (tracing raises anything)
+        made.give_up(error)
+    return made
+
+
+@dataclasses.dataclass(eq=False)
+class _SizedGroup:
+    """A group of a graph at each size at which it was traced.
+
+    Args:
+        graphs: its nodes.
+        inputs: tensors like its arguments.
+        weights: which of these are parameters and buffers.
+        guarded: which of them are checked by Dynamo.
+    """
+
+    graphs: list[GraphModule]
+    inputs: list[list[Any]]
+    weights: list[int]
+    guarded: list[int]
+    run: Function | None = None
+    __name__ = "group"
+
+    def __call__(self, *tensors: Any) -> Any:
+        """Its results, once it is compiled."""
+        assert self.run is not None
+        return self.run(*tensors)
+
+
+class _Sized:
+    """A graph for all sizes: eager until its groups are compiled."""
+
+    def __init__(
+        self, graph: GraphModule, batch: _Batch, options: Options, each: Function
+    ) -> None:
+        self._graph = graph
+        self._batch = batch
+        self._options = options
+        self._each = each
+        self._run: Function = self._eager
+
+    def __call__(self, arguments: list[Any]) -> Any:
+        """The results of the graph; the list is emptied."""
+        if self._batch.of(arguments) in self._batch.sizes:
+            return self._run(arguments)
+        return self._each(arguments)
+
+    def _eager(self, arguments: list[Any]) -> Any:
+        results = self._graph.forward(*arguments)
+        arguments.clear()
+        return results
+
+    def give_up(self, error: Exception) -> None:
+        """Compile it for each shape from now on."""
+        log.warning("a graph is compiled for each shape: %s", error)
+        self._run = self._each
+
+    def start(self, weights: frozenset[int]) -> None:
+        """Compile it in the background, or now if the user waits.
+
+        Raises:
+            MorelloError: it is no program of all sizes.
+        """
+        probes = probe_sizes(self._batch.sizes)
+        traced = [self._at(size) for size in probes]
+        own = [_divided(graph, weights) for graph in traced]
+        if len({len(groups) for groups in own}) > 1:
+            raise MorelloError("its groups depend on the size")
+        groups = [
+            dataclasses.replace(
+                first[0],
+                graphs=[g.graphs[0] for g in first],
+                inputs=[g.inputs[0] for g in first],
+            )
+            for first in zip(*own, strict=True)
+        ]
+        self._check_same(traced)
+        simple = [list(map(lowered, g.graphs, g.inputs)) for g in groups]
+        whole = traced[0]
+        for old, new in zip(own[0], groups, strict=True):
+            for node in whole.graph.nodes:
+                if node.target is old:
+                    node.target = new
+        whole.recompile()
+
+        def work() -> None:
+            try:
+                for group, graphs in zip(groups, simple, strict=True):
+                    group.run = self._compiled(group, graphs)
+            except MorelloError as error:
+                self.give_up(error)
+            else:
+                self._run = functools.partial(_boxed, whole.forward)
+
+        future = submit(work)
+        if self._options.wait:
+            future.result()
+
+    def _at(self, size: int) -> GraphModule:
+        """The graph at one size."""
+        nodes = self._graph.graph.find_nodes(op="placeholder")
+        given = [node.meta["val"] for node in nodes]
+        return static_graph(
+            self._graph, [_example(value, self._batch, size) for value in given]
+        )
+
+    def _check_same(self, traced: list[GraphModule]) -> None:
+        """Refuse what eager computes between groups with the size in it.
+
+        Raises:
+            MorelloError: at the first such op.
+        """
+        every = [[_call(node, graph) for node in graph.graph.nodes] for graph in traced]
+        for calls in itertools.zip_longest(*every):
+            if any(call != calls[0] for call in calls):
+                raise MorelloError(
+                    f"{calls[0]}, which no group takes, depends on the size"
+                )
+
+    def _compiled(self, group: _SizedGroup, simple: list[GraphModule]) -> Function:
+        """The program of a group for all sizes."""
+        models = dict(zip(probe_sizes(self._batch.sizes), simple, strict=True))
+
+        def read(size: int) -> Model:
+            return read_model(models[size], group.weights)
+
+        model = ranged(read, self._batch.sizes, "the batch")
+        kernel = compiled_model(model, simple[0], self._options)
+        results = results_of(group.graphs[0])
+        call = NativeCall if model.tensors.size is None else SizedCall
+        varying = () if model.tensors.size is None else model.tensors.size.results
+        if any(not results[0][place].is_contiguous() for place in varying):
+            raise MorelloError("a result has the batch inside of its rows")
+        freeze = self._options.freeze
+        return call(kernel, results, group.weights, group.guarded, freeze=freeze)
+
+
+def _boxed(function: Function, arguments: list[Any]) -> Any:
+    results = function(*arguments)
+    arguments.clear()
+    return results
+
+
+def _example(value: Any, batch: _Batch, size: int) -> Any:
+    """An argument like that of a call, whose memory is never touched."""
+    if not isinstance(value, torch.Tensor):
+        return batch.settled(value, size)
+    shape, strides = (
+        [batch.settled(n, size) for n in own] for own in (value.shape, value.stride())
+    )
+    return torch.empty_strided(shape, strides, dtype=value.dtype)
+
+
+def _divided(graph: GraphModule, weights: frozenset[int]) -> list[_SizedGroup]:
+    """The groups of a graph at one size, which become calls in it."""
+    given = graph.graph.find_nodes(op="placeholder")
+    own = frozenset(node for place, node in enumerate(given) if place in weights)
+    groups = []
+    for number, nodes in enumerate(groups_of(graph, LOOKED_UP)):
+        inner, inputs, _ = fuse_as_graphmodule(
+            graph, nodes, f"group{number}", always_return_tuple=True
+        )
+        group = _SizedGroup(
+            [inner],
+            [[node.meta["val"] for node in inputs]],
+            [place for place, node in enumerate(inputs) if node in own],
+            [
+                place
+                for place, node in enumerate(inputs)
+                if node.op == "placeholder" and node.meta["val"].is_contiguous()
+            ],
+        )
+        replace_nodes(graph, nodes, group)
+        groups.append(group)
+    stable_topological_sort(graph)
+    graph.graph.lint()
+    return groups
+
+
+def _call(node: Node, graph: GraphModule) -> Any:
+    """What a node computes, of which arguments."""
+    if node.op == "get_attr":
+        held = getattr(graph, str(node.target))
+        return node.name, held.shape, held.dtype, held.tolist()
+    target = "group" if isinstance(node.target, _SizedGroup) else node.target
+    return node.name, str(target), _named(node.args), _named(node.kwargs)
+
+
+def _named(value: Any) -> Any:
+    """Arguments with nodes by their names."""
+    return map_arg(value, lambda node: node.name)

@@ -1,0 +1,137 @@
+"""Graphs whose batch is dynamic: one program for all sizes."""
+
+import logging
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from morello.torch import ranged
+
+WAIT = {"wait": True, "threads": 1}
+
+
+@pytest.fixture
+def told(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.INFO, logger="morello.torch")
+    torch._dynamo.reset()
+    return caplog
+
+
+def messages(told: pytest.LogCaptureFixture, start: str) -> list[str]:
+    return [r.message for r in told.records if r.message.startswith(start)]
+
+
+class Pooled(nn.Module):
+    """Looks rows up, which eager does, and computes four for each of the batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(10, 8)
+        self.first = nn.Linear(8, 8)
+        self.last = nn.Linear(8, 3)
+
+    def forward(self, places: Any) -> Any:
+        x = self.table(places)
+        return self.last((x + torch.relu(self.first(x)))[:, 0])
+
+
+def mlp() -> nn.Module:
+    return nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 4), nn.LayerNorm(4))
+
+
+@pytest.mark.parametrize("which", ["rows", "places"])
+def test_one_compilation_for_every_size(
+    which: str, told: pytest.LogCaptureFixture
+) -> None:
+    model = (mlp() if which == "rows" else Pooled()).eval()
+    fast = torch.compile(model, backend="morello", options={**WAIT, "batch": 5})
+    with torch.no_grad():
+        for rows in (3, 2, 5, 4):
+            x = torch.randn(rows, 4)
+            if which == "places":
+                x = torch.randint(0, 10, (rows, 4))
+            torch._dynamo.mark_dynamic(x, 0)
+            torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
+    assert len(messages(told, "compiled a group")) == 1
+    assert not messages(told, "a graph is compiled for each shape")
+
+
+def test_sizes_outside_are_compiled_for_themselves(
+    told: pytest.LogCaptureFixture,
+) -> None:
+    model = nn.Sequential(nn.LayerNorm(8), nn.ReLU()).eval()
+    fast = torch.compile(model, backend="morello", options={**WAIT, "batch": 4})
+    with torch.no_grad():
+        for rows in (2, 5, 4, 5, 3):
+            x = torch.randn(rows, 8)
+            torch._dynamo.mark_dynamic(x, 0)
+            torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
+        model[0].weight.mul_(2)
+        torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
+    assert len(messages(told, "compiled a group")) == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: torch.relu(x.mean(0)), "which each call says"),
+        (
+            lambda x: torch.relu(x).sort(0)[0].view(2 * x.shape[0], 2),
+            "depends on the size",
+        ),
+        (lambda x: torch.relu(x.t()), "which each call says"),
+    ],
+    ids=["mean", "reshape", "transpose"],
+)
+def test_what_depends_on_the_batch_otherwise_is_compiled_for_each_shape(
+    function: Any, reason: str, told: pytest.LogCaptureFixture
+) -> None:
+    fast = torch.compile(function, backend="morello", options={**WAIT, "batch": 5})
+    for rows in (3, 4):
+        x = torch.randn(rows, 4)
+        torch._dynamo.mark_dynamic(x, 0)
+        torch.testing.assert_close(fast(x), function(x), rtol=1e-4, atol=1e-5)
+    (message,) = messages(told, "a graph is compiled for each shape")
+    assert reason in message
+
+
+def test_other_dynamic_dimensions_and_threads(told: pytest.LogCaptureFixture) -> None:
+    def function(x: Any) -> Any:
+        return torch.relu(x) + 1.0
+
+    for options, dim, reason in (
+        ({**WAIT, "batch": 8}, 1, "not the outermost"),
+        ({**WAIT, "threads": 2, "batch": 8}, 0, "one thread"),
+    ):
+        torch._dynamo.reset()
+        told.clear()
+        fast = torch.compile(function, backend="morello", options=options)
+        x = torch.randn(3, 4)
+        torch._dynamo.mark_dynamic(x, dim)
+        torch.testing.assert_close(fast(x), function(x))
+        (message,) = messages(told, "a graph is compiled for each shape")
+        assert reason in message
+
+
+def test_the_range_of_a_symbol() -> None:
+    found: list[Any] = []
+
+    def note(graph: Any, inputs: Any) -> Any:
+        found.append(ranged._batch(graph, 9))
+        return graph.forward
+
+    x = torch.randn(4, 3)
+    torch._dynamo.reset()
+    torch._dynamo.mark_dynamic(x, 0, min=3, max=7)
+    fast = torch.compile(lambda x: x + 1.0, backend=_with_values(note))
+    fast(x)
+    (batch,) = found
+    assert batch.sizes == range(3, 8)
+
+
+def _with_values(note: Any) -> Any:
+    from torch._dynamo.backends.common import aot_autograd
+
+    return aot_autograd(fw_compiler=note)
