@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from morello.actions.sizes.over import varies_inside
 from morello.dialect.kernel import KernelOp, read_kernel_op
 from morello.dialect.memrefs import argument_type
 from morello.dialect.operand_groups import SEGMENTS, segments
@@ -16,6 +15,7 @@ from morello.errors import SpecError
 from morello.machine import Target, print_target
 from morello.mlir import dialect, ir
 from morello.spec import Layout, Spec, argument_tensor
+from morello.spec.varying import varies_inside
 
 
 def spec_of(op: Any) -> Spec:

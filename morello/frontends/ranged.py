@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from morello.actions.sizes.over import varies_inside
 from morello.errors import SpecError
 from morello.frontends.grouping.parts import Part, PlainPart, Step
 from morello.frontends.model import Model
@@ -21,6 +20,7 @@ from morello.frontends.nodes.prepared import Preparation
 from morello.frontends.nodes.tensors import Given, OuterSize, Tensors
 from morello.frontends.refusals import ModelError, Refusal
 from morello.spec import Limits, SizeRange
+from morello.spec.varying import varies_inside
 
 COMPARED = 3
 """Sizes at which a program is read."""

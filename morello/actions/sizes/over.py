@@ -13,6 +13,7 @@ from morello.errors import ScheduleError
 from morello.machine import Target
 from morello.spec import Limits, SizeRange, Spec
 from morello.spec.frame import Frame
+from morello.spec.varying import varies_inside
 
 _PARTS = frozenset({"remainder", "low", "high"})
 """Holes that some sizes have and others have not."""
@@ -125,27 +126,6 @@ def _hole(action: Rewriting, child: Any, sizes: Array) -> Left:
     if reason:
         raise SizesError(f"{action} leaves {spec}: {reason}", ~exists)
     return Left(child.role, spec, int(_last(child.times)))
-
-
-def varies_inside(spec: Spec) -> str:
-    """Why memory cannot hold an operand for any size of a Spec's ranges; empty if it
-    can: what varies is outermost, so that no stride depends on it."""
-    varying = {dim for one in spec.ranges for dim in one.dims}
-    for index, (operand, tensor) in enumerate(
-        zip(spec.kind.operands, spec.tensors, strict=True)
-    ):
-        dims = varying & {*operand.dims}
-        if not dims:
-            continue
-        shape = spec.physical_shape(index)
-        places = zip(tensor.layout.dims, shape, strict=True)
-        first = next((d for d, extent in places if extent > 1), None)
-        outer = {operand.axis(dim) for dim in dims}
-        if not operand.is_plain or tensor.level.is_registers or first is None:
-            return f"'{operand.name}' is in registers, or read through a window"
-        if {first.dim} != outer or first.pack:
-            return f"'{operand.name}' has a size that varies inside of its rows"
-    return ""
 
 
 def _check_multiple(action: Rewriting, own: Array, sizes: Array) -> None:
