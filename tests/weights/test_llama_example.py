@@ -4,11 +4,12 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-import gguf
 import numpy as np
 import pytest
 
-from morello.weights import ScaledWeights, in_bytes, read_gguf
+gguf = pytest.importorskip("gguf", reason="the package gguf is not installed")
+
+from morello.weights import ScaledWeights, in_bytes, read_gguf  # noqa: E402
 
 Array = np.ndarray[Any, np.dtype[Any]]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llama.py"
