@@ -10,9 +10,6 @@ from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
-# torch and jax start threads of their own; so the environment comes before imports.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 from tests.conformance.outcomes import FAULTS, SKIPPED, Row
 from tests.conformance.processes import Limits, rows_of
 from tests.conformance.suite import SUITES, Settings, Suite, drawn, load
@@ -28,6 +25,8 @@ from tests.conformance.table import (
 
 def main(arguments: Sequence[str]) -> int:
     """Run a suite; 1 if a test is wrong, crashed, hung, or raised from inside."""
+    # torch and jax start threads of their own; so the environment comes before them.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     given = _parser().parse_args(arguments)
     if missing := [name for name in SUITES[given.suite] if find_spec(name) is None]:
         print(f"the suite {given.suite} needs {', '.join(missing)}", file=sys.stderr)
