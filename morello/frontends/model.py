@@ -50,7 +50,7 @@ from morello.search.storage.overlay import Overlay, PathLike
 from morello.spec import print_spec
 
 FEW_PROGRAMS = 12
-"""Of one part, where each call says a size: a model has many parts."""
+"""Most programs of a part whose size each call says: a model has many parts."""
 
 
 class Model(Program):
@@ -67,11 +67,11 @@ class Model(Program):
         preparation: Preparation | None = None,
     ) -> None:
         self.tensors = tensors
-        """What the program computes."""
+        """The tensors of the program, each after those that it reads."""
         self.steps = steps
-        """What is computed at a time, in order."""
+        """The parts of the work, in the order in which they are computed."""
         self.preparation = preparation
-        """What is computed of weights alone, before calls; None for nothing."""
+        """The work on weights alone, done before calls; None for none."""
         self._compiled: Kernel | None = None
 
     @property

@@ -21,7 +21,7 @@ from morello.torch.partition import (
     why_eager,
 )
 from morello.torch.ranged import over_sizes
-from morello.torch.shapes import dynamic_places, per_shape
+from morello.torch.shapes import boxed, dynamic_places, per_shape
 
 Function = Callable[..., Any]
 
@@ -68,18 +68,7 @@ def backend(
 
 
 def _eager(traced: GraphModule, given: Sequence[Any]) -> Function:
-    return _boxed(traced.forward)
-
-
-def _boxed(function: Function) -> Function:
-    """A function of a list that is emptied, so that arguments are freed early."""
-
-    def run(arguments: list[Any]) -> Any:
-        results = function(*arguments)
-        arguments.clear()
-        return results
-
-    return _marked(run)
+    return _marked(boxed(traced.forward))
 
 
 def _marked(run: Function) -> Function:
@@ -122,7 +111,7 @@ def _compiled(
     traced.recompile()
     for group in groups:
         group.start()
-    return _boxed(traced.forward)
+    return _marked(boxed(traced.forward))
 
 
 def _weights() -> frozenset[int]:

@@ -6,7 +6,6 @@ of any size (`morello.frontends.ranged`), calls of all sizes run these.
 """
 
 import dataclasses
-import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +26,7 @@ from morello.torch.native_call import NativeCall, SizedCall
 from morello.torch.options import Options
 from morello.torch.partition import groups_of, replace_nodes
 from morello.torch.places import LOOKED_UP
-from morello.torch.shapes import static_graph
+from morello.torch.shapes import boxed, static_graph
 from morello.torch.worker import submit
 
 Function = Callable[..., Any]
@@ -115,8 +114,6 @@ def over_sizes(
         made.start(weights)
     except MorelloError as error:
         made.give_up(error)
-    except Exception as error:  # noqa: BLE001 (tracing raises anything)
-        made.give_up(error)
     return made
 
 
@@ -154,18 +151,13 @@ class _Sized:
         self._batch = batch
         self._options = options
         self._each = each
-        self._run: Function = self._eager
+        self._run = boxed(graph.forward)
 
     def __call__(self, arguments: list[Any]) -> Any:
         """The results of the graph; the list is emptied."""
         if self._batch.of(arguments) in self._batch.sizes:
             return self._run(arguments)
         return self._each(arguments)
-
-    def _eager(self, arguments: list[Any]) -> Any:
-        results = self._graph.forward(*arguments)
-        arguments.clear()
-        return results
 
     def give_up(self, error: Exception) -> None:
         """Compile it for each shape from now on."""
@@ -207,19 +199,25 @@ class _Sized:
             except MorelloError as error:
                 self.give_up(error)
             else:
-                self._run = functools.partial(_boxed, whole.forward)
+                self._run = boxed(whole.forward)
 
         future = submit(work)
         if self._options.wait:
             future.result()
 
     def _at(self, size: int) -> GraphModule:
-        """The graph at one size."""
+        """The graph at one size.
+
+        Raises:
+            MorelloError: PyTorch does not trace it there.
+        """
         nodes = self._graph.graph.find_nodes(op="placeholder")
         given = [node.meta["val"] for node in nodes]
-        return static_graph(
-            self._graph, [_example(value, self._batch, size) for value in given]
-        )
+        examples = [_example(value, self._batch, size) for value in given]
+        try:
+            return static_graph(self._graph, examples)
+        except Exception as error:  # tracing raises anything
+            raise MorelloError(f"PyTorch does not trace it at {size}") from error
 
     def _check_same(self, traced: list[GraphModule]) -> None:
         """Refuse what eager computes between groups with the size in it.
@@ -250,12 +248,6 @@ class _Sized:
             raise MorelloError("a result has the batch inside of its rows")
         freeze = self._options.freeze
         return call(kernel, results, group.weights, group.guarded, freeze=freeze)
-
-
-def _boxed(function: Function, arguments: list[Any]) -> Any:
-    results = function(*arguments)
-    arguments.clear()
-    return results
 
 
 def _example(value: Any, batch: _Batch, size: int) -> Any:

@@ -32,6 +32,17 @@ def _is_dynamic(node: Node) -> bool:
     return isinstance(value, torch.SymInt)
 
 
+def boxed(function: Function) -> Function:
+    """A function of a list, which it empties so that arguments are freed early."""
+
+    def run(arguments: list[Any]) -> Any:
+        results = function(*arguments)
+        arguments.clear()
+        return results
+
+    return run
+
+
 def per_shape(
     graph: GraphModule,
     places: Sequence[int],
@@ -50,10 +61,7 @@ def per_shape(
     known: dict[tuple[Any, ...], Function] = {}
     lock = threading.Lock()
 
-    def eager(arguments: list[Any]) -> Any:
-        results = graph.forward(*arguments)
-        arguments.clear()
-        return results
+    eager = boxed(graph.forward)
 
     def made(arguments: list[Any]) -> Function:
         if len(known) >= most:

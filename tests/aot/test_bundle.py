@@ -145,8 +145,9 @@ def test_names_that_collide_are_refused() -> None:
     library = unsearched("fill:9:s32:value=zero").library("k")
     with pytest.raises(CompileError, match="2 kernels have the name 'k'"):
         Bundle.of([library, library])
-    with pytest.raises(CompileError, match="there is no kernel to save"):
-        Bundle(())
+    for bundle in (Bundle, Bundle.of):
+        with pytest.raises(CompileError, match="there is no kernel to save"):
+            bundle(())
 
 
 def specs(example: str) -> dict[str, str]:

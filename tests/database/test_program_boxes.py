@@ -66,6 +66,7 @@ def path(tmp_path: Path) -> Path:
         Solver(AVX2.at(goal), overlay).solve(goal)
     assert not tuple(database.rows())
     database.fold_programs()
+    assert database.program_boxes()
     database.close()
     return tmp_path / "x.sqlite"
 

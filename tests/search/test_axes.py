@@ -30,6 +30,13 @@ def test_a_serial_goal_and_one_thread_have_no_shares() -> None:
     assert 25 not in goal_axes(spec, 1)[1]
 
 
+def test_a_batch_is_one_all_or_the_share_of_a_thread() -> None:
+    spec = parse_spec("attention:12x8x8x8x8:f32:serial=false", AVX2.limits)
+    assert goal_axes(spec, 1)[0] == (1, 12)
+    assert goal_axes(spec, 4)[0] == (1, 3, 6, 12)
+    assert goal_axes(spec, 4)[1] == (1, 2, 3, 4, 6, 8)
+
+
 def test_an_axis_is_the_ladder_with_its_remainders() -> None:
     assert size_axis(7) == (1, 2, 3, 4, 6, 7)
     assert size_axis(100) == (*(1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 36, 48, 64, 96, 100),)

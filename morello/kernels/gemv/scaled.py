@@ -165,7 +165,7 @@ class _Code:
 
     @property
     def of(self) -> Operands:
-        """Its operands."""
+        """The operands of the product, by number."""
         return self.reads.of
 
     @property

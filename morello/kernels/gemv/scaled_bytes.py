@@ -193,7 +193,7 @@ class ScaledBytes(ScaledKernel):
         return int(side) if np.ndim(side) == 0 else side
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """What depends on the rows alone, then panel after panel."""
+        """The code for rows alone, then that of each panel."""
         product = product_of(spec.key)
         assert product is not None
         reads = self.code(emitter, spec, operands, product)
@@ -266,7 +266,7 @@ class _Code:
         return self.emitter.isa.lanes(Dtype.S8)
 
     def _put_in_order(self, row: int) -> None:
-        """Of eight bytes the even ones, then the odd ones."""
+        """Store the even ones of eight bytes, then the odd ones."""
         source = self.reads.operands[self.reads.of.factors]
         order = [
             first + at

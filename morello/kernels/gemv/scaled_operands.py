@@ -111,12 +111,10 @@ class ScaledKernel(Kernel):
             return ()
         if not any(axis.dim == product.columns for axis in axes):
             return ()
-        of_integers = operand == of.integers
-        form = self.panels_of_integers if of_integers else self._beside_integers
-        return (Form(tensor.dtype, form(axes, product.columns)),)
-
-    def _beside_integers(self, axes: tuple[IndexMap, ...], columns: int) -> Layout:
-        return panels(axes, columns, self.columns)
+        layout = panels(axes, product.columns, self.columns)
+        if operand == of.integers:
+            layout = self.panels_of_integers(axes, product.columns)
+        return (Form(tensor.dtype, layout),)
 
     def read(self, frame: Frame, operand: int, rows: Ints) -> Lines:
         """The lines of what is streamed: a run in panels, else rows that nothing

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _MOST_STEPS = 256
-"""Of a recurrence, each of which is some parts of a model."""
+"""Most steps of a recurrence: each is some parts of a model."""
 
 _PARAMETERS: dict[str, dict[str, float]] = {
     "Affine": {"alpha": 1.0, "beta": 0.0},
