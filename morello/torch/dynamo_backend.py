@@ -21,7 +21,7 @@ from morello.torch.partition import (
     why_eager,
 )
 from morello.torch.ranged import over_sizes
-from morello.torch.shapes import boxed, dynamic_places, per_shape
+from morello.torch.shapes import boxed, dynamic_places, marked, per_shape
 
 Function = Callable[..., Any]
 
@@ -58,7 +58,7 @@ def backend(
             return _compiled(traced, chosen, weights)
         static = functools.partial(_compiled, options=chosen, weights=weights)
         each = per_shape(traced, places, static, chosen.shapes)
-        return _marked(over_sizes(traced, chosen, weights, each))
+        return marked(over_sizes(traced, chosen, weights, each))
 
     wrapped = aot_autograd(
         fw_compiler=forward, bw_compiler=_eager, inference_compiler=forward
@@ -68,12 +68,7 @@ def backend(
 
 
 def _eager(traced: GraphModule, given: Sequence[Any]) -> Function:
-    return _marked(boxed(traced.forward))
-
-
-def _marked(run: Function) -> Function:
-    run._boxed_call = True  # type: ignore[attr-defined]
-    return run
+    return boxed(traced.forward)
 
 
 def _compiled(
@@ -111,7 +106,7 @@ def _compiled(
     traced.recompile()
     for group in groups:
         group.start()
-    return _marked(boxed(traced.forward))
+    return boxed(traced.forward)
 
 
 def _weights() -> frozenset[int]:

@@ -33,13 +33,20 @@ def _is_dynamic(node: Node) -> bool:
 
 
 def boxed(function: Function) -> Function:
-    """A function of a list, which it empties so that arguments are freed early."""
+    """A function of a list, which it empties so that arguments are freed early; marked
+    as such for PyTorch."""
 
     def run(arguments: list[Any]) -> Any:
         results = function(*arguments)
         arguments.clear()
         return results
 
+    return marked(run)
+
+
+def marked(run: Function) -> Function:
+    """The function, as one that takes a list of arguments and empties it."""
+    run._boxed_call = True  # type: ignore[attr-defined]
     return run
 
 

@@ -20,7 +20,6 @@ from morello.errors import ArgumentError, MorelloError  # noqa: E402
 from morello.frontends.refusals import ModelError, Refusal  # noqa: E402
 from morello.search import Statistics  # noqa: E402
 from morello.torch import (  # noqa: E402
-    dynamo_backend,
     graph_breaks,
     lowering,
     native_call,
@@ -289,7 +288,7 @@ def test_options_are_those_that_are_given() -> None:
 
 
 def test_a_function_of_a_list_empties_it() -> None:
-    run = dynamo_backend._boxed(lambda x, y: x - y)
+    run = shapes.boxed(lambda x, y: x - y)
     arguments = [5, 3]
     assert run(arguments) == 2
     assert arguments == []
