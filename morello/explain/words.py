@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from morello.errors import shortened, visible
 from morello.search import Impl, Statistics
 from morello.spec import Spec
 from morello.spec.text.spellings import short_spelling
@@ -111,10 +112,29 @@ def searched_text(found: Statistics) -> str:
     """Out of how much a program was chosen."""
     if not found.specs and not found.tables:
         return "read from the database as it was found before"
+    tables = counted(found.tables, "table")
     if not found.specs:
-        place = "earlier goals" if found.goals else "the database"
-        return f"read from {counted(found.tables, 'table')} of {place}"
-    specs, tables = counted(found.specs, "Spec"), counted(found.tables, "table")
-    read = f", of which {found.unsolved:,} were read" if found.unsolved else ""
-    goals = ", ".join(goal for goal, _ in found.goals)
-    return f"found among {specs} in {tables}{read}{goals and f': those of {goals}'}"
+        return f"read from {tables} of {read_text(found)}"
+    whole = f"found among {counted(found.specs, 'Spec')} in {tables}"
+    if not found.read:
+        return whole
+    return f"{whole}, of which {found.read:,} were read from {read_text(found)}"
+
+
+_MOST_GOALS = 3
+"""How many goals are named: a database has thousands."""
+
+
+def read_text(found: Statistics) -> str:
+    """The places that tables were read from, and the goals that left them there."""
+    places = ["the database"] if found.stored else []
+    places += ["this process"] if found.stored < found.read else []
+    parts = f", {found.parts:,} as parts of larger ones" if found.parts else ""
+    named = [(g, n) for g, n in found.goals if g][:_MOST_GOALS]
+    goals = [f"{n:,} of {shortened(visible(goal))}" for goal, n in named]
+    others = len(found.goals) - len(named)
+    if others and named:
+        rest = found.read - sum(n for _, n in named)
+        goals.append(f"{rest:,} of {counted(others, 'other goal')}")
+    text = ", ".join(goals)
+    return " and ".join(places) + parts + (text and f": {text}")

@@ -2,7 +2,8 @@
 
 import dataclasses
 import resource
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,16 +27,13 @@ class Statistics:
     """The most memory that the process has had by then."""
 
     read: int = 0
-    """Of ``tables``, those that came from the database."""
+    """Of ``tables``, those that were not solved: earlier goals had left them."""
+    stored: int = 0
+    """Of ``read``, those of the database; the others were in this process."""
     parts: int = 0
-    """Those that are parts of tables of other goals, there or in this process."""
+    """Of ``read``, those that are parts of tables of goals with longer axes."""
     goals: tuple[tuple[str, int], ...] = ()
-    """Earlier goals of this process, and how many tables came from each."""
-
-    @property
-    def unsolved(self) -> int:
-        """Tables that were read, wherever."""
-        return min(self.tables, self.read + sum(count for _, count in self.goals))
+    """The goals that the tables of ``read`` were solved for, the most tables first."""
 
     @property
     def compression(self) -> float | None:
@@ -56,7 +54,14 @@ class Statistics:
             sum(part.specs for part in parts),
             sum(part.seconds for part in parts),
             sum(part.impls for part in parts),
-            peak_bytes=max(part.peak_bytes for part in parts),
+            sum(part.packed for part in parts),
+            sum(part.boxes for part in parts),
+            sum(part.cost_boxes for part in parts),
+            max((part.peak_bytes for part in parts), default=0),
+            sum(part.read for part in parts),
+            sum(part.stored for part in parts),
+            sum(part.parts for part in parts),
+            most_first(goal for part in parts for goal in part.goals),
         )
 
     def since(self, before: "Statistics") -> "Statistics":
@@ -72,9 +77,18 @@ class Statistics:
             self.cost_boxes - before.cost_boxes,
             self.peak_bytes,
             self.read,
+            self.stored,
             self.parts,
             self.goals,
         )
+
+
+def most_first(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """Sums of counts by name, the largest first."""
+    sums: Counter[str] = Counter()
+    for name, count in counts:
+        sums[name] += count
+    return tuple(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
 
 
 def peak_bytes() -> int:

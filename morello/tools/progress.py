@@ -56,8 +56,7 @@ def search_text(found: Statistics) -> str:
     parts = [
         f"{found.seconds:.1f} s",
         f"{found.specs / 1e6:.1f} M Specs",
-        f"{found.tables:,} tables"
-        + (f" ({found.unsolved:,} read)" if found.unsolved else ""),
+        f"{found.tables:,} tables" + (f" ({found.read:,} read)" if found.read else ""),
         f"10^{math.log10(max(found.impls, 1)):.1f} Impls",
     ]
     if found.compression is not None and found.compression_decisions is not None:

@@ -23,6 +23,7 @@ from morello.search.storage.database import Database, Row
 from morello.search.storage.deflated import CodecError
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
+from morello.search.storage.shelf import Shelved
 from morello.search.storage.table_store import TableStore
 from tests.database.small import cold, program, spec
 from tests.database.test_strangers import CRAFTED, costs, in_header
@@ -84,6 +85,10 @@ REASONS: dict[str, tuple[Callable[[Row], Row], str]] = {
     "other candidates": (
         CRAFTED["actions that are no candidates"],
         r"tile\(d1, 5\) is no action of its Specs",
+    ),
+    "a goal that is a number": (
+        in_header(lambda h: h.__setitem__("goal", 7)),
+        "the goal is no text",
     ),
     "outside": (CRAFTED["boxes of decisions outside"], "a box is not in the table"),
     "costs outside": (CRAFTED["boxes of costs outside"], "a box is not in the table"),
@@ -159,8 +164,8 @@ def test_a_store_holds_no_more_than_its_room(
     packed: list[TableId] = []
     whole = store._pack
 
-    def pack(table: Table) -> Packed:
-        packed.append(table.id)
+    def pack(table: Shelved) -> Packed:
+        packed.append(table.table().id)
         return whole(table)
 
     monkeypatch.setattr(store, "_pack", pack)
@@ -175,7 +180,7 @@ def test_a_store_holds_no_more_than_its_room(
         assert np.array_equal(store.table(table.id).decisions, table.decisions)
     assert sorted(map(str, packed)) == sorted(str(table.id) for table in tables)
     assert store.tally[0] == sum(table.costs.size for table in tables)
-    assert store.total_read == store.parts == 0
+    assert store.stored == store.parts == 0
     store.drop(tables[0].id)
     assert tables[0].id not in store
 

@@ -57,6 +57,8 @@ def test_a_warm_search_solves_nothing(tmp_path: Path) -> None:
     assert found.statistics.specs == 0
     before = len(list(overlay.top.rows()))
     assert 0 < found.statistics.tables < before
+    assert found.statistics.goals == ((MATMUL, found.statistics.tables),)
+    assert found.statistics.stored == found.statistics.tables
     program(MATMUL, overlay)
     assert len(list(overlay.top.rows())) == before
 

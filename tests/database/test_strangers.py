@@ -281,6 +281,7 @@ def test_one_bad_row_costs_a_search_of_that_row(path: Path) -> None:
     found = Solver(AVX2, Overlay(Database(path))).solve(spec(GOAL))
     assert str(found.impl) == cold(GOAL)
     assert found.statistics.specs == bad.points
+    assert found.statistics.read == found.statistics.tables - 1
 
 
 def test_a_candidate_that_does_not_apply_at_a_point_is_solved_again(

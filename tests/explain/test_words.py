@@ -72,19 +72,31 @@ def test_titles_have_the_names_of_graphs(label: str) -> None:
 def test_one_of_something_is_not_several() -> None:
     assert (counted(1, "table"), counted(2000, "table")) == ("1 table", "2,000 tables")
     assert searched_text(Statistics(1, 1, 1.0)) == "found among 1 Spec in 1 table"
-    shared = Statistics(9, 5, 1.0, read=2, goals=(("matmul:8x8x8:f32", 3),))
-    assert searched_text(shared) == (
-        "found among 5 Specs in 9 tables, of which 5 were read: those of "
-        "matmul:8x8x8:f32"
+
+
+def test_where_tables_were_read_and_whose_they_are() -> None:
+    goals = tuple((f"matmul:{n}x8x8:f32", 10 - n) for n in (4, 5, 6, 7, 8))
+    one = Statistics(9, 5, 1.0, read=6, stored=6, parts=2, goals=goals[:1])
+    assert searched_text(one) == (
+        "found among 5 Specs in 9 tables, of which 6 were read from the database, 2 "
+        "as parts of larger ones: 6 of matmul:4x8x8:f32"
     )
-    assert searched_text(Statistics(1, 0, 1.0)) == "read from 1 table of the database"
+    many = Statistics(20, 0, 1.0, read=20, stored=3, goals=goals)
+    assert searched_text(many) == (
+        "read from 20 tables of the database and this process: 6 of "
+        "matmul:4x8x8:f32, 5 of matmul:5x8x8:f32, 4 of matmul:6x8x8:f32, 5 of 2 "
+        "other goals"
+    )
+    unknown = Statistics(1, 0, 1.0, read=1, stored=1, goals=(("", 1),))
+    assert searched_text(unknown) == "read from 1 table of the database"
+    odd = Statistics(1, 0, 1.0, read=1, stored=1, goals=(("a\x1b", 1),))
+    assert searched_text(odd).endswith(r"1 of a\x1b")
 
 
 def test_what_a_program_was_chosen_from() -> None:
     assert searched_text(Statistics(0, 0, 0.1)) == (
         "read from the database as it was found before"
     )
-    assert searched_text(Statistics(7, 0, 0.1)) == "read from 7 tables of the database"
     assert (
         searched_text(Statistics(7, 9000, 1.0)) == "found among 9,000 Specs in 7 tables"
     )

@@ -104,8 +104,15 @@ def test_a_program_costs_at_each_size_what_its_decisions_cost_there(
 
 
 def test_statistics_of_several_searches_add_but_for_the_peak() -> None:
-    parts = [Statistics(3, 50, 0.5, 700, peak_bytes=n) for n in (20, 90, 70)]
-    every = Statistics(9, 150, 1.5, 2100, peak_bytes=90)
+    goals = (("one", 2), ("two", 1)), (("two", 4),), ()
+    parts = [
+        Statistics(
+            3, 50, 0.5, 700, 8, 2, 1, n, sum(count for _, count in own), 1, 1, own
+        )
+        for n, own in zip((20, 90, 70), goals, strict=True)
+    ]
+    sums = ("two", 5), ("one", 2)
+    every = Statistics(9, 150, 1.5, 2100, 24, 6, 3, 90, 7, 3, 3, sums)
     assert Statistics.of_all(parts) == every
 
 

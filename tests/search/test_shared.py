@@ -113,7 +113,7 @@ def test_what_was_solved_is_not_solved_again() -> None:
     assert again.solve(large).statistics.specs == 0
     few = smaller.solve(small).statistics.specs
     assert few < alone.solve(small).statistics.specs / 20
-    assert set(smaller.run_of(small).store.shared) == {again.run_of(large).store.goal}
+    assert set(smaller.run_of(small).store.goals) == {again.run_of(large).store.goal}
 
 
 @pytest.mark.sampled(3)

@@ -207,3 +207,14 @@ def test_the_target_is_printed_with_its_numbers(
         )
     assert main(["bench", *words, "--seconds", "0.01", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["target"] == "avx2{fork=7}"
+
+
+def test_it_says_whose_tables_were_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    line = "--threads", "1", "--db", str(tmp_path / "tables.sqlite")
+    large, small = "matmul:8x8x8:f32", "matmul:4x8x8:f32"
+    assert bench(capsys, large, *line)["search"]["goals"] == {}
+    search = bench(capsys, small, *line)["search"]
+    assert list(search["goals"]) == [large]
+    assert 0 < search["table_parts"] <= search["tables_read"] == search["goals"][large]

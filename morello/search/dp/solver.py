@@ -32,7 +32,7 @@ from morello.search.queries.pins import (
     full_text,
     read_pins,
 )
-from morello.search.statistics import Statistics, peak_bytes
+from morello.search.statistics import Statistics, most_first, peak_bytes
 from morello.search.storage.cache_key import family
 from morello.search.storage.deflated import CodecError
 from morello.search.storage.measured_rows import MeasuredRow
@@ -171,7 +171,8 @@ class Solver:
         if found is None:
             digest = self.pinned.pins.digest
             own = self.target, limits, room, self.database, digest
-            store = TableStore(*own, self.shelf, full_text(spec))
+            goal = print_spec(spec, self.target.limits)
+            store = TableStore(*own, self.shelf, goal)
             found = _Run(
                 limits, room, self.target, store, self.pinned, self.watch, self._axis
             )
@@ -409,9 +410,18 @@ class _Run:
     def statistics(self, seconds: float) -> Statistics:
         """Statistics of the search so far, which took so many seconds."""
         store = self.store
-        counts = (self.impls, *store.tally, peak_bytes(), store.total_read, store.parts)
-        goals = tuple(store.shared.items())
-        return Statistics(len(store), self.points, seconds, *counts, goals)
+        return Statistics(
+            len(store),
+            self.points,
+            seconds,
+            self.impls,
+            *store.tally,
+            peak_bytes(),
+            store.goals.total(),
+            store.stored,
+            store.parts,
+            most_first((+store.goals).items()),
+        )
 
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table, and its pins."""

@@ -38,6 +38,7 @@ def encode_decisions(table: Packed) -> bytes:
         {
             "axes": [list(axis) for axis in table.box.axes],
             "actions": [[n, *action_data(table.actions[n])] for n in used.tolist()],
+            "goal": table.goal,
         },
         table.decisions.ends.astype("<u2"),
         labels.astype("<u2"),
@@ -89,7 +90,10 @@ def decode(
         chosen = known[labels] if known.size else _NONE
         decisions = LabelBoxes(box.shape, _ends(ends, box), chosen)
         _check(box, decisions.ends, len(labels))
-    return Packed(identity, box, actions, decisions, lambda: _costs(costs(), box))
+        goal = header.get("goal", "")  # rows of earlier versions have none
+        if not isinstance(goal, str):
+            raise CodecError("the goal is no text")
+    return Packed(identity, box, actions, decisions, lambda: _costs(costs(), box), goal)
 
 
 def _costs(data: bytes, box: Box) -> CostBoxes:

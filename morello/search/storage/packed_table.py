@@ -25,9 +25,11 @@ class Packed:
     decisions: LabelBoxes
     read_costs: Callable[[], CostBoxes]
     """Gives the costs: programs are found without, and reading them takes long."""
+    goal: str = ""
+    """Text of the Spec whose search solved it; empty where nobody said."""
 
     @classmethod
-    def of(cls, table: Table) -> "Packed":
+    def of(cls, table: Table, goal: str = "") -> "Packed":
         """The boxes of a table; `expand` gives the very same arrays back."""
         costs = CostBoxes.of(table.costs, table.box)
         return cls(
@@ -36,6 +38,7 @@ class Packed:
             table.actions,
             LabelBoxes.of(table.decisions),
             lambda: costs,
+            goal,
         )
 
     def clip(
@@ -58,6 +61,7 @@ class Packed:
             dict(enumerate(actions)),
             self.decisions.clip(box.shape, labels),
             lambda: self.costs.clip(box.axes),
+            self.goal,
         )
 
     def expand(self) -> Table:

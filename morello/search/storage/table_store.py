@@ -14,7 +14,7 @@ import itertools
 import json
 import math
 import threading
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -68,17 +68,6 @@ WAITING_POINTS = 1 << 23
 """How many points may wait to be packed: each takes 12 bytes."""
 
 
-@dataclasses.dataclass
-class _Unpacked:
-    """A table that is packed when it is asked for."""
-
-    table: Callable[[], Table]
-    """Gives all of it."""
-    points: int
-    costs: Costs | None = None
-    """Its costs, where those that are let go of are still there."""
-
-
 class TableStore:
     """The tables of one run.
 
@@ -108,14 +97,13 @@ class TableStore:
         self.database = database
         self.shelf = shelf
         self.goal = goal
-        self.read = 0
+        self.stored = 0
         """How many tables came from the database."""
         self.parts = 0
         """How many are parts of tables of goals with longer axes."""
-        self.stored_parts = 0
-        """How many of these came from the database."""
-        self.shared: dict[str, int] = {}
-        """How many tables came from earlier goals of this process, by the goal."""
+        self.goals: Counter[str] = Counter()
+        """How many tables were read, in the database or in this process, by the goal
+        that they were solved for."""
         self.tally = (0, 0, 0)
         """Totals of the tables that were solved and compressed: points, boxes
         of decisions and boxes of costs."""
@@ -123,8 +111,8 @@ class TableStore:
         self._pins = pins
         self._families: dict[Target, str] = {}
         self._shelf_keys: dict[tuple[SpecKey, Free], tuple[object, ...]] = {}
-        self._packed: dict[TableId, Packed | Future[Packed] | _Unpacked] = {}
-        self._unpacked: OrderedDict[TableId, _Unpacked] = OrderedDict()
+        self._packed: dict[TableId, Packed | Future[Packed] | Shelved] = {}
+        self._unpacked: OrderedDict[TableId, Shelved] = OrderedDict()
         """Stored tables that are not packed, the oldest first."""
         self._unpacked_points = 0
         self._dense: OrderedDict[TableId, Costs] = OrderedDict()
@@ -139,11 +127,6 @@ class TableStore:
 
     def __len__(self) -> int:
         return len(self._packed)
-
-    @property
-    def total_read(self) -> int:
-        """How many tables, or parts of some, came from the database."""
-        return self.read + self.stored_parts
 
     def __iter__(self) -> Iterator[TableId]:
         """Iterate over the tables that are stored here."""
@@ -168,7 +151,7 @@ class TableStore:
             self._dense.move_to_end(identity)
             return dense
         unpacked = self._packed[identity]
-        if isinstance(unpacked, _Unpacked) and unpacked.costs is not None:
+        if isinstance(unpacked, Shelved):
             costs = unpacked.costs
         else:
             packed = self.entry(identity)
@@ -179,9 +162,9 @@ class TableStore:
     def entry(self, identity: TableId) -> Packed:
         """A table that is here, as boxes."""
         packed = self._packed[identity]
-        if isinstance(packed, _Unpacked):
+        if isinstance(packed, Shelved):
             self._is_packed(identity)
-            packed = self._packed[identity] = self._pack(packed.table())
+            packed = self._packed[identity] = self._pack(packed)
         elif isinstance(packed, Future):
             packed = self._packed[identity] = packed.result()
         return packed
@@ -204,13 +187,19 @@ class TableStore:
         if data is None:
             return False
         try:
-            self._packed[identity] = decode(
+            packed = decode(
                 data, identity, box, lambda: actions(identity), self._costs_of(key)
             )
         except CodecError:
             return False
-        self.read += 1
+        self._take(identity, packed)
         return True
+
+    def _take(self, identity: TableId, packed: Packed) -> None:
+        """Keep a table of the database."""
+        self._packed[identity] = packed
+        self.stored += 1
+        self.goals[packed.goal] += 1
 
     def _costs_of(self, key: bytes) -> Callable[[], bytes]:
         """Reads the costs of a row."""
@@ -224,8 +213,11 @@ class TableStore:
         return read
 
     def drop(self, identity: TableId) -> None:
-        """Forget a table whose costs cannot be read."""
-        del self._packed[identity]
+        """Forget a table of the database that cannot be: it is solved again."""
+        packed = self._packed.pop(identity)
+        assert isinstance(packed, Packed)
+        self.stored -= 1
+        self.goals[packed.goal] -= 1
 
     def fetch_part(
         self, identity: TableId, boxes: Callable[[TableId], Box], actions: Candidates
@@ -262,11 +254,9 @@ class TableStore:
                     whole_table = decode(
                         data, other, whole, functools.partial(actions, other), costs
                     )
-                    self._packed[identity] = whole_table.clip(
-                        identity, box, actions(identity)
-                    )
+                    part = whole_table.clip(identity, box, actions(identity))
+                    self._take(identity, part)
                     self.parts += 1
-                    self.stored_parts += 1
                     return True
         return False
 
@@ -301,7 +291,7 @@ class TableStore:
                     break
         if table is None:
             return False
-        self.shared[table.goal] = self.shared.get(table.goal, 0) + 1
+        self.goals[table.goal] += 1
         self._keep(identity, table)
         return True
 
@@ -317,9 +307,9 @@ class TableStore:
     def _keep(self, identity: TableId, table: Shelved) -> None:
         """Keep a table, and write it to the database if that is written."""
         if self._writes:
-            self._pack_soon(identity, table.table, table.points)
+            self._pack_soon(identity, table)
         else:
-            self._put_off(identity, _Unpacked(table.table, table.points, table.costs))
+            self._put_off(identity, table)
         self._hold(identity, table.costs)
 
     def _is_alike(
@@ -359,44 +349,39 @@ class TableStore:
             return False
         return database.keeps_tables
 
-    def _put_off(self, identity: TableId, made: _Unpacked) -> None:
+    def _put_off(self, identity: TableId, made: Shelved) -> None:
         """Leave a table as it is; the oldest are packed where there are too many."""
         self._packed[identity] = self._unpacked[identity] = made
         self._unpacked_points += made.points
         while self._unpacked_points > UNPACKED_POINTS:
             oldest = next(iter(self._unpacked))
-            unpacked = self._is_packed(oldest)
-            self._pack_soon(oldest, unpacked.table, unpacked.points)
+            self._pack_soon(oldest, self._is_packed(oldest))
 
-    def _is_packed(self, identity: TableId) -> _Unpacked:
+    def _is_packed(self, identity: TableId) -> Shelved:
         """Count a table no more among those that are not packed."""
         unpacked = self._unpacked.pop(identity)
         self._unpacked_points -= unpacked.points
         return unpacked
 
-    def _pack_soon(
-        self, identity: TableId, table: Callable[[], Table], points: int
-    ) -> None:
+    def _pack_soon(self, identity: TableId, table: Shelved) -> None:
         """Pack a table now, or in the second thread if that takes less time."""
         idle = self._last is None or self._last.done()  # tables are stored in turn
-        if self._worker is None or (idle and points <= FEW_POINTS):
-            self._packed[identity] = self._pack(table())
+        if self._worker is None or (idle and table.points <= FEW_POINTS):
+            self._packed[identity] = self._pack(table)
         else:
-            self._pack_later(identity, table, points)
+            self._pack_later(identity, table)
 
-    def _pack_later(
-        self, identity: TableId, table: Callable[[], Table], points: int
-    ) -> None:
+    def _pack_later(self, identity: TableId, table: Shelved) -> None:
         """Hand a table to the second thread; where it cannot be started (a limit of the
         system, or of an interpreter that may have one thread) it is packed now."""
         assert self._worker is not None
         try:
-            self._last = self._worker.submit(lambda: self._pack(table()))
+            self._last = self._worker.submit(self._pack, table)
         except RuntimeError:
-            self._packed[identity] = self._pack(table())
+            self._packed[identity] = self._pack(table)
             return
         self._packed[identity] = self._last
-        self._wait(identity, points)
+        self._wait(identity, table.points)
 
     def _wait(self, identity: TableId, points: int) -> None:
         """Let the second thread catch up where too much waits for it."""
@@ -438,8 +423,9 @@ class TableStore:
             self.database.put_all(rows, covers)
             self._unwritten.clear()
 
-    def _pack(self, table: Table) -> Packed:
-        packed = Packed.of(table)
+    def _pack(self, shelved: Shelved) -> Packed:
+        table = shelved.table()
+        packed = Packed.of(table, shelved.goal)
         with self._counting:  # both threads pack
             points, boxes, cost_boxes = self.tally
             self.tally = (

@@ -14,12 +14,13 @@ from morello.compiler.kernel import Kernel
 from morello.compiler.threads import thread_count
 from morello.compiler.tuning.timing import Samples, pinned, sample
 from morello.errors import MorelloError
+from morello.explain.words import read_text
 from morello.machine import print_target
 from morello.machine.host import host
 from morello.machine.isa import Isa
 from morello.machine.processors import processors
 from morello.runtime.peak import measure_peak, peak_dtypes
-from morello.search import Solution
+from morello.search import Statistics
 from morello.spec import Array, Dtype, Spec, print_spec
 from morello.tools.commands import BenchOptions
 from morello.tools.input_output import UsageError, write_output
@@ -78,7 +79,9 @@ class Measurement:
     """The predicted cost of a call, in 1/1000 cycles."""
     workspace_bytes: int
     search: dict[str, Any] | None
-    """Statistics of the search: ``specs`` solved in ``tables``, ``impls`` compared,
+    """Statistics of the searches: ``specs`` solved in ``tables``, of which
+    ``tables_read`` were read, ``table_parts`` of them as parts of larger ones, and how
+    many of each of the ``goals`` that they were solved for; ``impls`` compared,
     Specs a box (``compression`` with costs, ``compression_decisions`` without),
     ``peak_bytes`` of the process by its end, and with ``--count`` ``programs_log10``,
     how many programs the space has."""
@@ -229,24 +232,29 @@ def _measurement(
         compile_s=kernel.times.compile,
         cost=kernel.cost(),
         workspace_bytes=kernel.workspace_bytes,
-        search=_search_data(_only_solution(kernel)),
+        search=_search_data(kernel),
         verified=samples is not None,
     )
 
 
-def _only_solution(kernel: Kernel) -> Solution | None:
-    """The result of the search of a kernel that has one Spec."""
-    return kernel.solutions[0] if len(kernel.solutions) == 1 else None
+def _searched(kernel: Kernel) -> Statistics | None:
+    """The searches of all Specs of a kernel, and of what a schedule leaves open; None
+    where there was none."""
+    every = (*kernel.solutions, *kernel.filled)
+    # Equal parts of a model have one solution.
+    known = {id(s): s.statistics for s in every if s is not None}
+    return Statistics.of_all(tuple(known.values())) if known else None
 
 
-def _search_data(solution: Solution | None) -> dict[str, Any] | None:
-    if solution is None:
+def _search_data(kernel: Kernel) -> dict[str, Any] | None:
+    statistics = _searched(kernel)
+    if statistics is None:
         return None
-    statistics = solution.statistics
     return {
         "tables": statistics.tables,
-        "tables_read": statistics.unsolved,
+        "tables_read": statistics.read,
         "table_parts": statistics.parts,
+        "goals": dict(statistics.goals),
         "specs": statistics.specs,
         "impls": statistics.impls,
         "compression": statistics.compression,
@@ -285,9 +293,11 @@ def _text(
             )
         )
     rows.append(("bandwidth", f"{found.gbytes_per_s:.2f} GB/s of operands"))
-    solution = _only_solution(kernel)
-    if solution is not None and solution.statistics.specs:
-        rows.append(("search", search_text(solution.statistics)))
+    searched = _searched(kernel)
+    if searched is not None and searched.tables:
+        rows.append(("search", search_text(searched)))
+    if searched is not None and searched.read:
+        rows.append(("read", f"{searched.read:,} tables of {read_text(searched)}"))
     if found.search is not None and found.search["programs_log10"] is not None:
         rows.append(("programs", f"10^{found.search['programs_log10']:,.1f}"))
     return table(*rows)
