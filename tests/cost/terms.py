@@ -42,6 +42,8 @@ GOALS = (
     "move:4x20:f32:src=[0,1]/strided",
     "move:4x20:f32:src=[1,0]/strided",
     "max:5x19:f32",
+    "max:2x19:f32:x0=[0,1]/strided",
+    "matmul_accum:2x8x16:f32:lhs=[0,1,2]@L1/strided:rhs=[0,1,2]@L1/strided",
     "compose:4x19:f32:graph=y[r,n]=x[r,n]*w[r]",
     "compose:9x5:f32:graph=out t[n]=sum(x[m,n])",
 )

@@ -194,13 +194,8 @@ def _sharing(key: SpecKey, name: str) -> Sharing | str:
     partial = tuple(i for i in inner.written if dim not in operands[i].dims)
     if len(partial) > len(INITS):
         return f"it has more than {len(INITS)} outputs that are reduced"
-    added = [i for i in inner.written if operands[i].is_read]
-    if any(i not in partial for i in added) or any(i not in added for i in partial):
-        return (
-            f"an output that is added to has '{name}', or one that is written lacks it"
-        )
-    if any(form.operands[i] < 0 for i in range(len(operands)) if i not in partial):
-        return "a maximum inside is not one of the partial results"
+    if any(operands[i].is_read for i in inner.written if i not in partial):
+        return f"an output that is added to has '{name}'"
     if any(not t.level.is_main for t in key.tensors):
         return "an operand is in a memory of one core: loop over threads before"
     dtypes = {key.tensors[at].dtype for i in partial if (at := form.operands[i]) >= 0}
@@ -226,8 +221,6 @@ def _forms(
         own[i] if i in own else key.tensors[at] for i, at in enumerate(form.operands)
     )
     forms = followed(form.kind, forms)
-    if any(not tensor.level.is_main for tensor in forms):
-        return "a partial result would follow an operand into a cache"
     accumulates = {i: key.kind.operands[i].is_read for i in key.kind.written}
     kept = tuple(
         (out, accumulates[form.operands[out]])
