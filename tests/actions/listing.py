@@ -25,6 +25,8 @@ ALIASED = AVX2.in_context(
 TEAM = dataclasses.replace(AVX2, threads=4)
 
 EPILOGUE = "compose:4x9x3:f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=relu(t+c[n])"
+TWO = "graph=t[m,n]=sum(a[m,k]*w[k,n]);out s[m,n]=relu(t);out y[m,n]=neg(t)"
+"""One result of a product is left, then the other is made in the place of both."""
 STATE = "graph=out m[r]+=max(x[r,n]);p[r,n]=exp(x-m);out l[r]+=sum(p)"
 WINDOW = "graph=y[u]=sum(w[i]*x[pad(u+i,1,1)])"
 IMAGE = "graph=y[f,u,v]=sum(w[f,c,i,j]*x[c,{0}])"
@@ -55,6 +57,7 @@ GOALS: tuple[tuple[str, Target], ...] = (
     ("max:2x9000:f32", TEAM),
     (f"compose:3x8:f32:{STATE}:v0=[0]@L2:v1=[0]@L2", AVX2),
     ("compose:4x6x5:f32:graph=y[m,n]=sum(b[k,n]*a[m,k])", AVX2),
+    (f"compose:4x9x3:f32:{TWO}:v1=[1,0]", AVX2),
     ("compose:3x4x3x2x2x3:f32:graph=y[u,v,f]=sum(x[u+i,v+j,c]*w[i,j,c,f])", AVX2),
 )
 """Small Specs for which each action is tried, by itself or beside others."""

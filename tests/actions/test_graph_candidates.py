@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.actions import Cut, CutInPlace, Drop, Move, Tile, candidates
+from morello.actions import Cut, CutInPlace, Drop, Move, Tile, candidates, may_drop
 from morello.cost.of_target import cost_model
 from morello.machine import AVX2
 from morello.machine.operand_context import OperandContext
@@ -195,3 +195,11 @@ def test_rows_that_follow_what_stays_in_l2_take_none_of_it() -> None:
     assert len(followers(spec.kind, len(spec.tensors) - 1)) == 1
     assert move.apply(spec, near).holes[-1].spec.limits == spec.limits
     assert move.apply(spec, AVX2).holes[-1].spec.limits != spec.limits
+
+
+def test_dimensions_of_one_element_may_go_from_graphs_alone() -> None:
+    graph = parse_spec("compose:1x6x1:f32:graph=y[a,n]=sum(x[a,n,k])", AVX2.limits)
+    assert may_drop(graph.kind, ((1,), (6,), (1,))) == (0, 2)
+    assert may_drop(graph.kind, ((1, 2), (6,), (1,))) == (2,)
+    matmul = parse_spec("matmul:1x1x1:f32", AVX2.limits)
+    assert may_drop(matmul.kind, ((1,),) * 4) == ()

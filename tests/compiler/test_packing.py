@@ -65,6 +65,9 @@ def test_a_given_layout_is_packed_too() -> None:
     kernel = morello.compile("matmul:3x8x40:f32:rhs=[0,2,1]")
     rhs = np.arange(320, dtype=np.float32).reshape(8, 40)
     assert np.array_equal(kernel.pack(rhs), rhs.T)
+    several = morello.compile("matmul:2x3x8x4:f32:rhs=[0,2,1]")
+    with pytest.raises(ArgumentError, match=r"'rhs' has 2 dimensions, .* 3"):
+        several.pack(rhs[:, :4].copy())
     plain = morello.compile("max:9x70")
     with pytest.raises(ArgumentError, match="of the inputs none have layouts"):
         plain.pack(rhs)

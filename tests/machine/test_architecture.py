@@ -1,11 +1,13 @@
 """Architectures are rows: what is of one stands in its row, and in few other files."""
 
 import ast
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
+from morello.machine import architectures
 from morello.machine.architectures import ARCHITECTURES, architecture
 
 pytestmark = pytest.mark.quick
@@ -47,4 +49,13 @@ def test_systems_name_their_architecture() -> None:
         assert all(architecture(name) is row for name in row.names)
         assert row.base_cpu in row.cpus
         assert row.vector_cpu in row.cpus
+    assert architecture("a name of none") is ARCHITECTURES[0]
+
+
+def test_a_row_after_the_first_is_found_by_its_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = dataclasses.replace(ARCHITECTURES[0], names=("other",))
+    monkeypatch.setattr(architectures, "ARCHITECTURES", (*ARCHITECTURES, other))
+    assert architecture("other") is other
     assert architecture("a name of none") is ARCHITECTURES[0]

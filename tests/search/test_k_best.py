@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 import random
 import types
 
@@ -11,7 +12,8 @@ from morello.errors import SearchError
 from morello.machine import AVX2, Target
 from morello.search import Impl, Solver
 from morello.search.queries import k_best as k_best_module
-from morello.search.queries.k_best import Derived, k_best
+from morello.search.queries.hypergraph import Node
+from morello.search.queries.k_best import Derived, KBest, k_best
 from morello.search.queries.program_class import class_of
 from morello.spec import Kind, Spec, parse_spec
 from tests.search.brute_force import BudgetError
@@ -120,3 +122,29 @@ def test_finding_ends_in_time_with_what_is_right(
     assert counts[0] == 1
     assert counts == sorted(counts)
     assert 1 < counts[2] < counts[3] == 8
+
+
+def test_the_clock_is_looked_at_before_each_table_and_edges_are_added_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks, derived = itertools.count(), []
+    clock = types.SimpleNamespace(perf_counter=lambda: next(looks))
+    monkeypatch.setattr(k_best_module, "time", clock)
+    derive = k_best_module.KBest._derive_table
+
+    def told(self: KBest, node: Node, slack: float) -> None:
+        derived.append(next(looks))
+        derive(self, node, slack)
+
+    monkeypatch.setattr(k_best_module.KBest, "_derive_table", told)
+    spec = parse_spec("matmul:4x8x16:f32", AVX2.limits)
+    search = KBest(Solver(AVX2.at(spec)), spec)
+    search.programs(6, math.inf)  # with several bounds
+    assert len(derived) > 20
+    assert min(b - a for a, b in itertools.pairwise(derived)) > 1
+    for node in search._graph.nodes.values():
+        edges = [(edge.index, edge.leading) for edge in node.edges]
+        assert len(edges) == len({*edges})
+        loops = [*node.own, *(below.loops for below in node.below)]
+        codes = [code for loop in loops for code in loop.codes.tolist()]
+        assert len(codes) == len({*codes})

@@ -1,0 +1,48 @@
+"""The layouts that are chosen beside a search of each."""
+
+import dataclasses
+
+import pytest
+
+from morello.machine import AVX2
+from morello.search import Patience, best_program, best_settled
+from morello.search.queries.layout_choice import _settlements
+from morello.spec import parse_open_spec
+
+pytestmark = pytest.mark.quick
+
+GOAL = parse_open_spec("matmul:6x8x32:f32:rhs=any", AVX2.limits)
+
+
+def test_the_chosen_layouts_cost_least() -> None:
+    target = AVX2.at(GOAL.spec)
+    every = list(_settlements(GOAL, target))
+    assert len(every) > 1
+    assert len({*every}) == len(every)
+    assert every[0] == GOAL.spec
+    costs = {spec: best_program(spec, target).impl.cost for spec in every}
+    spec, found = best_settled(GOAL, AVX2)
+    assert found.impl.spec == spec
+    assert found.impl.cost == costs[spec] == min(costs.values())
+    assert found.complete
+
+
+def test_without_time_the_first_layouts_are_taken() -> None:
+    spec, found = best_settled(GOAL, AVX2, patience=Patience(0.0))
+    assert spec == GOAL.spec
+    assert not found.complete
+    assert found.impl.spec == spec
+
+
+def test_a_search_that_ends_late_is_not_complete(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first layouts have a program; there is no time for others."""
+    times = iter((0.0, 0.0, 100.0))
+    clock = dataclasses.make_dataclass("Clock", [])
+    clock.perf_counter = staticmethod(lambda: next(times))
+    monkeypatch.setattr("morello.search.queries.layout_choice.time", clock)
+    spec, found = best_settled(GOAL, AVX2, patience=Patience(50.0))
+    assert spec == GOAL.spec
+    assert found.impl.cost == best_program(spec, AVX2.at(spec)).impl.cost
+    assert not found.complete
