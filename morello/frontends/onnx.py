@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from morello.errors import CompileError
+from morello.errors import ArgumentError, CompileError
 from morello.frontends.dry_run import check_survival
 from morello.frontends.linalg.importer_output import check_linalg
 from morello.frontends.linalg.signature import Declared, Signature
@@ -26,6 +26,7 @@ from morello.frontends.onnx_ops.loops import without_loops
 from morello.frontends.onnx_ops.narrow import widened
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
+from morello.frontends.ranged import one_range, ranged
 from morello.frontends.refusals import ModelError
 from morello.mlir import BACKEND, PassManager, all_ops, ir
 from morello.processes.small_stacks import on_large_stack
@@ -40,8 +41,9 @@ _TO_LINALG = (
 def from_onnx(
     model: str | Path | bytes,
     *,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
     constants: Mapping[str, Any] | None = None,
+    ranges: Mapping[str, str] | None = None,
     fallback: bool = False,
 ) -> Model:
     """A model of ONNX as parts, each of which is a Spec.
@@ -51,16 +53,22 @@ def from_onnx(
 
     Args:
         model: the path of a file, or its contents.
-        shapes: of inputs whose shape the file leaves open, by their names.
+        shapes: of inputs whose shape the file leaves open, by their names. A size may
+            be the name of a range.
         constants: arrays or numbers of inputs that are the same in each call (a rate,
             a count, a shape), by their names. They are no arguments then.
+        ranges: the sizes that calls may say of an outermost dimension, by the name that
+            the file or ``shapes`` give it: ``{"batch": "1..64"}``.
         fallback: as `from_mlir` takes it.
 
     Raises:
         ImportError: there is no package ``onnx`` or ``onnxscript``.
         CompileError: it is no model of ONNX, or an op is not known to torch-mlir.
         ArgumentError: an input has an open shape that is not given, or another one.
-        ModelError: ops that have no Spec: all of them, each with its place.
+        ModelError: ops that have no Spec: all of them, each with its place; or what
+            depends on the size of a range in another way than by its outermost
+            dimension.
+        SpecError: a range has no sizes.
         OSError: the file cannot be read.
     """
     try:
@@ -75,8 +83,37 @@ def from_onnx(
             "give the path, or model.SerializeToString() of a model in memory",
         )
     source = "model" if isinstance(model, bytes) else Path(model).name
-    read = with_constants(onnx, _read(onnx, model, source), constants or {}, source)
-    proto = with_shapes(read, dict(shapes or {}), source)
+    proto = with_constants(onnx, _read(onnx, model, source), constants or {}, source)
+
+    def read(sizes: Mapping[str, int]) -> Model:
+        own = type(proto)()
+        own.CopyFrom(proto)
+        settled = with_shapes(own, dict(shapes or {}), source, sizes)
+        return _model(onnx, settled, source, fallback)
+
+    if not ranges:
+        return read({})
+    name, sizes = one_range(ranges)
+    if not _has_size(proto, name, shapes or {}):
+        raise ArgumentError(
+            f"{source} has no input with a dimension '{name}', which has a range",
+            f"name it in the shape of an input: shapes={{…: ('{name}', 8)}}",
+        )
+    return ranged(lambda size: read({name: size}), sizes, name)
+
+
+def _has_size(proto: Any, name: str, shapes: Mapping[str, Sequence[int | str]]) -> bool:
+    """Whether an input has a dimension of a name."""
+    given = (dim.dim_param for value in proto.graph.input for dim in _dims(value))
+    return any(name in shape for shape in (tuple(given), *shapes.values()))
+
+
+def _dims(value: Any) -> Any:
+    return value.type.tensor_type.shape.dim
+
+
+def _model(onnx: Any, proto: Any, source: str, fallback: bool) -> Model:
+    """The parts of a model with settled shapes."""
     signature = _signature(onnx, proto)
     proto = widened(modern(proto))
     _name_nodes(proto)

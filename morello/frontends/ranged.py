@@ -8,12 +8,12 @@ for any size. What depends on the size in another way is refused by name.
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from morello.errors import SpecError
+from morello.errors import ArgumentError, SpecError
 from morello.frontends.grouping.parts import Part, PlainPart, Step
 from morello.frontends.model import Model
 from morello.frontends.nodes.prepared import Preparation
@@ -42,6 +42,25 @@ def ranged(read: Callable[[int], Model], sizes: range, name: str) -> Model:
     """
     probes = probe_sizes(sizes)
     return _Comparison(name, sizes, probes, [read(size) for size in probes]).model()
+
+
+def one_range(ranges: Mapping[str, str]) -> tuple[str, range]:
+    """The name of the one size that each call says, and its sizes.
+
+    Args:
+        ranges: as a front end takes them: sizes as a Spec has them, by names.
+
+    Raises:
+        ArgumentError: there are two.
+        SpecError: they are no sizes.
+    """
+    (name, text), *others = ranges.items()
+    if others:
+        raise ArgumentError(
+            f"{' and '.join(ranges)} have ranges, and a call says one size",
+            f"settle {others[0][0]}",
+        )
+    return name, SizeRange.written(text)
 
 
 def probe_sizes(sizes: range) -> tuple[int, ...]:

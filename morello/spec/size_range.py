@@ -32,6 +32,21 @@ class SizeRange:
     least: int
     step: int = 1
 
+    @staticmethod
+    def written(text: str) -> range:
+        """The sizes that a text has: ``1..512``, ``16..512/16``.
+
+        Raises:
+            SpecError: it is no range, or an empty one.
+        """
+        match = _RANGE.fullmatch(text)
+        if match is None or match[1]:
+            raise SpecError(
+                f"'{text}' is no range of sizes",
+                "write its least size and its greatest: 1..512",
+            )
+        return _range(text, match, 0).sizes(int(match[3]))
+
     def sizes(self, greatest: int) -> range:
         """Every size, ascending."""
         return range(self.least, greatest + 1, self.step)

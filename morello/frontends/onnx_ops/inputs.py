@@ -1,6 +1,7 @@
 """The inputs of a graph of ONNX: those that are constants, and the shapes of others."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,17 @@ def with_constants(
     return proto
 
 
-def with_shapes(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> Any:
+def with_shapes(
+    proto: Any,
+    shapes: dict[str, Sequence[int | str]],
+    source: str,
+    sizes: Mapping[str, int] = MappingProxyType({}),
+) -> Any:
     """The model with the shapes that were given.
+
+    Args:
+        shapes: by the names of inputs.
+        sizes: of dimensions, by their names.
 
     Raises:
         ArgumentError: one is missing, or differs from the model's.
@@ -55,7 +65,8 @@ def with_shapes(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> An
             dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
             for dim in dims
         ]
-        given: Sequence[Any] = shapes.pop(value.name, own)
+        asked: Sequence[Any] = shapes.pop(value.name, own)
+        given = [sizes.get(size, size) for size in asked]
         if not _fits(own, given):
             text = ", ".join(map(str, own))
             raise ArgumentError(
@@ -65,6 +76,7 @@ def with_shapes(proto: Any, shapes: dict[str, Sequence[int]], source: str) -> An
             )
         for dim, size in zip(dims, given, strict=True):
             dim.dim_value = size
+    _settle((*proto.graph.output, *proto.graph.value_info), sizes)
     if shapes:
         raise ArgumentError(
             f"{source} has no input '{next(iter(shapes))}'",
@@ -90,6 +102,14 @@ def _clear_any(values: Iterable[Any]) -> None:
         for dim in value.type.tensor_type.shape.dim:
             if dim.dim_value == _ANY:
                 dim.Clear()
+
+
+def _settle(values: Iterable[Any], sizes: Mapping[str, int]) -> None:
+    """Replace the names of dimensions by their sizes."""
+    for value in values:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param in sizes:
+                dim.dim_value = sizes[dim.dim_param]
 
 
 _ANY = -1

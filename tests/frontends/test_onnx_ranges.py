@@ -1,0 +1,102 @@
+"""Models of ONNX with a size that each call says: results of ONNX's reference."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip(
+    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+
+import morello  # noqa: E402
+from morello.errors import ArgumentError, MorelloError  # noqa: E402
+from morello.frontends.refusals import ModelError  # noqa: E402
+from tests.frontends.test_onnx import model, node  # noqa: E402
+from tests.guarded import check_canaries, check_in_child, guarded_array  # noqa: E402
+
+pytestmark = [
+    pytest.mark.usefixtures("one_database"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+def layer(batch: int | str) -> Any:
+    """Norms, a product that its shape turns into rows, and a sum with its input."""
+    return model(
+        [
+            node("LayerNormalization", ["x", "scale", "shift"], ["n"], axis=-1),
+            node("MatMul", ["n", "w"], ["t"]),
+            node("Relu", ["t"], ["r"]),
+            node("Shape", ["x"], ["shape"]),
+            node("MatMul", ["r", "v"], ["u"]),
+            node("Reshape", ["u", "shape"], ["back"]),
+            node("Add", ["x", "back"], ["y"]),
+        ],
+        {"x": (batch, 3, 8)},
+        {"y": (batch, 3, 8)},
+        {"scale": (8,), "shift": (8,), "w": (8, 12), "v": (12, 8)},
+    )
+
+
+def test_every_size_is_right_and_touches_nothing_else() -> None:
+    proto = layer("batch")
+    read = morello.from_onnx(proto.SerializeToString(), ranges={"batch": "1..5"})
+    assert any("3..15/3x12x8" in spec for spec in read.specs("avx2"))
+    kernel = read.compile(target="avx2", threads=1)
+    reference = ReferenceEvaluator(proto)
+
+    def run() -> None:
+        for batch in range(1, 6):
+            rng = np.random.default_rng(batch)
+            values = rng.standard_normal((batch, 3, 8), np.float32)
+            (wanted,) = reference.run(None, {"x": values})
+            for side in ("start", "end"):
+                x = guarded_array(values, "x", side)
+                out = guarded_array(np.zeros_like(values), "out", side)
+                assert kernel(x, out=out) is out
+                np.testing.assert_allclose(out, wanted, rtol=1e-4, atol=1e-5)
+                check_canaries(x)
+                check_canaries(out)
+
+    check_in_child(run)
+    with pytest.raises(ArgumentError, match="batch is 6, and the kernel takes 1 to 5"):
+        kernel(np.zeros((6, 3, 8), np.float32))
+
+
+@pytest.mark.quick
+def test_names_of_sizes_that_a_file_leaves_open() -> None:
+    proto = model([node("Exp", ["x"], ["y"])], {"x": ("n", "m")}, {"y": ("n", "m")})
+    read = morello.from_onnx(
+        proto.SerializeToString(), shapes={"x": ("rows", 4)}, ranges={"rows": "2..6/2"}
+    )
+    assert [str(p.size) for p in read.parameters] == ["2 to 6 in steps of 2"] * 2
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("op", "ranges", "part"),
+    [
+        ("Exp", {"n": "1..4", "m": "1..4"}, "n and m have ranges"),
+        ("Exp", {"b": "1..4"}, "no input with a dimension 'b'"),
+        ("Exp", {"n": "8"}, "'8' is no range of sizes"),
+        ("Exp", {"n": "9..1"}, "'9..1' holds no sizes"),
+        ("Exp", {"n": "1..4"}, "input 'x' has the shape (n, m)"),
+    ],
+)
+def test_ranges_that_are_refused(op: str, ranges: dict[str, str], part: str) -> None:
+    proto = model([node(op, ["x"], ["y"])], {"x": ("n", "m")}, {"y": ("n", "m")})
+    with pytest.raises(MorelloError) as refused:
+        morello.from_onnx(proto.SerializeToString(), ranges=ranges)
+    assert part in str(refused.value)
+
+
+@pytest.mark.quick
+def test_what_depends_on_the_size_otherwise_is_refused() -> None:
+    mean = node("ReduceMean", ["x", "axes"], ["y"])
+    axes = {"axes": np.array([0], np.int64)}
+    proto = model([mean], {"x": ("n", 4)}, {"y": (1, 4)}, axes)
+    with pytest.raises(ModelError, match="depends on n, which each call says"):
+        morello.from_onnx(proto.SerializeToString(), ranges={"n": "2..4"})
