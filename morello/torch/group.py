@@ -18,7 +18,6 @@ from morello.torch.lowering import (
     linalg_bytecode,
     lowered,
     refused_nodes,
-    signature_of,
     told,
 )
 from morello.torch.native_call import NativeCall, given_strides
@@ -178,7 +177,6 @@ def read_model(simple: GraphModule, weights: Sequence[int]) -> Model:
         linalg_bytecode(simple),
         weights=weights,
         rounds=False,
-        signature=signature_of(simple),
     )
 
 

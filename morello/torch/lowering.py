@@ -14,7 +14,6 @@ from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from morello.frontends.linalg.importer_output import check_linalg
-from morello.frontends.linalg.signature import Declared, Signature
 from morello.frontends.refusals import ModelError, Refusal
 from morello.mlir import PassManager, ir
 from morello.torch.constants import fused
@@ -128,20 +127,6 @@ _TO_LINALG = (
     "torchdynamo-export-to-torch-backend-pipeline{extra-library=},"
     "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true})"
 )
-
-
-def signature_of(graph: GraphModule) -> Signature:
-    """The signs of a lowered graph's arguments and results, which linalg drops."""
-
-    def declared(node: Any) -> Declared:
-        value = node.meta["val"] if isinstance(node, Node) else None
-        return Declared("", getattr(value, "dtype", None) is torch.uint8)
-
-    output = graph.graph.output_node()
-    return Signature(
-        tuple(declared(node) for node in graph.graph.find_nodes(op="placeholder")),
-        tuple(declared(node) for node in output.args[0]),
-    )
 
 
 def linalg_bytecode(graph: GraphModule) -> bytes:

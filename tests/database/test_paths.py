@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -180,6 +181,26 @@ def test_locks_are_not_refused_here(tmp_path: Path) -> None:
     assert file_locks.are_refused(tmp_path / "t.sqlite") is None
     assert file_locks.are_refused(tmp_path / "none" / "t.sqlite") is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_is_switched_on_when_other_processes_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.sqlite"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    own = sqlite3.connect(path, timeout=0, isolation_level=None)
+    later = threading.Timer(0.1, other.execute, ["COMMIT"])
+    later.start()
+    connection._patiently(own, "PRAGMA journal_mode = WAL")
+    later.join()
+    assert own.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.05)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        connection._patiently(own, "PRAGMA journal_mode = DELETE")
+    own.close()
+    other.close()
 
 
 def test_no_connection_is_open_across_a_fork(tmp_path: Path) -> None:

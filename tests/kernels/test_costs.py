@@ -1,17 +1,19 @@
 """What the search relies on: costs and conditions over arrays, and their reasons."""
 
+import functools
+
 import numpy as np
 import pytest
 
 from morello.kernels import KERNELS, Kernel, by_name
 from morello.machine import TARGETS
 from morello.machine.targets.avx2 import AVX2
-from morello.spec import L1, VRF, Matmul, Spec, SpecKey
+from morello.spec import L1, L2, VRF, Matmul, Spec, SpecKey
 from morello.spec.frame import Frame
 from tests.kernels import code
 from tests.kernels.accepted import accepted
 from tests.kernels.costs import grid, key_of, points
-from tests.kernels.harness import form, price
+from tests.kernels.harness import form, limits_of, price
 from tests.tables import check_table
 
 PANELS = SpecKey(
@@ -115,3 +117,22 @@ def test_two_kernels_of_one_name_are_an_error() -> None:
     twice: list[Kernel] = [KERNELS["reduce_rows"], KERNELS["reduce_rows"]]
     with pytest.raises(ValueError, match="two kernels are called 'reduce_rows'"):
         by_name(twice)
+
+
+def test_only_the_caches_that_are_said_decide() -> None:
+    """The search does not keep apart what is left of others: `Kernel.levels_needed`.
+    L1 decides besides where something beyond it may move there."""
+    for name, keys in accepted().items():
+        kernel, limits = KERNELS[name], limits_of(name)
+        for key in keys:
+            needed = kernel.levels_needed(key)
+            if any(t.level.is_main or t.level is L2 for t in key.tensors):
+                needed |= {L1}
+            others = set(AVX2.caches) - needed
+            empty = functools.reduce(lambda left, c: left.replace(c, 0), others, limits)
+            sizes = (1, 2, 1024, 4099)[: len(key.kind.dims)]
+            said, alone = (
+                [(c.text, bool(c.holds)) for c in kernel.conditions(frame)]
+                for frame in (Frame(key, sizes, limits), Frame(key, sizes, empty))
+            )
+            assert said == alone, (name, key)

@@ -1,5 +1,6 @@
 """The arguments that a call accepts and refuses."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -219,6 +220,16 @@ def test_strides_of_one_element_say_no_distance(
 ) -> None:
     any_row = Parameter("a", F32, shape, strides=(27, 9, 1), any_row=9)
     assert any_row.row_of(shape, (12345, 4 * 7, 4)) == row
+
+
+def test_after_the_addresses_are_the_distances_of_rows() -> None:
+    whole = Parameter("a", F32, (3, 4))
+    any_row = Parameter("b", F32, (3, 4), strides=(5, 1), any_row=5)
+    output = dataclasses.replace(any_row, name="c", is_output=True)
+    given = [np.zeros((3, row), np.float32)[:, :4] for row in (4, 7, 9)]
+    checker = ArgumentChecker((whole, any_row, output))
+    addresses = [array.ctypes.data for array in given]
+    assert checker.check(given) == [*addresses, 7, 9]
 
 
 def test_inputs_may_be_one_array() -> None:
