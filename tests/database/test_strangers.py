@@ -389,6 +389,9 @@ def test_a_crafted_note_gives_way_to_the_next(name: str, path: Path) -> None:
     assert database.searches() == ()
     database.add_search(row)
     assert database.searches() == (row,)
+    cover = Cover(b"base", rows[0].key, "[]")
+    database.put_all((), (cover,))
+    assert database.covers() == (cover,)
     assert main(["db", "info", "--db", str(path)]) == 0
 
 
@@ -483,3 +486,6 @@ def test_a_file_of_the_format_before_keeps_its_tables(tmp_path: Path) -> None:
     row = SearchRow("s", "f avx2", 0.5, 1, 2, 3, 4, 5, 6)
     database.add_search(row)
     assert database.searches() == (row,)
+    cover = Cover(b"base", rows[0].key, "[]")
+    database.put_all((), (cover,))
+    assert database.covers() == (cover,)

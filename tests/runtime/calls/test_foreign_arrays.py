@@ -50,6 +50,7 @@ class Old(Exported):
     """The same before version 1, of any dtype: the structure is made here."""
 
     lanes = 1
+    has_strides = True
 
     def __dlpack__(self) -> Any:  # type: ignore[override]
         array, rank = self.array, self.array.ndim
@@ -66,10 +67,17 @@ class Old(Exported):
             bits=8 * array.itemsize,
             lanes=self.lanes,
             shape=ctypes.cast(self.kept[0], ctypes.POINTER(ctypes.c_int64)),
-            strides=ctypes.cast(self.kept[1], ctypes.POINTER(ctypes.c_int64)),
         )
+        if self.has_strides:
+            tensor.strides = ctypes.cast(self.kept[1], ctypes.POINTER(ctypes.c_int64))
         self.managed = Managed(tensor)
         return _new_capsule(ctypes.addressof(self.managed), b"dltensor", None)
+
+
+class Gapless(Old):
+    """One that says no strides: it is row-major."""
+
+    has_strides = False
 
 
 _new_capsule = python_function(
@@ -92,7 +100,7 @@ def operands(dtype: Any = np.float32) -> tuple[Array, Array]:
     return numbers[0], numbers[1]
 
 
-@pytest.mark.parametrize("kind", [Exported, Old, Interface])
+@pytest.mark.parametrize("kind", [Exported, Old, Gapless, Interface])
 def test_inputs_are_taken(kind: Any) -> None:
     a, b = operands()
     kernel = morello.compile("matmul:8x8x8:f32", threads=1)
@@ -148,7 +156,7 @@ def test_elements_of_several_lanes_are_refused() -> None:
         kernel(wide, b)
 
 
-@pytest.mark.parametrize("kind", [Exported, Old])
+@pytest.mark.parametrize("kind", [Exported, Old, Gapless])
 @pytest.mark.parametrize("shape", [(0, 8), (8, 0), (0, 0), (0, 0, 8), ()])
 def test_arrays_without_elements_or_axes(kind: Any, shape: tuple[int, ...]) -> None:
     strides = [
