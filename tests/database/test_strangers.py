@@ -389,9 +389,6 @@ def test_a_crafted_note_gives_way_to_the_next(name: str, path: Path) -> None:
     assert database.searches() == ()
     database.add_search(row)
     assert database.searches() == (row,)
-    cover = Cover(b"base", rows[0].key, "[]")
-    database.put_all((), (cover,))
-    assert database.covers() == (cover,)
     assert main(["db", "info", "--db", str(path)]) == 0
 
 
