@@ -62,7 +62,7 @@ PRODUCTS = _ops("_int_mm addmm addr baddbmm bmm convolution dot linalg_cross mm 
 
 MOVES = _ops("""
     cat channel_shuffle clone constant_pad_nd copy diagonal_copy embedding expand_copy
-    fill.Scalar fill.Tensor flip gather im2col index.Tensor index_select
+    fill.Scalar fill.Tensor flip gather im2col index.Tensor index_copy index_select
     lift_fresh_copy masked_fill.Scalar masked_fill.Tensor permute_copy pixel_shuffle
     pixel_unshuffle reflection_pad1d reflection_pad2d reflection_pad3d repeat
     replication_pad1d replication_pad2d replication_pad3d roll select_copy.int
@@ -208,6 +208,20 @@ def _strided(node: Node) -> str:
     return "" if is_same else "of other elements than it is given"
 
 
+def _copied(node: Node) -> str:
+    value, source = node.meta["val"], node.args[3]
+    assert isinstance(source, Node)
+    if not value.dtype.is_floating_point:
+        return f"of {value.dtype}"
+    dim: Any = node.args[1]
+    is_one = value.dim() and source.meta["val"].shape[dim] == 1
+    return "" if is_one and value.shape[dim] <= _EXACT else "of more than one row"
+
+
+_EXACT = 1 << 24
+"""The largest integer up to which f32 has every one."""
+
+
 def _recurrent(node: Node) -> str:
     return recurrent.why_not(node.args)
 
@@ -251,6 +265,7 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
     aten.floor_divide.default: _quotient,
     aten.remainder.Scalar: _quotient,
     aten.remainder.Tensor: _quotient,
+    aten.index_copy.default: _copied,
     aten.mkldnn_rnn_layer.default: _recurrent,
 }
 

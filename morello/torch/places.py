@@ -72,6 +72,7 @@ _LOOKUPS: dict[Any, Callable[[Node], Iterator[Lookup]]] = {
     aten.embedding.default: _rows,
     aten.gather.default: _along,
     aten.index.Tensor: _indices,
+    aten.index_copy.default: _along,
     aten.index_select.default: _along,
     aten.nll_loss_forward.default: _classes,
 }

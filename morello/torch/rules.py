@@ -133,6 +133,16 @@ def _bags(
     return result, offsets, offsets, offsets
 
 
+def _row_copied(x: Any, dim: int, places: Any, source: Any) -> Any:
+    """A tensor with one row of another at a place that is data."""
+    shape = [1] * x.dim()
+    shape[dim] = x.shape[dim]
+    # Sizes of 2 ** 24 and less are exact in f32, which graphs compare.
+    rows = torch.arange(x.shape[dim], dtype=torch.float32).reshape(shape)
+    place = places.float().reshape([1] * x.dim())
+    return torch.where(rows == place, source, x)
+
+
 def _roll(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
     """Along axes that a shift moves; without axes, of all elements in a row."""
     if not dims:
@@ -320,6 +330,7 @@ def rules() -> dict[Any, Any]:
         aten.fmod.Tensor: _fmod,
         aten.gelu.default: _gelu,
         aten.hypot.default: _hypot,
+        aten.index_copy.default: _row_copied,
         aten.mkldnn_rnn_layer.default: lstm_layer,
         aten.roll.default: _roll,
         aten.trunc.default: _trunc,

@@ -52,6 +52,18 @@ LOOKUPS: list[tuple[str, Function, list[Any], list[Any]]] = [
         [[4, 0], [-1, 0]],
     ),
     (
+        "index_copy",
+        lambda x, i: x.index_copy(0, i, x[:1] * 2),
+        [[0], [4]],
+        [[5], [-1]],
+    ),
+    (
+        "embedding_bag",
+        lambda x, i: functional.embedding_bag(i, x, mode="sum") * 2,
+        [[[0, 4], [2, 2]]],
+        [[[0, 5], [0, 0]], [[0, 0], [-1, 0]]],
+    ),
+    (
         "cross_entropy",
         lambda x, i: functional.cross_entropy(x, i),
         [[0, 3, -100, 1, 2]],

@@ -154,6 +154,14 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (BAG_TABLE, torch.tensor([[0, 3, 3], [3, 3, 3], [1, 2, 0]])),
     ),
+    "a row at a place": (
+        lambda x, i, y: (
+            x.index_copy(1, i, y[:, :1]),
+            x.half().index_copy(-1, i, y[..., :1].half()),
+            y.index_copy(1, i, x[:, :1]),
+        ),
+        (X, torch.tensor([2]), (X * math.inf).where(X > 0, X.flip(0))),
+    ),
     "bags with factors": (
         lambda x, i, f: functional.embedding_bag(
             i, x, mode="sum", per_sample_weights=f
@@ -304,6 +312,16 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
             "aten.convolution.default (transposed, with steps and gaps between taps "
             "along one axis)"
         ],
+    ),
+    "two rows": (
+        lambda x, i: x.index_copy(0, i[0], x[:2]),
+        (F32, PLACES),
+        ["aten.index_copy.default (of more than one row)"],
+    ),
+    "a row of counts": (
+        lambda i: i.index_copy(0, i[0, :1], i[:1]),
+        (PLACES,),
+        ["aten.index_copy.default (of torch.int64)"],
     ),
     "largest of bags": (
         lambda x, i: functional.embedding_bag(i, x, mode="max"),
