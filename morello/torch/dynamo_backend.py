@@ -1,6 +1,7 @@
 """The backend that ``torch.compile`` calls with an FX graph."""
 
 import functools
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from morello.torch.partition import (
 )
 from morello.torch.ranged import over_sizes
 from morello.torch.shapes import boxed, dynamic_places, marked, per_shape
+from morello.torch.shares import telling
 
 Function = Callable[..., Any]
 
@@ -106,7 +108,8 @@ def _compiled(
     traced.recompile()
     for group in groups:
         group.start()
-    return boxed(traced.forward)
+    is_told = left and log.isEnabledFor(logging.INFO)
+    return boxed(telling(traced, groups) if is_told else traced.forward)
 
 
 def _weights() -> frozenset[int]:

@@ -1,5 +1,6 @@
 """A group of nodes: eager until its program is found, then one call of machine code."""
 
+import functools
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -57,6 +58,10 @@ class Group:
         self._run: Callable[..., Any] = graph.forward
         self.native: NativeCall | None = None
         """Morello's program, where calls run it alone."""
+        self.is_settled = False
+        """Whether nothing more is compiled."""
+        self.is_compiled = False
+        """Whether calls run programs of Morello."""
         self.__name__ = "group"
         """As the graph around it prints it."""
 
@@ -66,11 +71,15 @@ class Group:
 
     def start(self) -> None:
         """Compile it in the background, or now if the user waits."""
+        simple = None
         with self._or_eager():
             simple = lowered(self._graph, self._inputs)
-            future = submit(lambda: self._compile(simple))
-            if self._options.wait:
-                future.result()
+        if simple is None:
+            self.is_settled = True
+            return
+        future = submit(functools.partial(self._compile, simple))
+        if self._options.wait:
+            future.result()
 
     def _compile(self, simple: GraphModule) -> None:
         with self._or_eager():
@@ -92,10 +101,12 @@ class Group:
                     freeze=self._options.freeze,
                 )
                 self._serve(self.native)
+        self.is_settled = True
 
     def _serve(self, run: Callable[..., Any]) -> None:
         """Call this from now on; eager where it would raise an error."""
         self._run = checked(run, self._graph, self._graph.forward)
+        self.is_compiled = True
 
     def _parts_without(
         self, simple: GraphModule, refused: list[Node]

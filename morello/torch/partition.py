@@ -159,13 +159,19 @@ def eager_ops(graph: GraphModule) -> list[str]:
     """The ops that no group takes, by name, and why those that groups know are left."""
     names = set()
     for node in graph.graph.nodes:
-        is_op = isinstance(node.target, torch._ops.OpOverload)
-        is_free = node.target in VIEWS | SPLITS | CREATED
-        if is_op and not (is_free and not refused(node)):
+        if not is_free(node):
             reason = why_not(node)
             is_known = node.target in KNOWN and reason
             names.add(f"{node.target} ({reason})" if is_known else str(node.target))
     return sorted(names)
+
+
+def is_free(node: Node) -> bool:
+    """Whether a node is no op that computes: a view, constants, one of several results,
+    a call of a group."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return True
+    return node.target in VIEWS | SPLITS | CREATED and not refused(node)
 
 
 def groups_of(graph: GraphModule, left_out: Collection[Any] = ()) -> list[list[Node]]:

@@ -531,6 +531,25 @@ def test_an_option_that_does_not_exist_is_refused(option: str, words: str) -> No
         fast(torch.randn(3, 16))
 
 
+def test_the_share_of_eager_is_told_once(told: pytest.LogCaptureFixture) -> None:
+    def function(x: Any) -> Any:
+        return torch.tanh(x).sort(1).values * 2
+
+    fast = torch.compile(function, backend="morello", options=WAIT)
+    x = torch.randn(3, 8)
+    with torch.no_grad():
+        for _ in range(4):
+            assert torch.allclose(fast(x), function(x))
+    shares = [r.message for r in told.records if r.message.startswith("eager has")]
+    assert len(shares) == 1
+    found = re.fullmatch(
+        r"eager has (.*)% of the time of a call: aten.sort.default (.*)%", shares[0]
+    )
+    assert found is not None
+    assert found[1] == found[2]
+    assert 0 < float(found[1]) < 100
+
+
 def test_the_backend_is_listed() -> None:
     assert "morello" in torch._dynamo.list_backends()
 
