@@ -55,6 +55,14 @@ def rotated(x: Any, cosine: Any, sine: Any) -> Any:
     return x * cosine + torch.cat([-second, first], -1) * sine
 
 
+def repeated(x: Any, y: Any) -> Any:
+    """Reductions along what repeats, as of weights that are all 1."""
+    ones = torch.ones(5, 5)
+    scores = (x @ ones) @ (y @ ones).mT
+    wide = x[:, :, None].expand(2, 3, 4, 5)
+    return scores.sum() + wide.sum(2) + wide.amax(2) + wide.logsumexp(2)
+
+
 def losses(x: Any, y: Any) -> Any:
     rows = torch.linalg.vector_norm(x, dim=1) + x.logsumexp(1) + x.std(1) + x @ y[0]
     scalars = [
@@ -169,6 +177,7 @@ MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
         ),
         (torch.randn(1, 4, 5, 5),),
     ),
+    "reductions of what repeats": (Of(repeated), tuple(torch.randn(2, 2, 3, 5))),
     "losses": (Of(losses), (torch.randn(3, 8), torch.randn(3, 8))),
     "moves": (Of(moves), (torch.randn(1, 4, 3, 3),)),
     "rotary embedding": (
@@ -392,9 +401,11 @@ def windowed(q: Any, k: Any, v: Any) -> Any:
     return attend(q, k, v, (distance >= 0) & (distance <= 2))
 
 
-@pytest.mark.parametrize("function", [attend, windowed])
-def test_attention_with_a_mask_is_one_part(function: Any, evaluated: list[Any]) -> None:
+@pytest.mark.parametrize("function", [attend, windowed, share])
+def test_attention_is_one_part(function: Any, evaluated: list[Any]) -> None:
     given = [*torch.randn(3, 1, 2, 6, 4)]
+    if function is share:
+        given[0] = torch.randn(1, 6, 6, 4)
     if function is attend:
         given.append(torch.randn(6, 6).relu().log())  # most of it is -inf
         given[-1][2] = -INF

@@ -287,7 +287,7 @@ class GenericOp(OperandReads):
         node = Node.of(
             self.extents, axes, reduction, expression, reads, dtype, self.place
         )
-        return self._added(node.compact())
+        return self._added(node.compact().distinct())
 
     def _added(self, node: Node) -> Read:
         """A node, without dimensions along which all of it is the same, as it is read

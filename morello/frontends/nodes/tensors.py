@@ -8,6 +8,7 @@ zero padding are accesses, and are never computed.
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,17 @@ from morello.frontends.expected import Expected
 from morello.lazy import cached_property
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.graphs import graph as graphs
-from morello.spec.graphs.expression import COPY, Expression, references, renumbered
+from morello.spec.graphs.expression import (
+    COPY,
+    Call,
+    Constant,
+    Expression,
+    Reference,
+    references,
+    renumbered,
+)
 from morello.spec.graphs.graph import MAP, Graph
-from morello.spec.index_map import ONE, IndexMap, plain_dims
+from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -139,6 +148,24 @@ class Node:
         expression = renumbered(self.expression, number)
         reads = tuple(self.reads[old] for old in used)
         return self.changed(expression=expression, reads=reads)
+
+    def distinct(self) -> "Node":
+        """The node that reduces no dimension along which all that it reads repeats."""
+        used = {d for access in self.reads for d in dims_of(access.axes)}
+        gone = self.reduced - used
+        if not gone or self.reduction == MAP:
+            return self
+        expression, is_left = self.expression, bool(self.reduced - gone)
+        if self.reduction == "sum":
+            count = prod(self.extents[dim] for dim in gone)
+            expression = Call("mul", (expression, Constant(float(count))))
+        elif not is_left and isinstance(expression, Reference):
+            expression = Call("copy", (expression,))
+        return self.changed(
+            expression=expression,
+            extents=tuple(1 if d in gone else n for d, n in enumerate(self.extents)),
+            reduction=self.reduction if is_left else MAP,
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
