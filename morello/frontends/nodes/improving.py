@@ -1,5 +1,6 @@
 """The passes over a DAG of tensors, in order."""
 
+from morello.frontends.nodes.broadcasts import without_broadcasts
 from morello.frontends.nodes.byte_products import in_bytes
 from morello.frontends.nodes.halving import halved
 from morello.frontends.nodes.pointwise import absorbed, shared
@@ -13,6 +14,7 @@ def improved(tensors: Tensors) -> Tensors:
     """The tensors of a model as graphs compute them best."""
     steps = (
         without_reshapes,
+        without_broadcasts,
         absorbed,
         guarded,
         hoisted,
