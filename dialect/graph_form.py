@@ -19,6 +19,7 @@ import functools
 import re
 from typing import Any
 
+from morello.dialect.attributes import i64_attr
 from morello.errors import SpecError, shortened
 from morello.mlir import ir
 from morello.spec.functions import FUNCTIONS
@@ -103,7 +104,7 @@ def _node(graph: Graph, value: int) -> ir.Attribute:
 def _body(expression: Expression) -> ir.Attribute:
     match expression:
         case Reference(value):
-            return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+            return i64_attr(value)
         case Constant(number):
             return ir.FloatAttr.get(ir.F64Type.get(), number)
         case Call(function, arguments):

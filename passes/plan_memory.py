@@ -8,6 +8,7 @@ before everything has been checked.
 import dataclasses
 from typing import ClassVar
 
+from morello.dialect.attributes import i64_attr
 from morello.dialect.sizes import SIZES_ATTRIBUTE
 from morello.mlir import all_ops, dialect, ir
 from morello.passes.base import Pass, PassFailure
@@ -66,8 +67,7 @@ class _Plan:
                 workspace = self._argument(entry)
                 for slot in self.slots:
                     slot.view(workspace)
-            size = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.size)
-            self.function.attributes[ATTRIBUTE] = size
+            self.function.attributes[ATTRIBUTE] = i64_attr(self.size)
 
     def _hoist(self) -> None:
         for alloca, owner in reversed(self.allocas):

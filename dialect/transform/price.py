@@ -9,7 +9,7 @@ to lie in L3.
 
 import functools
 
-from morello.dialect.attributes import attribute_of, int_of, string_of
+from morello.dialect.attributes import attribute_of, i64_attr, int_of, string_of
 from morello.dialect.ops import spec_ops
 from morello.errors import SpecError
 from morello.machine import Target
@@ -27,11 +27,6 @@ COUNTED_ATTRIBUTE = "morello.counted"
 
 GOAL_ATTRIBUTE = "morello.goal"
 """On a function: the text of the Spec that it held before the first action, alone."""
-
-
-def count_attr(times: int) -> ir.IntegerAttr:
-    """A number of runs, for `TRIPS_ATTRIBUTE`."""
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), times)
 
 
 def target_in_context(op: ir.Operation, spec: Spec, target: Target) -> Target:
@@ -77,8 +72,7 @@ def charge(op: ir.Operation, cost: int) -> None:
         raise SpecError(
             f"the function costs more than {_MOST} millicycles", "use smaller sizes"
         )
-    kind = ir.IntegerType.get_signless(64)
-    function.attributes[COST_ATTRIBUTE] = ir.IntegerAttr.get(kind, total)
+    function.attributes[COST_ATTRIBUTE] = i64_attr(total)
 
 
 _MOST = (1 << 63) - 1

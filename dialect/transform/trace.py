@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 
 from morello.actions import Action, Rewrite
+from morello.dialect.attributes import i64_attr
 from morello.mlir import ir
 
 NODE_ATTRIBUTE = "morello.node"
@@ -37,8 +38,8 @@ class Trace:
         """Give an op a number."""
         number = self._count
         self._count += 1
-        kind = ir.IntegerType.get_signless(64, op.context)
-        op.attributes[NODE_ATTRIBUTE] = ir.IntegerAttr.get(kind, number)
+        with op.context:
+            op.attributes[NODE_ATTRIBUTE] = i64_attr(number)
         return number
 
 

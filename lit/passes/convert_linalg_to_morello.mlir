@@ -17,6 +17,20 @@ func.func @rows(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> {
 
 // -----
 
+// What is no function stays.
+// CHECK: memref.global @table : memref<2xf32>
+// CHECK-LABEL: func.func private @beside_part0(
+// CHECK: body = ["neg", 0]
+// CHECK: func.func @beside(%arg0: memref<4xf32>, %arg1: memref<4xf32>)
+memref.global @table : memref<2xf32>
+func.func @beside(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %empty = tensor.empty() : tensor<4xf32>
+  %y = linalg.negf ins(%x : tensor<4xf32>) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
 // A transposition is how an operand lies.
 // CHECK-LABEL: func.func private @columns_part0(
 // CHECK: "morello.matmul"

@@ -96,7 +96,7 @@ class SpecializeRange(Action):
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["SpecializeRange"]:
         """Inputs on the way to L2 whose smaller range some kernel multiplies."""
-        if key.kind.moves_data or not target.relayouts:
+        if not target.relayouts:
             return
         for index, operand in enumerate(key.kind.operands):
             if not operand.is_written and _has_kernel(key, index, target):

@@ -369,8 +369,6 @@ def bound_apart(kernel: Kernel, arguments: Sequence[Array]) -> Callable[[], Any]
     Raises:
         ArgumentError: an argument does not fit.
     """
-    if not kernel.workspace_bytes:
-        return kernel.bind(*arguments)
     every = kernel.parameters
     return native_function(kernel._stages, kernel._engine, every).bind(*arguments)
 

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from morello.actions import Action, Select
+from morello.dialect.attributes import i64_attr
 from morello.dialect.transform import build_action_op, roles_of
 from morello.mlir import dialect, ir
 from morello.passes.apply_schedule import ENTRY, MARK, named_sequences
@@ -142,7 +143,7 @@ class _Builder:
         block = self._sequence(ENTRY, "transform.readonly")
         with ir.InsertionPoint(block):
             for index, goal in enumerate(goals):
-                mark = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
+                mark = i64_attr(index)
                 goal.op.attributes[ID_ATTRIBUTE] = mark
                 match = ir.Operation.create(
                     "transform.structured.match",

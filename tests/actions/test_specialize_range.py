@@ -1,11 +1,13 @@
 """Specialize on a range: two programs, chosen by the values of an operand."""
 
+import dataclasses
+
 import pytest
 
 from morello.actions import Move, SpecializeRange
 from morello.cost.of_target import cost_model
 from morello.kernels.code.range_check import range_check_counts
-from morello.machine import AVX2
+from morello.machine import AVX2, Target
 from morello.spec import L2, Layout, Spec, parse_spec, print_spec
 from morello.spec.frame import Frame
 
@@ -19,9 +21,9 @@ def spec(text: str) -> Spec:
     return parse_spec(text, AVX2.limits)
 
 
-def candidates(text: str) -> list[str]:
+def candidates(text: str, target: Target = AVX2) -> list[str]:
     axes = ((1,), (64,), (128,), (96,))
-    return [str(a) for a in SpecializeRange.candidates(spec(text).key, axes, AVX2)]
+    return [str(a) for a in SpecializeRange.candidates(spec(text).key, axes, target)]
 
 
 def test_both_holes_are_left_and_the_one_in_range_counts() -> None:
@@ -55,3 +57,5 @@ def test_the_search_tries_it_where_a_kernel_multiplies_the_smaller_range() -> No
     assert candidates("matmul:64x128x96:u8,s8,s16:saturating=true") == []
     assert candidates("move:64x96:s8") == []
     assert candidates("matmul:64x128x96:f32") == []
+    narrow = dataclasses.replace(AVX2, relayouts=False)
+    assert candidates(GOAL, narrow) == []

@@ -1,5 +1,6 @@
 """The loops of ``tile``, ``split`` and ``peel``: whole tiles, then what remains."""
 
+from morello.dialect.attributes import i64_attr
 from morello.dialect.build import build_spec_op
 from morello.dialect.sizes import (
     SIZE_ATTRIBUTE,
@@ -8,7 +9,7 @@ from morello.dialect.sizes import (
     size_value,
 )
 from morello.dialect.transform.action_op import Left, Site
-from morello.dialect.transform.price import TRIPS_ATTRIBUTE, count_attr
+from morello.dialect.transform.price import TRIPS_ATTRIBUTE
 from morello.dialect.transform.subview import Start, elements, tile_of
 from morello.mlir import dialect, ir
 from morello.spec import Spec
@@ -43,7 +44,7 @@ def _ranged(site: Site, dim: int, size: int) -> Left:
     main, remainder = site.hole("main"), site.hole("remainder")
     assert main is not None
     loop = scf.ForOp(index(0), covered, index(size))
-    loop.attributes[TRIPS_ATTRIBUTE] = count_attr(chain[0] // size)
+    loop.attributes[TRIPS_ATTRIBUTE] = i64_attr(chain[0] // size)
     with ir.InsertionPoint(loop.body):
         start = Start(0, loop.induction_variable)
         left = {"main": build_tile(site, dim, main.spec, start)}
@@ -51,7 +52,7 @@ def _ranged(site: Site, dim: int, size: int) -> Left:
     if remainder is not None:
         left_over = arith.CmpIOp(arith.CmpIPredicate.ne, rest, index(0)).result
         branch = scf.IfOp(left_over)
-        branch.attributes[TRIPS_ATTRIBUTE] = count_attr(remainder.times)
+        branch.attributes[TRIPS_ATTRIBUTE] = i64_attr(remainder.times)
         with ir.InsertionPoint(branch.then_block):
             child = build_tile(site, dim, remainder.spec, Start(0, covered))
             scf.YieldOp([])

@@ -1,7 +1,8 @@
 """Thread-parallel regions: a loop with one iteration a thread, and conditions in it."""
 
+from morello.dialect.attributes import i64_attr
 from morello.dialect.transform.loops.nest import index
-from morello.dialect.transform.price import TRIPS_ATTRIBUTE, count_attr
+from morello.dialect.transform.price import TRIPS_ATTRIBUTE
 from morello.mlir import dialect, ir
 
 
@@ -31,7 +32,7 @@ def build_where(condition: ir.Value, times: int) -> ir.Operation:
     """
     scf = dialect("scf")
     branch = scf.IfOp(condition)
-    branch.attributes[TRIPS_ATTRIBUTE] = count_attr(times)
+    branch.attributes[TRIPS_ATTRIBUTE] = i64_attr(times)
     with ir.InsertionPoint(branch.then_block):
         end: ir.Operation = scf.YieldOp([]).operation
     return end

@@ -9,11 +9,12 @@ less.
 """
 
 from morello.actions import Hole, TileParallel
+from morello.dialect.attributes import i64_attr
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.loops.nest import build_tile, index
 from morello.dialect.transform.loops.team import build_team, build_where
-from morello.dialect.transform.price import TRIPS_ATTRIBUTE, count_attr
+from morello.dialect.transform.price import TRIPS_ATTRIBUTE
 from morello.dialect.transform.subview import Start
 from morello.mlir import dialect, ir
 
@@ -49,7 +50,7 @@ def _shared(
     if items > trips:  # the last one has the remainder after them
         end = arith.MinUIOp(end, index(trips * size)).result
     loop = scf.ForOp(first, end, index(size))
-    loop.attributes[TRIPS_ATTRIBUTE] = count_attr(hole.times)
+    loop.attributes[TRIPS_ATTRIBUTE] = i64_attr(hole.times)
     with ir.InsertionPoint(loop.body):
         child = build_tile(site, dim, hole.spec, Start(0, loop.induction_variable))
         scf.YieldOp([])

@@ -127,14 +127,14 @@ class _Run:
     Args:
         run: the sizes.
         over: takes programs to several sizes.
-        programs: each with the places of the sizes that it takes.
+        programs: each takes neighbouring sizes.
         costs: of each program at each size; infinite where it does not apply.
     """
 
     sizes: Sizes
     run: list[int]
     over: Over
-    programs: list[tuple[int, int, Impl]]
+    programs: list[Impl]
     costs: Costs
 
     @classmethod
@@ -149,7 +149,7 @@ class _Run:
             row = np.full(len(run), np.inf)
             for i in range(start, stop):
                 row[i] = over.cost(impl, spec.at(run[i]))
-            found.programs.append((start, stop, impl))
+            found.programs.append(impl)
             rows.append(row)
 
         for place in range(len(run)):
@@ -185,7 +185,7 @@ class _Run:
         """Each range of sizes with its program."""
         for at, end, number in self.chosen(percent):
             spec = part_of(self.sizes.spec, self.run[at], self.run[end - 1])
-            impl = self.programs[number][2]
+            impl = self.programs[number]
             impl = self.over.program(impl, spec, self.over.tables.root)
             each = (self.sizes.spec.at(m) for m in self.run[at:end])
             own = tuple(self.over.cost(impl, spec) for spec in each)

@@ -141,6 +141,29 @@ def test_what_would_take_too_long_is_left_out_and_others_are_not() -> None:
     assert not entries[1].taken
 
 
+@told
+@pytest.mark.parametrize("milliseconds", [0.05, 0.1, 4.0])
+def test_time_is_kept_for_the_rounds_of_a_duel(
+    milliseconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two samples of two calls each, as one comes before; less if there is less."""
+    begun: list[float] = []
+
+    def beats(one: Entry, other: Entry, end: float) -> bool:
+        begun.append(CLOCK.now)
+        return False
+
+    monkeypatch.setattr(contest_module, "beats", beats)
+    start, seconds = CLOCK.now, 0.2
+    entries = [_steady(milliseconds), _steady(milliseconds * 0.99)]
+    contest(entries, seconds)
+    call = milliseconds * 1e-3
+    kept = min(0.4 * seconds, duel_module.MOST_ROUNDS * 2 * 2 * 0.99 * call)
+    assert len(begun) == 1
+    late = start + seconds - kept - begun[0]
+    assert -1e-9 <= late <= 4 * call
+
+
 def test_a_call_that_is_long_twice_is_sampled_at_once() -> None:
     calls = itertools.count()
 

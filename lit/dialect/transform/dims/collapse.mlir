@@ -68,3 +68,35 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
   transform.yield
 }
 }
+
+// -----
+
+#map2 = affine_map<(d0, d1) -> (d0, d1)>
+#g2 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+// A call has so many rows, of 6 elements each: a loop over all elements counts these.
+// CHECK-LABEL: func.func @elements(
+// CHECK-SAME: [[ROWS:%[^:]+]]: index)
+// CHECK: [[SIX:%.+]] = arith.constant 6 : index
+// CHECK: [[ALL:%.+]] = arith.muli [[ROWS]], [[SIX]] : index
+// CHECK: [[EIGHT:%.+]] = arith.constant 8 : index
+// CHECK: [[REST:%.+]] = arith.remui [[ALL]], [[EIGHT]] : index
+// CHECK: [[END:%.+]] = arith.subi [[ALL]], [[REST]] : index
+// CHECK: scf.for {{.*}} to [[END]] step
+// CHECK: } {morello.trips = 6 : i64}
+// CHECK: memref.subview %{{.+}}{{\[}}[[END]]] [6] [1]
+// CHECK: morello.size = array<i64: 6, -6, 8>, operandSegmentSizes = {{.*}}, ranges = "d0=2..6/2", remainder
+module attributes {transform.with_named_sequence} {
+func.func @elements(%x: memref<9x6xf32>, %w: memref<9x6xf32>, %y: memref<9x6xf32>, %m: index) attributes {morello.sizes} {
+  "morello.compose"(%x, %w, %y) {graph = {inputs = [#map2, #map2], nodes = [{body = ["mul", 0, 1], map = #map2, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, ranges = "d0=2..9", serial = true, sizes = array<i64: 9, 6>, tensors = [#g2, #g2, #g2]} : (memref<9x6xf32>, memref<9x6xf32>, memref<9x6xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r = "morello_transform.collapse"(%0) {outer = "d0", inner = "d1"} : (!transform.any_op) -> !transform.any_op
+  %t:2 = "morello_transform.tile"(%r) {dim = "d0", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  transform.annotate %t#1 "remainder" : !transform.any_op
+  transform.yield
+}
+}
