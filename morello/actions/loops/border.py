@@ -97,12 +97,11 @@ class Border(Action):
 
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
-        """The caches that operands of the border and inner parts may move to."""
+        """The caches that operands of the border may move to."""
         keys = (action.bordered(key) for action in _tried(key))
         return frozenset().union(
             *(
                 Move.levels_taken(parts.key, target)
-                | cls.levels_taken(parts.key, target)
                 for parts in keys
                 if not isinstance(parts, str)
             )
