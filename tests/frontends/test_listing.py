@@ -1,0 +1,38 @@
+"""Small models of ONNX: the Specs that they become, and that these are right."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
+)
+
+from onnx.reference import ReferenceEvaluator
+
+from tests.frontends import listing
+from tests.tables import check_table
+
+pytestmark = pytest.mark.quick
+
+
+def test_small_models_are_as_listed_and_right() -> None:
+    models = {}
+    rng = np.random.default_rng(0)
+    for name in listing.MODELS:
+        proto, model = listing.read(name)
+        models[name] = model
+        given = {
+            p.name: rng.integers(0, 255, p.shape).astype(p.dtype)
+            if p.dtype == np.uint8
+            else rng.standard_normal(p.shape).astype(p.dtype)
+            for p in model.parameters
+            if not p.is_output
+        }
+        wanted = ReferenceEvaluator(proto).run(None, given)
+        made = model.evaluate(*given.values())
+        for result, right in zip(
+            made if isinstance(made, tuple) else (made,), wanted, strict=True
+        ):
+            assert result.dtype == right.dtype, name
+            np.testing.assert_allclose(result, right, 1e-5, 1e-6, err_msg=name)
+    check_table(listing.FILE, listing.listing(models), listing.__name__)
