@@ -81,6 +81,11 @@ class Expansion:
     children: tuple[Child, ...] = ()
     """In the order in which they run."""
 
+    @classmethod
+    def refused(cls, reason: str) -> "Expansion":
+        """The expansion of an action that applies to no Spec of a frame."""
+        return cls((Condition(False, reason),), 0)
+
     @property
     def leading(self) -> tuple[Child, ...]:
         """The holes of one Spec that say of which class the program is."""

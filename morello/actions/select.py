@@ -10,7 +10,7 @@ from morello.cost.of_target import cost_model
 from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
 from morello.spec import Memory, Spec, SpecKey
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Frame
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -31,7 +31,7 @@ class Select(Action):
                 f"kernel '{self.kernel}' does not implement {frame.key}; "
                 f"those that do: {', '.join(legal) or 'none'}"
             )
-            return Expansion((Condition(False, reason),), 0)
+            return Expansion.refused(reason)
         kernel = KERNELS[self.kernel]
         cost = cost_model(target).kernel(frame, kernel.op_counts(frame))
         return Expansion(kernel.conditions(frame), cost)

@@ -28,7 +28,7 @@ from morello.kernels import KERNELS
 from morello.kernels.code.range_check import range_check_counts
 from morello.machine import Target
 from morello.spec import Memory, SpecKey
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Frame
 from morello.spec.mixes import has_dtypes
 
 
@@ -50,11 +50,11 @@ class SpecializeRange(Action):
             reason = (
                 f"it has no operand '{self.operand}'; those are: {', '.join(names)}"
             )
-            return Expansion((Condition(False, reason),), 0)
+            return Expansion.refused(reason)
         index = names.index(self.operand)
         reason = self._refusal(key, index)
         if reason:
-            return Expansion((Condition(False, reason),), 0)
+            return Expansion.refused(reason)
         source = key.tensors[index]
         moved = Move(self.operand, self.level, source.layout).expand(frame, target)
         if not moved.children:

@@ -21,7 +21,7 @@ from morello.actions.base import Action, Child, Expansion, canonical, near_form
 from morello.machine import Target
 from morello.spec import Fill, Layout, Reform, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import computed_in
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Frame
 from morello.spec.structure import leader, neutral_of
 
 INITS = ("init", "init1", "init2", "init3")
@@ -42,7 +42,7 @@ class ToAccum(Action):
         form = key.kind.reform
         if form is None or len(filled(form)) > len(INITS):
             reason = f"{key.kind.label} is not a reduction that overwrites its output"
-            return Expansion((Condition(False, reason),), 0)
+            return Expansion.refused(reason)
         tensors = reformed(key, form)
         sizes = tuple(frame.sizes[d] for d in form.dims)
         body = SpecKey(form.kind, tensors, key.serial)

@@ -70,15 +70,15 @@ class Move(Action):
             reason = (
                 f"it has no operand '{self.operand}'; those are: {', '.join(names)}"
             )
-            return Expansion((Condition(False, reason),), 0)
+            return Expansion.refused(reason)
         index = names.index(self.operand)
         reason = self._form_refusal(frame.key, frame.key.tensors[index], index)
         if reason:
-            return Expansion((Condition(False, reason),), 0)
+            return Expansion.refused(reason)
         first = leader(frame.key.kind, index)
         if first != index:
             reason = f"'{self.operand}' follows '{names[first]}': move that"
-            return Expansion((Condition(False, reason),), 0)
+            return Expansion.refused(reason)
         return self._expand(frame, target, index)
 
     def _form_refusal(self, key: SpecKey, source: TensorSpec, index: int) -> str:

@@ -60,7 +60,7 @@ class Pad(Action):
         """Holes ``fill``, ``copy`` and ``body``; no cost of its own."""
         padded = self.padded(frame.key)
         if isinstance(padded, str):
-            return Expansion((Condition(False, padded),), 0)
+            return Expansion.refused(padded)
         axes = frame.key.kind.operands[padded.operand].axes
         room = padded.body.operand_sizes(padded.operand, frame.sizes)
         inside = tuple(copied(axis, frame.sizes) for axis in axes)

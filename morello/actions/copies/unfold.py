@@ -54,7 +54,7 @@ class Unfold(Action):
         """Holes ``copy`` and ``body``; no cost of its own."""
         unfolding = unfolded_key(frame.key)
         if isinstance(unfolding, str):
-            return Expansion((Condition(False, unfolding),), 0)
+            return Expansion.refused(unfolding)
         dims = unfolding.windows.dims
         sizes = tuple(frame.sizes[dim] for dim in dims)
         lines = unfolding.room.lines(sizes)

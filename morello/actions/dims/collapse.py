@@ -26,7 +26,7 @@ from morello.actions.graphs.parts import followed
 from morello.machine import Target
 from morello.spec import Kind, Layout, SpecKey, TensorSpec, argument_tensor
 from morello.spec.compose import Compose
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Frame
 from morello.spec.graphs.collapsing import collapsed, come_together
 
 
@@ -56,7 +56,7 @@ class Collapse(Action):
         """Hole ``body``; no cost of its own."""
         collapsed = self.collapsed(frame.key)
         if isinstance(collapsed, str):
-            return Expansion((Condition(False, collapsed),), 0)
+            return Expansion.refused(collapsed)
         both = frame.sizes[collapsed.outer] * frame.sizes[collapsed.inner]
         sizes = tuple(
             both if dim == collapsed.inner else frame.sizes[dim]

@@ -46,7 +46,7 @@ class Drop(Action):
         """Hole ``body``; no cost of its own."""
         dropped = self.dropped(frame.key)
         if isinstance(dropped, str):
-            return Expansion((Condition(False, dropped),), 0)
+            return Expansion.refused(dropped)
         reason = f"{self.dim} is not 1"
         condition = Condition(frame.sizes[dropped.dim] == 1, reason)
         sizes = tuple(frame.sizes[dim] for dim in dropped.part.dims)

@@ -23,7 +23,7 @@ from morello.actions.base import Action, Child, Expansion
 from morello.machine import Target
 from morello.spec import Layout, SpecKey, TensorSpec
 from morello.spec.compose import Compose
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Frame
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.merging import Taps, merged, taps
 from morello.spec.index_map import IndexMap
@@ -48,7 +48,7 @@ class Merge(Action):
         """Hole ``body``; no cost of its own."""
         merging = merged_key(frame.key)
         if isinstance(merging, str):
-            return Expansion((Condition(False, merging),), 0)
+            return Expansion.refused(merging)
         own = merging.taps
         terms = frame.sizes[own.tap] * frame.sizes[own.channel]
         sizes = [

@@ -43,7 +43,7 @@ class Squeeze(Action):
         """Hole ``body``; no cost of its own."""
         product = squeezed_key(frame.key)
         if isinstance(product, str):
-            return Expansion((Condition(False, product),), 0)
+            return Expansion.refused(product)
         dims = product.embedding.dims
         names = frame.key.kind.dims
         conditions = tuple(

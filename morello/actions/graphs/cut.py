@@ -91,7 +91,7 @@ class Cut(Action):
         """Holes ``producers`` and ``consumers``; stores of what is left between."""
         cutting = self.cutting(frame.key, target)
         if isinstance(cutting, str):
-            return Expansion((Condition(False, cutting),), 0)
+            return Expansion.refused(cutting)
         conditions = []
         limits = frame.limits
         cost: Ints = 0

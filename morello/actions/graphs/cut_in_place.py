@@ -50,7 +50,7 @@ class CutInPlace(Action):
         """Holes ``producers`` and ``consumers``; no memory but that of rows."""
         cutting = self.cutting(frame.key)
         if isinstance(cutting, str):
-            return Expansion((Condition(False, cutting),), 0)
+            return Expansion.refused(cutting)
         children = (
             cutting.producers.child("producers", frame, frame.limits),
             cutting.consumers.child("consumers", frame, frame.limits),

@@ -28,7 +28,7 @@ from morello.actions.graphs.parts import PartKey, given_forms, part_key
 from morello.machine import Target
 from morello.spec import Dtype, Layout, Memory, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Frame
 from morello.spec.graphs.rescale import Settled, settled
 from morello.spec.graphs.text import value_name
 
@@ -63,7 +63,7 @@ class Online(Action):
         """Holes ``save``, ``settle``, ``rescale`` and ``rest``; no cost of its own."""
         settling = self.settling(frame.key)
         if isinstance(settling, str):
-            return Expansion((Condition(False, settling),), 0)
+            return Expansion.refused(settling)
         kind = frame.key.kind
         operand = kind.operands[kind.values.index(settling.maximum)]
         copied = Frame(settling.save, operand.sizes(frame.sizes), frame.limits)

@@ -66,7 +66,7 @@ class Border(Action):
         """
         bordered = self.bordered(frame.key)
         if isinstance(bordered, str):
-            return Expansion((Condition(False, bordered),), 0)
+            return Expansion.refused(bordered)
         parts = parts_of(bordered.border, frame.sizes)
         children = []
         for role in ROLES:

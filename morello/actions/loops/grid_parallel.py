@@ -56,7 +56,7 @@ class GridParallel(Action):
         """
         refusal = self._refusal(frame.key, target)
         if refusal:
-            return Expansion((Condition(False, refusal),), 0)
+            return Expansion.refused(refusal)
         rows, columns = map(frame.key.kind.dims.index, (self.rows, self.columns))
         down = expand_loop(frame, rows, self.row_size, target)
         strip, rest = down.children

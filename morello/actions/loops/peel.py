@@ -21,7 +21,7 @@ from morello.actions.base import Action, Child, Expansion
 from morello.actions.loops.base import expand_loop, loop_relevant, tile_key
 from morello.machine import Target
 from morello.spec import SpecKey
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Frame
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -47,7 +47,7 @@ class Peel(Action):
             )
             if reform is None:
                 reason = f"{kind.label} is no reduction that overwrites its output"
-            return Expansion((Condition(False, reason),), 0)
+            return Expansion.refused(reason)
         dim = kind.dims.index(self.dim)
         loop = expand_loop(frame, dim, self.size, target)
         main, remainder = loop.children

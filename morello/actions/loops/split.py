@@ -43,7 +43,7 @@ class Split(Action):
                 f"'{self.dim}' is not a reduction of {kind.label}; "
                 f"those are: {', '.join(legal) or 'none'}"
             )
-            return Expansion((Condition(False, reason),), 0)
+            return Expansion.refused(reason)
         dim = kind.dims.index(self.dim)
         loops = Condition(
             kind.loops(dim),

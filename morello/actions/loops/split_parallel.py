@@ -97,7 +97,7 @@ class SplitParallel(Action):
         """
         sharing = self.sharing(frame.key, target)
         if isinstance(sharing, str):
-            return Expansion((Condition(False, sharing),), 0)
+            return Expansion.refused(sharing)
         form, dim, parts = sharing.form, sharing.dim, self.parts
         sizes = tuple(frame.sizes[d] for d in form.dims)
         body = SpecKey(form.kind, sharing.tensors, serial=True)

@@ -24,7 +24,7 @@ from morello.actions.loops.base import (
 )
 from morello.machine import Target
 from morello.spec import SpecKey
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Frame
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -50,7 +50,7 @@ class Tile(Action):
             )
             if self.dim in kind.dims and kind.dims.index(self.dim) in kind.reductions:
                 reason = f"'{self.dim}' is a reduction: use split"
-            return Expansion((Condition(False, reason),), 0)
+            return Expansion.refused(reason)
         return expand_loop(frame, kind.dims.index(self.dim), self.size, target)
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:

@@ -25,7 +25,7 @@ from morello.actions.loops.tile import tiled_dims
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import SpecKey
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Frame
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -53,7 +53,7 @@ class TileParallel(Action):
         kind = frame.key.kind
         refusal = parallel_refusal(frame.key, self.dim, target)
         if refusal:
-            return Expansion((Condition(False, refusal),), 0)
+            return Expansion.refused(refusal)
         dim = kind.dims.index(self.dim)
         serial = expand_loop(frame, dim, self.size, target)
         main, remainder = (

@@ -44,7 +44,7 @@ class Range(Action):
         names = frame.key.kind.dims
         if self.dim not in names:
             reason = f"it has no dimension '{self.dim}'; those are: {', '.join(names)}"
-            return Expansion((Condition(False, reason),), 0)
+            return Expansion.refused(reason)
         size = np.asarray(frame.sizes[names.index(self.dim)])
         is_low = (size <= self.last) * 1
         reason = f"{self.dim} is not a range of sizes on both sides of {self.last}"

@@ -31,7 +31,7 @@ from morello.spec import (
     parse_spec,
     print_spec,
 )
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Frame
 
 _NO_LIMITS = Limits()
 """Limits that count no memory: with these as the default, a text names every limit."""
@@ -87,7 +87,7 @@ class Pinned(Action):
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """It applies nowhere by itself: the search puts it where it belongs."""
-        return Expansion((Condition(False, "it stands for a pinned schedule"),), 0)
+        return Expansion.refused("it stands for a pinned schedule")
 
     @classmethod
     def candidates(

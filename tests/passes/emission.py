@@ -1,0 +1,207 @@
+"""What each method of the emitter writes, op by op.
+
+`python -m tests.passes.emission` writes `emission.txt` anew.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from morello.kernels.emitter import Buffer, Pack
+from morello.machine import AVX2
+from morello.machine.isa import Isa, Op
+from morello.machine.targets.avx512 import AVX512
+from morello.mlir import dialect, ir
+from morello.passes.parts.emission import MlirEmitter
+from morello.spec import L1, Dtype, Layout, TensorSpec
+
+FILE = Path(__file__).with_name("emission.txt")
+
+Write = Callable[..., Any]
+
+V, W, B = "vector<8xf32>", "vector<8xi32>", "vector<32xi8>"
+ROWS = "memref<4x24xf32, strided<[40, 1], offset: 3>>"
+PANELS = "memref<3x4x8xf32>"
+
+
+def buffer(value: Any, layout: str, dtype: Dtype = Dtype.F32) -> Buffer:
+    """A memref of 4 rows of 24 elements."""
+    tensor = TensorSpec(dtype, L1, Layout.parse(layout), False)
+    return Buffer(value, tensor, (4, 24))
+
+
+def rows(value: Any, dtype: Dtype = Dtype.F32) -> Buffer:
+    return buffer(value, "[0,1]", dtype)
+
+
+def panels(value: Any) -> Buffer:
+    return buffer(value, "[1,0,1p8]")
+
+
+def add_each(e: MlirEmitter, i: Any, carried: Any) -> Any:
+    return (e.add(carried[0], carried[0]),)
+
+
+def cases_of(e: MlirEmitter, i: Any) -> dict[int, Callable[[], None]]:
+    return {n: functools.partial(e.prefetch, rows(i), (n, 0)) for n in (1, 4, 6)}
+
+
+CASES: dict[str, tuple[tuple[str, ...], Write]] = {
+    "multiply_add": ((V,) * 3, lambda e, *a: e.multiply_add(*a)),
+    "multiply_add s32": ((W,) * 3, lambda e, *a: e.multiply_add(*a)),
+    "split_bf16": (("vector<16xbf16>",), lambda e, a: e.split_bf16(a)),
+    "where_less": ((V,) * 4, lambda e, *a: e.where_less(*a)),
+    "where_equal": ((V,) * 4, lambda e, *a: e.where_equal(*a)),
+    "shift_left": ((W,), lambda e, a: e.shift_left(a, 5)),
+    "shift_right": ((W,), lambda e, a: e.shift_right(a, 5)),
+    "together": ((V,) * 2, lambda e, *a: e.together(a)),
+    "together of one": ((V,), lambda e, *a: e.together(a)),
+    "extract": ((V,), lambda e, a: e.extract(a, 3)),
+    "shuffle": ((V,) * 2, lambda e, a, b: e.shuffle(a, b, (0, 8, 1, 9))),
+    "reinterpret": ((V,), lambda e, a: e.reinterpret(a, Dtype.S16)),
+    "reinterpret one": (("f32",), lambda e, a: e.reinterpret(a, Dtype.S32)),
+    "load": ((ROWS,), lambda e, a: e.load(rows(a), (1, 2), 8)),
+    "load ends": ((ROWS,), lambda e, a: e.load(rows(a), (1, 2), 8, 7)),
+    "load beside": ((ROWS, V), lambda e, a, b: e.load(rows(a), (1, 2), 8, 3, b)),
+    "load panels": ((PANELS,), lambda e, a: e.load(panels(a), (2, 17), 4)),
+    "load a pack": (
+        (PANELS, "index", "index"),
+        lambda e, a, i, k: e.load(panels(a), (i, Pack(k, 8, 2)), 4),
+    ),
+    "load along packs": (
+        (ROWS, "index"),
+        lambda e, a, k: e.load(rows(a), (0, Pack(k, 8, 2)), 4),
+    ),
+    "store": ((ROWS, V), lambda e, a, b: e.store(b, rows(a), (1, 2))),
+    "store ends": ((ROWS, V), lambda e, a, b: e.store(b, rows(a), (1, 2), 5)),
+    "store element": (
+        (ROWS, "f32", "index"),
+        lambda e, a, b, i: e.store_element(b, rows(a), (i, 3)),
+    ),
+    "load element": ((PANELS,), lambda e, a: e.load_element(panels(a), (3, 9))),
+    "registers": (
+        ("memref<2x3xvector<8xf32>>",),
+        lambda e, a: e.store_register(
+            e.load_register(rows(a), (1, 2)), rows(a), (0, 1)
+        ),
+    ),
+    "prefetch": (
+        (ROWS,),
+        lambda e, a: [e.prefetch(rows(a), (1, 8), near) for near in (False, True)],
+    ),
+    "column major": ((ROWS,), lambda e, a: e.as_column_major(rows(a))),
+    "linear": (
+        ("index", "index"),
+        lambda e, i, k: e.linear([(i, 3), (2, 5), (k, 1), (1, 7)]),
+    ),
+    "sum": (("index",) * 2, lambda e, i, k: e.sum(e.sum(e.sum(i, k), 4), e.sum(1, 2))),
+    "difference": (("index",) * 2, lambda e, i, k: e.difference(e.difference(i, 1), k)),
+    "ratio": (("index",) * 2, lambda e, i, k: e.ratio(e.ratio(i, 6), k)),
+    "quotient": (("index",), lambda e, i: e.quotient(e.quotient(i, 6), 1)),
+    "at_most": (("index",), lambda e, i: e.at_most(i, e.at_most(9, 7))),
+    "again": (("index",), lambda e, i: e.again(i)),
+    "half": ((W,), lambda e, a: [e.half(a, 0), e.half(a, 1)]),
+    "half of bytes": ((B,), lambda e, a: [e.half(a, 0), e.half(a, 1)]),
+    "half somewhere": ((W, "index"), lambda e, a, i: e.half(a, i)),
+    "loop": (
+        ("index", V),
+        lambda e, n, a: e.loop(
+            1, n, 4, (a,), functools.partial(add_each, e), rolled=True
+        ),
+    ),
+    "switch": (
+        (ROWS, "index"),
+        lambda e, a, i: e.switch(i, cases_of(e, a)),
+    ),
+    "minimum": ((V,) * 2, lambda e, *a: e.minimum(Dtype.F32, *a)),
+    "maximum": ((V,) * 2, lambda e, *a: e.maximum(Dtype.F32, *a)),
+}
+for _name in ("add", "subtract", "multiply"):
+    for _kind in (V, W):
+        CASES[f"{_name} {_kind}"] = (
+            (_kind,) * 2,
+            lambda e, a, b, name=_name: getattr(e, name)(a, b),
+        )
+for _name in ("divide", "greater", "lesser"):
+    CASES[_name] = (V,) * 2, lambda e, a, b, name=_name: getattr(e, name)(a, b)
+for _dtype in (Dtype.S32, Dtype.U8, Dtype.S8):
+    _bits = 8 * _dtype.itemsize
+    for _name in ("minimum", "maximum"):
+        CASES[f"{_name} {_dtype}"] = (
+            (f"vector<8xi{_bits}>",) * 2,
+            lambda e, a, b, name=_name, dtype=_dtype: getattr(e, name)(dtype, a, b),
+        )
+for _from, _to in (
+    (Dtype.F32, Dtype.BF16),
+    (Dtype.BF16, Dtype.F32),
+    (Dtype.F16, Dtype.F32),
+    (Dtype.U8, Dtype.S32),
+    (Dtype.S8, Dtype.F32),
+    (Dtype.S32, Dtype.S8),
+    (Dtype.S16, Dtype.S32),
+):
+    _word = str(_from.value)
+    _kind = _word if _from.is_float else f"i{8 * _from.itemsize}"
+    CASES[f"convert {_from} to {_to}"] = (
+        (f"vector<8x{_kind}>",),
+        lambda e, a, source=_from, dest=_to: e.convert(a, source, dest),
+    )
+
+WIDE = {
+    "greater_number": (("vector<16xf32>",) * 2, lambda e, *a: e.greater_number(*a)),
+    "lesser_number": (("vector<16xf32>",) * 2, lambda e, *a: e.lesser_number(*a)),
+    "minimum of all": (
+        ("vector<16xf32>",) * 2,
+        lambda e, *a: e.minimum(Dtype.F32, *a),
+    ),
+    "maximum of all": (
+        ("vector<16xf32>",) * 2,
+        lambda e, *a: e.maximum(Dtype.F32, *a),
+    ),
+    "scale": (("vector<16xf32>",) * 2, lambda e, *a: e.scale(*a)),
+    "lookup": (
+        ("vector<16xi32>",),
+        lambda e, a: e.lookup([i / 2 for i in range(16)], a),
+    ),
+}
+DOTS = {
+    "dot": ((B,) * 2, lambda e, *a: e.dot(Op.DOT2_SATURATING, *a)),
+    "dot of words": (("vector<16xi16>",) * 2, lambda e, *a: e.dot(Op.DOT2, *a)),
+}
+
+
+def emitted(isa: Isa, kinds: tuple[str, ...], write: Write) -> Iterator[str]:
+    """The ops that a method writes, as lines."""
+    func = dialect("func")
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            types = [ir.Type.parse(kind) for kind in kinds]
+            entry = func.FuncOp("f", (types, [])).add_entry_block()
+        with ir.InsertionPoint(entry):
+            end = func.ReturnOp([]).operation
+        with ir.InsertionPoint(end):
+            write(MlirEmitter(end, isa), *entry.arguments)
+        module.operation.verify()
+        for line in str(module).splitlines()[2:-3]:
+            if "%c0 = " not in line:
+                yield line[2:]
+
+
+def table() -> str:
+    """The text of `FILE`."""
+    lines: list[str] = []
+    for name, (kinds, write) in {**CASES, **DOTS}.items():
+        own = list(emitted(AVX2.isa, kinds, write))
+        lines += [f"== {name}", *own]
+        if name in CASES:
+            other = list(emitted(AVX512.isa, kinds, write))
+            lines += ["-- avx512", *other] if other != own else []
+    for name, (kinds, write) in WIDE.items():
+        lines += [f"== {name}", *emitted(AVX512.isa, kinds, write)]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(table())
