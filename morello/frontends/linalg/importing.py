@@ -8,17 +8,21 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
+
 from morello.frontends.linalg import bodies
 from morello.frontends.linalg.bodies import Element, is_number
 from morello.frontends.linalg.borders import add_argument, add_results
 from morello.frontends.linalg.generic import GenericOp
 from morello.frontends.linalg.imported_values import ImportedValues
+from morello.frontends.linalg.known_arrays import MOST
 from morello.frontends.linalg.signature import UNDECLARED, Signature, unique_name
 from morello.frontends.linalg.types import (
     constant_array,
     constant_value,
     dtype_of,
     makes_nothing,
+    numpy_type,
     refuse_dynamic,
     shape_of,
 )
@@ -181,6 +185,11 @@ class Importer(ImportedValues):
             self.known[result] = Same(number, shape)
         elif next(iter(result.uses), None) is not None:
             array = constant_array(value, result.type, self.resources)
+            kind = numpy_type(result.type)
+            is_whole = kind is not None and kind.kind == "i"
+            if is_whole and (np.abs(array) >= MOST).any():
+                self.fallback.define_constant(result)  # f32 may lack the number
+                return
             count = sum(isinstance(t, Given) for t in self.tensors.all)
             dtype = dtype_of(result.type)
             given = Given(f"constant{count}", shape, dtype, -1, array)

@@ -19,7 +19,7 @@ from morello.frontends.linalg.types import (
     index_maps,
     numpy_type,
 )
-from morello.frontends.linalg.values import Read, Same
+from morello.frontends.linalg.values import Foreign, Read, Same
 from morello.frontends.nodes.tensors import (
     Access,
     Array,
@@ -86,6 +86,8 @@ class OperandReads:
         if isinstance(outer, Same):
             shape = outer.shape if place is None else (1,) * len(self.extents)
             return np.full(shape, outer.number, kind)
+        if isinstance(outer, Foreign) and not outer.is_low:
+            outer = outer.read
         if not isinstance(outer, Read):
             return None
         array = read_constant(self.tensors, outer)

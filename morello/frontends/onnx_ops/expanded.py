@@ -24,6 +24,7 @@ from morello.frontends.onnx_ops.rules import (
     bits,
     deformed,
     dropout,
+    integers,
     places,
     pools,
     products,
@@ -34,7 +35,6 @@ from morello.frontends.onnx_ops.rules import (
     sampling,
     slices,
     stable,
-    unsigned,
     windows,
 )
 
@@ -193,7 +193,7 @@ _OF_ANY_DTYPE = frozenset(
         "Split",
         *bits.RULES,
         *quantized.RULES,
-        *unsigned.RULES,
+        *integers.RULES,
     }
 )
 """Ops whose rules do not compute with elements as f32."""
@@ -223,5 +223,5 @@ _RULES: Rules = {
     **running.RULES,
     **sampling.RULES,
     **stable.RULES,
-    **unsigned.RULES,
+    **integers.RULES,
 }

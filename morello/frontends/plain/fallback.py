@@ -129,6 +129,12 @@ class Fallback:
         self._constants[value] = tensor
         return tensor
 
+    def define_constant(self, value: ir.Value) -> None:
+        """A constant is an array of the elements of its type."""
+        tensor = self._stored_constant(value)
+        assert tensor is not None, value.type
+        self.define(value, tensor, self.importer.tensors.element(tensor))
+
     def element(self, kind: ir.Type) -> Dtype | PlainDtype | None:
         """The elements of an argument or a result that only plain code takes."""
         kind = kind.maybe_downcast()

@@ -75,7 +75,7 @@ def selu(to: Expansion, own: Arguments) -> Results:
 def log_sum_exp(to: Expansion, own: Arguments) -> Results:
     """The logarithm of a sum of powers, which are divided by the largest one."""
     x = own.input(0)
-    axes = _axes(to, own)
+    axes = axes_of(to, own)
     if axes is None:
         return None
     if not axes:
@@ -85,10 +85,10 @@ def log_sum_exp(to: Expansion, own: Arguments) -> Results:
     shift = to.op("Min", to.op("Max", most, to.number(-_LARGEST)), to.number(_LARGEST))
     powers = to.op("Exp", to.op("Sub", x, shift))
     logarithm = to.op("Log", to.reduced("ReduceSum", powers, axes))
-    return [_without(to, own, to.op("Add", logarithm, shift), axes)]
+    return [without(to, own, to.op("Add", logarithm, shift), axes)]
 
 
-def _axes(to: Expansion, own: Arguments) -> list[int] | None:
+def axes_of(to: Expansion, own: Arguments) -> list[int] | None:
     """The axes of a reduction; None where they are not known."""
     shape = to.shape(own.input(0))
     own.get("keepdims", 1)
@@ -105,7 +105,7 @@ def _axes(to: Expansion, own: Arguments) -> list[int] | None:
     return [int(axis) % len(shape) for axis in axes]
 
 
-def _without(to: Expansion, own: Arguments, value: str, axes: list[int]) -> str:
+def without(to: Expansion, own: Arguments, value: str, axes: list[int]) -> str:
     """A reduction without the axes that it was along, if it has them no more."""
     shape = to.shape(own.input(0))
     if own.get("keepdims", 1) or shape is None:
@@ -116,7 +116,7 @@ def _without(to: Expansion, own: Arguments, value: str, axes: list[int]) -> str:
 def unreduced(to: Expansion, own: Arguments) -> Results:
     """The function of each element that a reduction along no axes leaves, for which
     torch-mlir crashes."""
-    if _axes(to, own) != []:
+    if axes_of(to, own) != []:
         return None
     return [to.op({"ReduceL2": "Abs", "ReduceLogSum": "Log"}[own.kind], own.input(0))]
 

@@ -1,4 +1,5 @@
-"""Ops of unsigned integers compute with numbers above those of signed ones."""
+"""Ops of integers compute with numbers that f32 lacks, of unsigned ones above signed
+ones."""
 
 from typing import Any
 
@@ -59,3 +60,43 @@ def test_maxima_of_windows_are_of_large_numbers() -> None:
     y, index = run(text, x)
     np.testing.assert_array_equal(y, [[[0, 200, 255]]])
     np.testing.assert_array_equal(index, [[[0, 2, 3]]])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_a_negative_of_a_large_number_is_exact(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    x = np.array([limits.min, limits.max, limits.max - 3, -7, 0], dtype)
+    y = run(f"({dtype}[5] x) => ({dtype}[5] y) {{ y = Neg(x) }}", x)
+    assert y.dtype == dtype
+    np.testing.assert_array_equal(y, -x)
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul", "Max", "Min", "Equal"])
+def test_a_constant_keeps_digits_that_f32_lacks(op: str, dtype: str) -> None:
+    most = int(np.iinfo(dtype).max)
+    held = np.array([most - 2, 2**24 + 1, 3, 443687007], dtype)
+    x = np.array([[5, 2**24 + 1, 7, 1], [most - 3, 2**24, 2**30 + 1, 9]], dtype)
+    out = "bool" if op == "Equal" else dtype
+    text = (
+        f"({dtype}[2,4] x) => ({out}[2,4] y) "
+        f"<{dtype}[4] c = {{{', '.join(map(str, held))}}}> {{ y = {op}(x, c) }}"
+    )
+    functions = {
+        "Add": np.add, "Sub": np.subtract, "Mul": np.multiply,
+        "Max": np.maximum, "Min": np.minimum, "Equal": np.equal,
+    }  # fmt: skip
+    np.testing.assert_array_equal(run(text, x), functions[op](x, held))
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_a_sum_of_magnitudes_is_of_large_numbers(keepdims: int) -> None:
+    x = np.array([[2**31 + 5, 7], [2**30, 2**31 + 1]], np.uint32)
+    shape = "1,2" if keepdims else "2"
+    text = (
+        f"(uint32[2,2] x) => (uint32[{shape}] y) <int64[1] a = {{0}}> "
+        f"{{ y = ReduceL1<keepdims={keepdims}>(x, a) }}"
+    )
+    total = x.sum(0, dtype=np.uint32, keepdims=bool(keepdims))
+    np.testing.assert_array_equal(run(text, x), total)

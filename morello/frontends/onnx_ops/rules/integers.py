@@ -1,5 +1,5 @@
-"""Ops of unsigned integers that torch-mlir computes as of signed ones, by rules of
-`expanded`."""
+"""Ops of integers that torch-mlir computes with floats, or of unsigned ones as of
+signed ones, by rules of `expanded`."""
 
 from __future__ import annotations
 
@@ -35,6 +35,25 @@ def clipped(to: Expansion, own: Arguments) -> Results:
     for kind, bound in (("Max", own.input(1)), ("Min", own.input(2))):
         y = to.op(kind, y, bound) if bound else y
     return [to.op("Identity", y)]
+
+
+def absolute_sum(to: Expansion, own: Arguments) -> Results:
+    """The sum of unsigned numbers."""
+    x = own.input(0)
+    axes = stable.axes_of(to, own) if _is_unsigned(to, x) else None
+    if axes is None:
+        return None
+    total = to.reduced("ReduceSum", x, axes) if axes else to.op("Identity", x)
+    return [stable.without(to, own, total, axes)]
+
+
+def negative(to: Expansion, own: Arguments) -> Results:
+    """0 less an integer, which wraps around."""
+    x = own.input(0)
+    dtype = to.dtype(x)
+    if dtype is None or dtype.kind != "i":
+        return None
+    return [to.op("Sub", to.constant(np.array(0, dtype)), x)]
 
 
 def quotient(to: Expansion, own: Arguments) -> Results:
@@ -73,4 +92,6 @@ RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Clip": clipped,
     "Div": quotient,
     "Mod": remainder,
+    "Neg": negative,
+    "ReduceL1": absolute_sum,
 }
