@@ -221,3 +221,15 @@ def test_tensors_that_no_graph_reads_are_read_backwards_and_joined() -> None:
         np.testing.assert_array_equal(
             result, np.concatenate([array[:, ::-1], array]), strict=True
         )
+
+
+def test_integers_that_became_floats_are_reversed() -> None:
+    text = """func.func @f(%x: tensor<3x5xi32>) -> tensor<3x5xf32> {
+      %a = stablehlo.convert %x : (tensor<3x5xi32>) -> tensor<3x5xf32>
+      %b = stablehlo.reverse %a, dims = [0, 1] : tensor<3x5xf32>
+      %r = stablehlo.add %a, %b : tensor<3x5xf32>
+      return %r : tensor<3x5xf32>
+    }"""
+    x = np.arange(-4, 11, dtype=np.int32).reshape(3, 5) ** 3
+    y = morello.from_mlir(text).compile(threads=1)(x)
+    np.testing.assert_array_equal(y, (x + x[::-1, ::-1]).astype(np.float32))

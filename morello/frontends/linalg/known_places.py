@@ -140,6 +140,7 @@ def _picked(
     dtype = importer.tensors.element(source.tensor)
     if len(runs) > MOST_RUNS or not isinstance(dtype, Dtype):
         return None
+    dtype = dtype if dtype.is_float else Dtype.F32  # of the copies
     shape = (*source.shape[:axis], count, *source.shape[axis + 1 :])
 
     def pieces() -> Iterator[tuple[Node, tuple[int, ...], tuple[int, ...]]]:
