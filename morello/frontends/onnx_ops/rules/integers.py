@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
+_INT64 = 7
+_UNSIGNED = {4: 16, 12: 32, 13: 64}
+"""The bits of unsigned integers of more than 8, by their numbers in ONNX."""
+
+
 def _is_unsigned(to: Expansion, x: str) -> bool:
     dtype = to.dtype(x)
     return dtype is not None and dtype.kind == "u"
@@ -45,6 +50,24 @@ def absolute_sum(to: Expansion, own: Arguments) -> Results:
         return None
     total = to.reduced("ReduceSum", x, axes) if axes else to.op("Identity", x)
     return [stable.without(to, own, total, axes)]
+
+
+def cast(to: Expansion, own: Arguments) -> Results:
+    """An integer of 64 bits with a sign, of which unsigned ones have the low bits.
+
+    Floats from 2^63 on are cast less 2^63, which is added afterwards.
+    """
+    x, attributes = own.input(0), own.attributes()
+    dtype, code = to.dtype(x), attributes["to"]
+    if dtype is None or dtype.kind in "iub" or code not in _UNSIGNED:
+        return None
+    if _UNSIGNED[code] < 64 or dtype == np.float16:
+        return [to.op("Cast", to.op("Cast", x, to=_INT64), to=code)]
+    half = to.constant(np.array(2.0**63, dtype))
+    is_high = to.op("GreaterOrEqual", x, half)
+    low = to.op("Cast", to.op("Where", is_high, to.op("Sub", x, half), x), to=_INT64)
+    high = to.op("Add", low, to.constant(np.array(-(2**63), np.int64)))
+    return [to.op("Cast", to.op("Where", is_high, high, low), to=code)]
 
 
 def negative(to: Expansion, own: Arguments) -> Results:
@@ -89,6 +112,7 @@ def remainder(to: Expansion, own: Arguments) -> Results:
 
 RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
     "Abs": absolute,
+    "Cast": cast,
     "Clip": clipped,
     "Div": quotient,
     "Mod": remainder,
