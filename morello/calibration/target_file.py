@@ -1,11 +1,13 @@
 """The file that a calibration leaves: a target's text form, and where it comes from."""
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from morello._version import __version__
 from morello.calibration.calibrate import Calibration
-from morello.machine import print_target
+from morello.machine import Target, print_target
+from morello.machine.digests import COST_MODEL, digests_of
+from morello.machine.file import MEASURED
 from morello.machine.host import host, model_name
 
 
@@ -32,7 +34,21 @@ def target_file(found: Calibration, command: str) -> str:
     ]
     head = "".join(f"# {line}\n" for line in lines)
     text = print_target(fitted.after, whole=True).replace(",", ",\n ")
-    return f"{head}{text}\n"
+    digests = digests_of(fitted.after.kernels)
+    rows = ",\n ".join(f"{name}={digest}" for name, digest in digests.items())
+    return f"{head}{text}\n{MEASURED}{{{rows}}}\n"
+
+
+def stale_lines(targets: Iterable[Target]) -> Iterator[str]:
+    """Lines that say of each target which of its prices are stale."""
+    for target in targets:
+        priced = (COST_MODEL, *target.kernels)
+        names = [name for name in target.stale if name in priced]
+        count = (
+            f"{len(names)} of {len(priced)} prices are stale" if names else "current"
+        )
+        listed = f": {', '.join(names)}" if 0 < len(names) < len(priced) else ""
+        yield f"{target.name:<18}{count}{listed}"
 
 
 def trial_lines(found: Calibration) -> Iterator[str]:

@@ -33,6 +33,7 @@ def as_data(
         "spec": print_spec(explanation.spec, limits),
         "target": explanation.target.name,
         "cost": explanation.cost,
+        "stale": list(explanation.stale),
         "microseconds": explanation.cost / (gigahertz * 1e6),
         "gigahertz": gigahertz,
         "tables": explanation.statistics.tables,

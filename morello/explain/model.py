@@ -3,9 +3,11 @@
 import dataclasses
 from collections.abc import Iterator
 
+from morello.actions import Select
 from morello.explain.memory import Held, Use, uses
 from morello.explain.tiles import Tiles, below, moved, whole
 from morello.machine import Target
+from morello.machine.digests import COST_MODEL
 from morello.search import Alternatives, Explorer, Impl, Place, Solver, Statistics
 from morello.search.queries.partial_program import HOLE, Partial
 from morello.spec import Limits, Spec
@@ -79,6 +81,14 @@ class Explanation:
     def cost(self) -> int:
         """Millicycles of the whole program."""
         return self.root.impl.cost
+
+    @property
+    def stale(self) -> tuple[str, ...]:
+        """The prices that the program is made of and that were measured with something
+        else: its kernels', and those of the cost model."""
+        actions = (node.impl.action for node in self.root.walk())
+        paid = {COST_MODEL, *(a.kernel for a in actions if isinstance(a, Select))}
+        return tuple(name for name in self.target.stale if name in paid)
 
     def hottest(self) -> Node:
         """The kernel whose runs cost most: of the nodes without any below."""

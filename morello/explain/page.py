@@ -26,6 +26,7 @@ from morello.explain.words import (
     excess,
     percent,
     searched_text,
+    stale_text,
     title,
 )
 from morello.machine import Target
@@ -124,6 +125,9 @@ class _Page:
             (counted(count, "node"), searched_text(explanation.statistics)),
             (registers, ", ".join(lines)),
         ]
+        if explanation.stale:
+            stale = stale_text(explanation.stale)
+            cards.append((counted(len(explanation.stale), "price"), escape(stale)))
         if explanation.root.alternatives is not None:
             cards.insert(2, _next_best(explanation.root.alternatives))
         text = "".join(

@@ -15,6 +15,7 @@ from morello.explain.words import (
     excess,
     percent,
     searched_text,
+    stale_text,
     title,
 )
 from morello.search import Alternatives, Impl
@@ -73,13 +74,16 @@ def _header(explanation: Explanation, clock: Clock) -> str:
     counts = counted_memories(spec.limits)
     limits = ", ".join(f"{free} {unit}" for free, unit in counts)
     nodes = list(explanation.root.walk())
-    return (
-        f"{print_spec(spec, target.limits)} on {target.name}\n"
-        f"predicted: {clock.cost(explanation.cost)}\n"
-        f"memory: {limits}\n"
+    stale = stale_text(explanation.stale)
+    lines = [
+        f"{print_spec(spec, target.limits)} on {target.name}",
+        f"predicted: {clock.cost(explanation.cost)}",
+        f"memory: {limits}",
         f"program: {counted(len(nodes), 'node')}, "
-        f"{searched_text(explanation.statistics)}"
-    )
+        f"{searched_text(explanation.statistics)}",
+        *([f"prices: {stale}"] if stale else []),
+    ]
+    return "\n".join(lines)
 
 
 def _tree(root: Node, unfold: bool) -> str:

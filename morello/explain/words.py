@@ -1,6 +1,7 @@
 """Numbers with their units, and programs in a few words."""
 
 import dataclasses
+from collections.abc import Sequence
 
 from morello.errors import shortened, visible
 from morello.search import Impl, Statistics
@@ -106,6 +107,16 @@ def continuation(impl: Impl, count: int = 3) -> tuple[str, ...]:
         impl = max(impl.branches, key=lambda b: b.times * b.impl.cost).impl
         actions.append(str(impl.action))
     return tuple(actions)
+
+
+def stale_text(names: Sequence[str]) -> str:
+    """Sentence that says which prices are stale; empty if none is."""
+    if not names:
+        return ""
+    return (
+        f"not calibrated with these as they are: {', '.join(names)}; "
+        "'morello calibrate --check' says what that costs"
+    )
 
 
 def searched_text(found: Statistics) -> str:

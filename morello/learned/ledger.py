@@ -154,9 +154,9 @@ def cost_of(target: Target, name: str) -> int:
 
 
 def with_costs(target: Target, costs: Mapping[str, int]) -> Target:
-    """The target with some other costs."""
+    """The target with some other costs: if they differ, none is stale."""
     coefficients, ops = names(Coefficients), names(OpCosts)
-    return dataclasses.replace(
+    changed = dataclasses.replace(
         target,
         coefficients=dataclasses.replace(
             target.coefficients, **{n: v for n, v in costs.items() if n in coefficients}
@@ -165,3 +165,4 @@ def with_costs(target: Target, costs: Mapping[str, int]) -> Target:
             target.ops, **{n: v for n, v in costs.items() if n in ops}
         ),
     )
+    return target if changed == target else dataclasses.replace(changed, stale=())

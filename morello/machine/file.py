@@ -1,5 +1,12 @@
-"""Target files: the text form of a target, with comments from ``#`` to line ends."""
+"""Target files: the text form of a target, with comments from ``#`` to line ends.
 
+After it stands what the costs were measured with, if they were: a digest for each
+kernel, and one for the terms of the cost model (`digests.py`).
+"""
+
+import dataclasses
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from morello.errors import TargetError
@@ -8,12 +15,51 @@ MAX_BYTES = 1 << 20
 """A longer file is not a target's."""
 
 
-def read_target_file(name: str) -> str:
-    """The text form that a file holds.
+MEASURED = "measured"
+"""The word before the digests."""
+
+_FILE = re.compile(rf"(?P<target>.*\}})\s*{MEASURED}\{{(?P<digests>[^{{}}]*)\}}")
+_DIGEST = re.compile(r"(\w+)=([0-9a-f]{1,16})")
+
+
+@dataclasses.dataclass(frozen=True)
+class TargetFile:
+    """Contents of a target file.
+
+    Args:
+        text: the text form of the target.
+        digests: by name, what each price was measured with; None if the file does not
+            say so, as where a person wrote it.
+    """
+
+    text: str
+    digests: Mapping[str, str] | None = None
+
+
+def read_target_file(name: str) -> TargetFile:
+    """What a file holds.
 
     Raises:
-        TargetError: the file cannot be read, or holds no text.
+        TargetError: the file cannot be read, or holds no text; or a digest is none.
     """
+    whole = _read(name)
+    match = _FILE.fullmatch(whole)
+    if match is None:
+        return TargetFile(whole)
+    digests: dict[str, str] = {}
+    for row in filter(None, map(str.strip, match["digests"].split(","))):
+        digest = _DIGEST.fullmatch(row)
+        if digest is None or digest[1] in digests:
+            raise TargetError(
+                f"the target file '{name}' has '{row}' among its digests",
+                "write the file anew: morello calibrate -o FILE",
+            )
+        digests[digest[1]] = digest[2]
+    return TargetFile(match["target"], digests)
+
+
+def _read(name: str) -> str:
+    """The text of a file without comments and line ends."""
     if not name:
         raise TargetError("the target '@' names no file", "write @FILE")
     try:

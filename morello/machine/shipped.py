@@ -1,8 +1,8 @@
 """The coefficients that are shipped: a file a machine, as `morello calibrate` writes.
 
 A file holds the text form of a target with every number written out, so that
-``--target @FILE`` reads it as well. A coefficient that is younger than a file has its
-default there.
+``--target @FILE`` reads it as well, and the digests of what they were measured with. A
+coefficient that is younger than a file has its default there.
 """
 
 import re
@@ -12,6 +12,7 @@ from typing import TypedDict
 
 from morello.errors import TargetError
 from morello.machine.costs import Coefficients, OpCosts, names
+from morello.machine.digests import stale
 from morello.machine.file import read_target_file
 
 FOLDER = Path(__file__).parent / "coefficients"
@@ -24,6 +25,7 @@ class Costs(TypedDict):
 
     coefficients: Coefficients
     ops: OpCosts
+    stale: tuple[str, ...]
 
 
 def shipped(name: str) -> Costs:
@@ -33,7 +35,8 @@ def shipped(name: str) -> Costs:
         TargetError: its file is missing, or lacks a number.
     """
     path = FOLDER / f"{name}.target"
-    numbers = {key: int(n) for key, n in _NUMBER.findall(read_target_file(str(path)))}
+    file = read_target_file(str(path))
+    numbers = {key: int(n) for key, n in _NUMBER.findall(file.text)}
     kinds = Coefficients, OpCosts
     missing = {f.name for kind in kinds for f in fields(kind) if f.default is MISSING}
     wrong = sorted((missing - numbers.keys()) | (numbers.keys() - {*names(*kinds)}))
@@ -46,4 +49,8 @@ def shipped(name: str) -> Costs:
     coefficients, ops = (
         {key: numbers[key] for key in names(kind) if key in numbers} for kind in kinds
     )
-    return Costs(coefficients=Coefficients(**coefficients), ops=OpCosts(**ops))
+    return Costs(
+        coefficients=Coefficients(**coefficients),
+        ops=OpCosts(**ops),
+        stale=stale(file.digests),
+    )

@@ -91,6 +91,9 @@ class Target(HashedOnce):
     in a few seconds."""
     shared_ports: bool = False
     """Whether multiply-adds share their ports with all other vector instructions."""
+    stale: tuple[str, ...] = ()
+    """The prices whose kernels, or terms of the cost model, are not those that they
+    were measured with (`morello.machine.digests`)."""
     operand_context: OperandContext = PLAIN
     """How the operands of the goal lie that is searched for."""
 

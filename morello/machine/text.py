@@ -2,17 +2,21 @@
 
 The name is that of a known target, or ``native`` for the one that is nearest to this
 machine; in braces stand the numbers that differ from it, of the target itself or of its
-coefficients, and 0 or 1 for what it may do or not. So a module can name any target.
+coefficients, and 0 or 1 for what it may do or not; ``stale=gemm_tile+load`` are the
+kernels that have changed since the numbers were measured. So a module can name any
+target.
 ``@FILE`` is the target that a file holds in this form.
 """
 
 import dataclasses
 import re
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from morello.errors import TargetError, shortened
 from morello.machine.costs import Coefficients, OpCosts
+from morello.machine.digests import digests, stale
 from morello.machine.file import read_target_file
 from morello.machine.target import Target
 from morello.machine.targets.avx2 import AVX2
@@ -50,6 +54,8 @@ _TEXT = re.compile(r"(?P<name>[\w.-]+)(?:\{(?P<changes>[^{}]*)\})?")
 
 _FLAGS = tuple(f.name for f in dataclasses.fields(Target) if f.type is bool)
 _OWN = (*(f.name for f in dataclasses.fields(Target) if f.type is int), *_FLAGS)
+_STALE = "stale"
+_NAMES = re.compile(rf"{_STALE}\s*=")
 _COEFFICIENTS = tuple(f.name for f in dataclasses.fields(Coefficients))
 _OPS = tuple(f.name for f in dataclasses.fields(OpCosts))
 
@@ -68,11 +74,14 @@ def find_target(text: str) -> Target:
     text = text.strip()
     if not text.startswith("@"):
         return parse_target(text)
-    held = read_target_file(text[1:])
+    file = read_target_file(text[1:])
     try:
-        return parse_target(held)
+        target = parse_target(file.text)
     except TargetError as error:
         raise TargetError(f"{text[1:]}: {error.what}", error.remedy) from None
+    if file.digests is None:
+        return target
+    return dataclasses.replace(target, stale=stale(file.digests))
 
 
 def parse_target(text: str) -> Target:
@@ -90,8 +99,11 @@ def parse_target(text: str) -> Target:
             + did_you_mean(text.partition("{")[0].strip(), (*TARGETS, NATIVE)),
         )
     target = _native() if match["name"] == NATIVE else TARGETS[match["name"]]
-    changes = _changes(text, match["changes"] or "")
-    if not changes:
+    parts = [part.strip() for part in (match["changes"] or "").split(",")]
+    numbers = [part for part in parts if part and not _NAMES.match(part)]
+    changes = _changes(text, numbers)
+    names = _stale(text, [part for part in parts if _NAMES.match(part)])
+    if not changes and names is None:
         return target
     own = {name: value for name, value in changes.items() if name in _OWN}
     units = {name: value for name, value in changes.items() if name in _COEFFICIENTS}
@@ -101,7 +113,9 @@ def parse_target(text: str) -> Target:
         "ops": dataclasses.replace(target.ops, **ops),
         **own,
     }
-    return dataclasses.replace(target, **values)
+    changed = dataclasses.replace(target, **values)
+    expected = _stale_of(changed, target) if names is None else names
+    return dataclasses.replace(changed, stale=expected)
 
 
 def _native() -> Target:
@@ -148,6 +162,8 @@ def print_target(target: Target, whole: bool = False) -> str:
         if getattr(mine, name) != getattr(theirs, name)
         or (whole and mine is not target)
     ]
+    if target.stale != _stale_of(target, known):
+        changes.append(f"{_STALE}={'+'.join(target.stale)}")
     text = f"{target.name}{{{','.join(changes)}}}" if changes else target.name
     if find_target(text) != target:
         raise TargetError(
@@ -158,9 +174,36 @@ def print_target(target: Target, whole: bool = False) -> str:
     return text
 
 
-def _changes(text: str, changes: str) -> dict[str, int]:
+def _stale_of(target: Target, known: Target) -> tuple[str, ...]:
+    """The stale prices of a target whose text does not name them: none if its costs
+    are its own, else those of the known target."""
+    same = (target.coefficients, target.ops) == (known.coefficients, known.ops)
+    return known.stale if same else ()
+
+
+def _stale(text: str, parts: Sequence[str]) -> tuple[str, ...] | None:
+    """The names after ``stale=``; None if there is no such part.
+
+    Raises:
+        TargetError: there are several parts, or something else than a price is named.
+    """
+    if not parts:
+        return None
+    names = [name.strip() for name in parts[0].partition("=")[2].split("+")]
+    given = tuple(name for name in names if name)
+    unknown = [name for name in given if name not in digests()]
+    if len(parts) > 1 or unknown or len(set(given)) < len(given):
+        raise TargetError(
+            f"'{shortened(','.join(parts))}' in the target '{shortened(text)}' names "
+            "no prices",
+            "write stale= once, with names of kernels, each once, and + in between",
+        )
+    return tuple(name for name in digests() if name in given)
+
+
+def _changes(text: str, changes: Sequence[str]) -> dict[str, int]:
     numbers: dict[str, int] = {}
-    for change in filter(None, changes.split(",")):
+    for change in changes:
         name, _, value = (part.strip() for part in change.partition("="))
         if name not in (*_OWN, *_COEFFICIENTS, *_OPS):
             raise TargetError(

@@ -48,6 +48,11 @@ class CalibrateOptions:
     quick: bool = flag(
         "a few small Specs and programs: seconds, for a look", default=False
     )
+    list: bool = flag(
+        "measure nothing: say of each known target, and of --target, what has changed "
+        "since it was calibrated",
+        default=False,
+    )
     from_database: bool = flag(
         "measure nothing: fit the costs to the programs that 'morello tune' has timed "
         "on this processor, with one thread",
@@ -127,6 +132,8 @@ examples:
       some minutes; then:
   morello bench matmul:512x512x512:f32 --target @here.target
   morello calibrate --quick
+  morello calibrate --list
+      which files are older than the kernels that they price
   morello calibrate --from-database -o here.target
       a second, after 'morello tune' of the Specs that matter
 """

@@ -1,5 +1,6 @@
 """``morello calibrate``: what it prints, the file that it leaves, what it refuses."""
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from morello.calibration.specs import QUICK as QUICK_SPECS
 from morello.calibration.timing import Stopwatch, Time
 from morello.learned.ledger import FITTED, with_costs
 from morello.machine import AVX2, TARGETS, find_target, print_target
+from morello.machine.digests import COST_MODEL, digests_of
 from morello.machine.isa import Isa
 from morello.search import Impl, Solver
 from morello.spec import Spec, parse_spec
@@ -50,7 +52,11 @@ def test_a_file_that_is_read_back(tmp_path: Path, capsys: Capture) -> None:
     for word in ("written by: morello calibrate --quick", "date: 2", "machine: "):
         assert f"# {word}" in text
     target = find_target(f"@{path}")
-    assert text.endswith(print_target(target, whole=True).replace(",", ",\n ") + "\n")
+    costs, _, record = text.partition("measured{")
+    whole = print_target(dataclasses.replace(target, stale=()), whole=True)
+    assert costs.endswith(whole.replace(",", ",\n ") + "\n")
+    assert record.count("=") == 1 + len(target.kernels)
+    assert not {COST_MODEL, *target.kernels} & {*target.stale}
     assert "# round 1: regret of 4 choices" in text
     assert text.count(", kept\n") == 1
     assert morello.compile("fill:7", target=f"@{path}").target == target
@@ -58,12 +64,33 @@ def test_a_file_that_is_read_back(tmp_path: Path, capsys: Capture) -> None:
     assert print_target(target) in capsys.readouterr().out
 
 
-def test_the_file_on_the_standard_output(capsys: Capture) -> None:
+def test_the_file_on_the_standard_output(tmp_path: Path, capsys: Capture) -> None:
     assert main([*QUICK, "--rounds", "0", "-o", "-"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("# written by: morello calibrate")
-    kept = "".join(line.partition("#")[0] for line in out.splitlines())
-    assert find_target(kept).name == "avx2"
+    path = tmp_path / "here.target"
+    path.write_text(out)
+    assert find_target(f"@{path}").name == "avx2"
+
+
+def test_targets_whose_kernels_have_changed_are_listed(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    path = tmp_path / "here.target"
+    rows = ",".join(f"{n}={d}" for n, d in digests_of(AVX2.kernels).items())
+    path.write_text(f"avx2{{fork=1}}measured{{{rows}}}")
+    assert main(["calibrate", "--list", "--target", f"@{path}"]) == 0
+    lines = dict(
+        line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()
+    )
+    assert set(lines) == set(TARGETS)
+    assert lines["avx2"] == "current"
+    path.write_text(f"avx2{{fork=1}}measured{{{rows.replace('load=', 'store_=')}}}")
+    assert main(["calibrate", "--list", "--target", f"@{path}"]) == 0
+    count = 1 + len(AVX2.kernels)
+    assert f"avx2              1 of {count} prices are stale: load\n" in (
+        capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(

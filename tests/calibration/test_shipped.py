@@ -6,10 +6,16 @@ from benchmarks.cost_model.__main__ import SPECS
 from morello.calibration.fit import nearest
 from morello.calibration.specs import ALL
 from morello.errors import TargetError
+from morello.kernels import KERNELS
 from morello.learned.ledger import cost_of
 from morello.machine import TARGETS, Target, find_target
 from morello.machine.costs import ORDERS, Coefficients, OpCosts, names
+from morello.machine.digests import COST_MODEL, FILE
+from morello.machine.digests import digests as known_digests
+from morello.machine.file import TargetFile, read_target_file
 from morello.machine.shipped import FOLDER, shipped
+from tests.calibration import digests
+from tests.tables import check_table
 
 pytestmark = pytest.mark.quick
 
@@ -43,7 +49,8 @@ def test_at_most_twenty_coefficients() -> None:
 
 def test_a_file_that_lacks_a_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "morello.machine.shipped.read_target_file", lambda name: "avx2{fork=1}"
+        "morello.machine.shipped.read_target_file",
+        lambda name: TargetFile("avx2{fork=1}"),
     )
     with pytest.raises(TargetError, match="lack or have too much"):
         shipped("avx2")
@@ -51,3 +58,16 @@ def test_a_file_that_lacks_a_number_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 def test_specs_that_are_fitted_to_are_not_those_that_test_the_fit() -> None:
     assert not set(ALL) & set(SPECS)
+
+
+def test_digests_are_those_of_the_tables() -> None:
+    check_table(FILE, digests.table(), digests.__name__)
+    assert set(known_digests()) == {COST_MODEL, *KERNELS}
+
+
+@each
+def test_what_a_file_does_not_record_is_stale(target: Target) -> None:
+    record = read_target_file(str(FOLDER / f"{target.name}.target")).digests
+    assert record is not None
+    now = known_digests()
+    assert target.stale == tuple(name for name in now if record.get(name) != now[name])

@@ -1,24 +1,29 @@
 """What kernels say and write on many Specs, as a table of checksums.
 
 A line of `code.tsv` has a kernel, a Spec, the ops of its code by name with their
-number, a checksum of the code, and one of costs, conditions and forms at many sizes and
-limits. The Specs are the file's own: together they reach all branches of the kernels.
-`python -m tests.kernels.code` writes the rest anew, and draws Specs of kernels that
-have none; `python -m tests.kernels.code LINE` shows what is behind a line, to compare.
+number, a checksum of the code, one of what it counts, and one of costs, conditions and
+forms at many sizes and limits. Code and counts make the digest that target files are
+compared with (`tests/calibration/digests.py`). The Specs are the file's own: together
+they reach all branches of the kernels. `python -m tests.kernels.code` writes the rest
+anew, and draws Specs of kernels that have none; `python -m tests.kernels.code LINE`
+shows what is behind a line, to compare.
 """
 
 import contextlib
 import dataclasses
+import functools
 import random
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from morello.cost.counts import Access
 from morello.dialect import load
 from morello.errors import SpecError
 from morello.kernels import KERNELS
@@ -118,6 +123,27 @@ def beside(key: SpecKey) -> Iterator[SpecKey]:
                 yield key.with_tensor(place, changed)
 
 
+def taken(name: str, frame: Frame) -> npt.NDArray[np.bool_]:
+    """Where all conditions of a kernel hold."""
+    conditions = [np.asarray(c.holds, bool) for c in KERNELS[name].conditions(frame)]
+    every = np.ones(POINTS + 1, bool)
+    return functools.reduce(np.logical_and, conditions, every)
+
+
+def counted(counts: Any, takes: npt.NDArray[np.bool_]) -> Any:
+    """What a kernel counts where its conditions hold, whatever that costs."""
+    if dataclasses.is_dataclass(counts):
+        fields = dataclasses.fields(counts)
+        return {f.name: counted(getattr(counts, f.name), takes) for f in fields}
+    if isinstance(counts, Mapping):
+        return {name: counted(counts[name], takes) for name in sorted(counts)}
+    if isinstance(counts, tuple):
+        return [counted(one, takes) for one in counts]
+    if isinstance(counts, Access):
+        return counts.value
+    return np.broadcast_to(counts, takes.shape)[takes].astype(int).tolist()
+
+
 def said(name: str, spec: Spec) -> Iterator[str]:
     """The keys beside the Spec's that a kernel accepts, conditions, costs where they
     hold, and the forms that it asks for."""
@@ -140,7 +166,9 @@ def row(name: str, text: str) -> str:
     """A line of `FILE`."""
     spec = parse_spec(text, AVX2.limits)
     module = build([Case(name, spec)])
-    parts = (str(module), "\n".join(said(name, spec)))
+    frame = frame_of(name, spec)
+    counts = counted(KERNELS[name].op_counts(frame), taken(name, frame))
+    parts = (str(module), str(counts), "\n".join(said(name, spec)))
     sums = (f"{zlib.crc32(part.encode()):x}" for part in parts)
     return "\t".join((name, text, ops_of(module), *sums))
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from morello.errors import TargetError
-from morello.machine import find_target, print_target
+from morello.machine import AVX2, find_target, print_target
+from morello.machine.digests import COST_MODEL, digests, digests_of
 from morello.machine.file import MAX_BYTES
 
 pytestmark = pytest.mark.quick
@@ -33,6 +34,22 @@ def test_a_file_in_the_home_folder(
     assert find_target("@~/t").coefficients.fork == 7
 
 
+def test_a_kernel_that_has_changed_is_stale(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    was = digests_of(AVX2.kernels)
+    rows = ",\n ".join(f"{name}={digest}" for name, digest in was.items())
+    path.write_text(f"avx2{{fork=7}}\nmeasured{{{rows}}}\n")
+    assert not {COST_MODEL, *AVX2.kernels} & {*find_target(f"@{path}").stale}
+    changed = rows.replace(was["gemm_tile"], "0").replace(was["load"], "1")
+    path.write_text(f"avx2{{fork=7}}\nmeasured{{{changed}}}\n")
+    stale = find_target(f"@{path}").stale
+    assert {*stale} & {COST_MODEL, *AVX2.kernels} == {"gemm_tile", "load"}
+    path.write_text("avx2{fork=7} measured{}")
+    assert find_target(f"@{path}").stale == tuple(digests())
+    path.write_text("avx2{fork=7}")
+    assert find_target(f"@{path}").stale == ()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -44,6 +61,8 @@ def test_a_file_in_the_home_folder(
         (b"avx2 avx2", "t: unknown target 'avx2 avx2'"),
         (b"avx2{speed=3}", r"t: the target 'avx2\{speed=3\}' has no number 'speed'"),
         (b"avx2{fork=fast}", "t: 'fork=fast' in the target .* gives no number"),
+        (b"avx2{fork=7}measured{load=x}", "has 'load=x' among its digests; write"),
+        (b"avx2{fork=7}measured{load=1,load=1}", "has 'load=1' among its digests"),
         (b"#" * (MAX_BYTES + 1), "has more than 1048576 bytes"),
     ],
 )

@@ -22,6 +22,8 @@ def test_a_known_target_is_its_name() -> None:
         "avx2{threads=2}",
         "avx2{l1_lines=256,threads=3,fork=1000}",
         "avx2{threads=2,relayouts=0}",
+        "avx2{fork=1000,stale=gemm_tile+load}",
+        "avx2{stale=}",
     ],
 )
 def test_changes_are_read_and_printed(text: str) -> None:
@@ -40,6 +42,9 @@ def test_changes_are_read_and_printed(text: str) -> None:
         ("avx2{fork=fast}", "'fork=fast' in the target .* gives no number"),
         ("avx2{fork=1,fork=2}", "'fork=2' in the target .* gives no number"),
         ("avx2{relayouts=2}", "'relayouts=2' is neither no nor yes; write 0 or 1"),
+        ("avx2{stale=gemm_tile+vax}", "'stale=gemm_tile.vax' in .* names no prices; w"),
+        ("avx2{stale=load+load}", "'stale=load.load' in the target .* names no price"),
+        ("avx2{stale=load,stale=}", "'stale=load,stale=' in the target .* names no"),
         ("avx2{threads=0}", "has threads=0; give a whole number from 1 to 1024"),
         ("avx2{threads=1025}", "has threads=1025; give a whole number from 1 to"),
         ("avx2{l1_lines=0}", "has l1_lines=0; give a whole number from 4 to"),

@@ -32,6 +32,18 @@ def test_text(capsys: Capture) -> None:
     assert err == ""
 
 
+def test_stale_prices_are_named(capsys: Capture) -> None:
+    target = "avx2{stale=cost_model+reduce_rows+gemm_tile}"
+    assert main(["explain", SPEC, "--target", target]) == 0
+    line = "prices: not calibrated with these as they are: cost_model, reduce_rows; "
+    assert line in capsys.readouterr().out
+    assert main(["explain", SPEC, "--target", target, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["stale"] == ["cost_model", "reduce_rows"]
+    assert main(["explain", SPEC, "--target", "avx2{stale=}"]) == 0
+    assert "prices:" not in capsys.readouterr().out
+
+
 def test_alternatives_at_more_nodes(capsys: Capture) -> None:
     assert main(["explain", SPEC, "--depth", "1", "--at", "4"]) == 0
     out = capsys.readouterr().out

@@ -11,9 +11,9 @@ from morello.calibration.calibrate import Calibration, calibrate
 from morello.calibration.draw import Plan
 from morello.calibration.from_database import refit
 from morello.calibration.specs import ALL, QUICK, specs
-from morello.calibration.target_file import target_file, trial_lines
+from morello.calibration.target_file import stale_lines, target_file, trial_lines
 from morello.learned.ledger import FITTED, cost_of
-from morello.machine import Target
+from morello.machine import TARGETS, Target
 from morello.search.storage.overlay import default_path, open_database
 from morello.tools.input_output import UsageError, check_output, write_output
 from morello.tools.measuring_commands import CalibrateOptions
@@ -37,6 +37,10 @@ def main(options: CalibrateOptions) -> int:
         MorelloError: this machine cannot run the target.
     """
     target = tool_target(options.target)
+    if options.list:
+        known = {**TARGETS, target.name: target}
+        write_output("-", "\n".join(stale_lines(known.values())) + "\n")
+        return 0
     if options.output is not None:
         check_output(options.output)
     calibration, command = (
