@@ -59,7 +59,7 @@ LIBRARIES = {
     "names": library(MATMUL, "out_leading_dimension"),
     "integers": library("matmul_accum:9x32x20:u8,s8,s32:rhs=[0,2,1]", target=TEAM),
     "graph": library(f"compose:6x7:bf16,f32,bf16,f32:{GRAPH}"),
-    "fill": library("fill:9x17:s16:value=lowest", workspace=64),
+    "fill": library("fill:9x17:s16:value=lowest", workspace=1),
     "model": model(),
 }
 

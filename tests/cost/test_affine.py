@@ -8,7 +8,7 @@ import pytest
 from morello.actions import Move
 from morello.actions.loops.base import tile_key
 from morello.cost.affine import CROSSING, STREAMS
-from morello.cost.counts import Access, Lines, OpCounts, Phase
+from morello.cost.counts import Access, Lines, OpCounts, Phase, add, times
 from morello.cost.of_target import cost_model
 from morello.machine import AVX2, Target
 from morello.machine.operand_context import OperandContext
@@ -294,3 +294,11 @@ def test_parts_of_loops_cost_alike_and_threads_are_called_once() -> None:
 def test_terms_are_as_listed() -> None:
     """In each context that a goal can give: a reader judges what has changed."""
     check_table(FILE, table(), "tests.cost.terms")
+
+
+def test_instructions_of_several_parts_add() -> None:
+    assert add() == {}
+    assert add({"load": 2}) == {"load": 2}
+    parts = {"load": 2, "fma": 5}, {"fma": 1, "store": 3}, {}
+    assert add(*parts) == {"load": 2, "fma": 6, "store": 3}
+    assert times(parts[0], 3) == {"load": 6, "fma": 15}

@@ -21,7 +21,7 @@ from morello.dialect.memrefs import (
     whole_shape,
     whole_type,
 )
-from morello.dialect.operand_groups import MAX_OPERANDS
+from morello.dialect.operand_groups import MAX_OPERANDS, SEGMENTS
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.places import place
 from morello.dialect.range_check import build_range_check, read_range_check
@@ -74,6 +74,7 @@ def test_a_spec_survives_the_ir_and_its_text(text: str) -> None:
     assert module.operation.verify()
     again = ir.Module.parse(str(module))
     assert spec_of(only_op(again)) == spec
+    assert (SEGMENTS in only_op(again).attributes) == spec.kind.is_variadic
     assert str(again) == str(module)
     function = again.body.operations[0]
     shapes = [tuple(a.type.shape) for a in function.regions[0].blocks[0].arguments]

@@ -142,6 +142,28 @@ def test_what_would_take_too_long_is_left_out_and_others_are_not() -> None:
 
 
 @told
+@pytest.mark.parametrize(("seconds", "placements"), [(0.064, 3), (0.4, 8)])
+def test_a_duel_stays_on_a_few_placements_where_time_is_short(
+    seconds: float, placements: int
+) -> None:
+    """A round takes 4 ms, and 4 of them are on the same placement."""
+    sampled: set[int] = set()
+
+    def steady(milliseconds: float) -> Scripted:
+        def script(placement: int) -> float:
+            sampled.add(placement)
+            return milliseconds
+
+        entry = _entry(script, 8)
+        entry.sample(0)
+        return entry
+
+    one, other = steady(0.9), steady(1.1)
+    assert duel_module.beats(one, other, CLOCK.now + seconds)
+    assert sampled == {*range(placements)}
+
+
+@told
 @pytest.mark.parametrize("milliseconds", [0.05, 0.1, 4.0])
 def test_time_is_kept_for_the_rounds_of_a_duel(
     milliseconds: float, monkeypatch: pytest.MonkeyPatch

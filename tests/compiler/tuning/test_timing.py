@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from morello.compiler.tuning import timing
 from morello.compiler.tuning.timing import (
     LEAST_SAMPLES,
     SAMPLE_SECONDS,
@@ -62,6 +63,24 @@ def test_a_sample_is_no_longer_than_it_has_to_be(
     calls = calls_of(work, ())
     assert calls * seconds >= SAMPLE_SECONDS * (1 - 1e-9)
     assert calls <= max(1, 2.5 * parts)
+
+
+def test_a_number_of_calls_that_is_too_short_is_timed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work = Work(monkeypatch, SAMPLE_SECONDS / 1000)
+    numbers: list[int] = []
+
+    def told(call: Work, arguments: tuple[int, ...], calls: int) -> float:
+        numbers.append(calls)
+        return timed(call, arguments, calls)
+
+    monkeypatch.setattr(timing, "timed", told)
+    calls = calls_of(work, ())
+    short = numbers[:-LEAST_SAMPLES]
+    assert numbers[len(short) :] == [calls] * LEAST_SAMPLES
+    assert len(short) == len({*short}) >= 1
+    assert calls not in short
 
 
 def test_at_least_some_samples_and_then_until_the_time_is_over(

@@ -1,0 +1,41 @@
+"""Actions on Specs with a range: where they apply, and what they say."""
+
+import numpy as np
+import pytest
+
+from morello.actions import Peel, Tile
+from morello.actions.sizes.over import SizesError, rewrite_over
+from morello.errors import ScheduleError
+from morello.machine import AVX2
+from morello.spec import parse_spec
+
+pytestmark = pytest.mark.quick
+
+SPEC = parse_spec("matmul:4..28/8x4x16:f32", AVX2.limits)
+
+
+def test_a_refusal_says_at_which_sizes() -> None:
+    with pytest.raises(SizesError) as caught:
+        rewrite_over(Tile("m", 12), SPEC, AVX2)
+    assert caught.value.what.startswith(f"tile does not apply to {SPEC} at the size 4:")
+    assert caught.value.what.endswith("size 12 is not smaller than m = 4")
+    assert not caught.value.remedy
+    assert np.array_equal(caught.value.holds, [False, False, True, True])
+
+
+def test_what_takes_settled_sizes_says_how_to_part_them() -> None:
+    with pytest.raises(SizesError) as caught:
+        rewrite_over(Peel("k", 2), SPEC, AVX2)
+    error = caught.value
+    assert error.what == (
+        f"peel(k, 2) takes settled sizes, but each call says that of dimension m of "
+        f"{SPEC}"
+    )
+    assert error.remedy == "part the sizes by 'range'"
+    assert np.array_equal(error.holds, [False] * 4)
+
+
+def test_one_range_alone_is_taken() -> None:
+    spec = parse_spec("matmul:1..4x5x1..6:f32", AVX2.limits)
+    with pytest.raises(ScheduleError, match="tile takes one range of sizes, not two"):
+        rewrite_over(Tile("m", 1), spec, AVX2)
