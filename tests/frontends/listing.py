@@ -1,4 +1,5 @@
-"""What small models of ONNX become: the Specs of each, as `str` shows a model.
+"""What small models of ONNX, and the programs in `programs/`, become: the Specs of
+each, as `str` shows a model.
 
 Run it as ``python -m tests.frontends.listing`` to write the list anew.
 """
@@ -10,6 +11,7 @@ import onnx
 
 import morello
 from morello.frontends.model import Model
+from tests.frontends.definitions import PROGRAMS
 
 FILE = Path(__file__).with_suffix(".txt")
 
@@ -172,10 +174,16 @@ def read(name: str) -> tuple[Any, Model]:
     return proto, morello.from_onnx(proto.SerializeToString())
 
 
+def programs() -> dict[str, Model]:
+    """The programs in MLIR, by their files."""
+    files = sorted(PROGRAMS.glob("*/*.mlir"))
+    return {str(f.relative_to(PROGRAMS)): morello.from_mlir(f) for f in files}
+
+
 def listing(models: dict[str, Model]) -> str:
     """The list of some models."""
     return "\n".join(f"# {name}\n{model}\n" for name, model in models.items())
 
 
 if __name__ == "__main__":
-    FILE.write_text(listing({name: read(name)[1] for name in MODELS}))
+    FILE.write_text(listing({name: read(name)[1] for name in MODELS} | programs()))

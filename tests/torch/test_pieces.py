@@ -339,6 +339,26 @@ GROUPS: dict[str, tuple[Callable[..., Any], list[list[str]]]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("value", "is_taken"),
+    [
+        (X, True),
+        (X.T, True),
+        (X[0, 0], True),
+        (X.to(torch.uint8), True),
+        (X[:0], False),
+        (X.double(), False),
+        (X.to(torch.complex64), False),
+        (X.to("meta"), False),
+        (X.to_sparse(), False),
+        (X.tolist(), False),
+        (None, False),
+    ],
+)
+def test_which_tensors_groups_read(value: Any, is_taken: bool) -> None:
+    assert partition.is_plain(value) == is_taken
+
+
 @pytest.mark.parametrize("name", GROUPS)
 def test_views_are_taken_where_they_are_read(name: str) -> None:
     function, wanted = GROUPS[name]
