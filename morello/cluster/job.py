@@ -17,10 +17,11 @@ from morello.compiler.tuning import Plan, tune
 from morello.errors import MorelloError
 from morello.machine import Target, find_target, print_target
 from morello.runtime.openmp import load_openmp
-from morello.search import Solution, Solver, best_settled
+from morello.search import Impl, Solution, Solver, Statistics, best_settled
 from morello.search.dp.solver import pins_of
 from morello.search.queries.best_program import parallel_goal
 from morello.search.queries.measured import Measured, find_measured, measured_key
+from morello.search.ranges.together import solve_together
 from morello.search.storage.cache_key import family
 from morello.search.storage.database import Database
 from morello.search.storage.measured_rows import MeasuredRow
@@ -192,6 +193,20 @@ def search(spec: str, target: str, threads: int, database: Overlay | None) -> So
         return Solver(machine.at(wanted), database, shelf=shelf).solve(wanted)
     # Each choice of layouts is stored: the next search compares them again.
     return best_settled(OpenSpec(wanted, goal.open), machine, database)[1]
+
+
+def search_family(
+    specs: tuple[str, ...], target: str, database: Overlay | None
+) -> tuple[tuple[Impl, Statistics], ...]:
+    """The best program of each Spec of a group of `groups_of`, given as text, for one
+    thread.
+
+    Raises:
+        MorelloError: they have to be searched one at a time.
+    """
+    machine = find_target(target)
+    goals = [parse_open_spec(text, machine.limits).spec for text in specs]
+    return tuple(solve_together(goals, machine, database))
 
 
 def tuned(job: Job, database: Overlay | None) -> Measured:

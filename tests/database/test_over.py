@@ -193,7 +193,7 @@ def test_a_database_that_cannot_be_read_is_left_out_with_one_warning(name: str) 
 
 
 WRITES: dict[str, tuple[Any, Any]] = {
-    "keep": (lambda o: o.keep("program"), ("program",)),
+    "keep": (lambda o: o.keep(("program",)), ("program",)),
     "put_all": (lambda o: o.put_all(("row",), ("cover",)), (("row",), ("cover",))),
     "note": (lambda o: o.note("search"), "search"),
     "keep_measured": (lambda o: o.keep_measured(MEASURED), MEASURED),

@@ -74,15 +74,17 @@ def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:
     size = spec.sizes[dim]
     if is_batch(spec.kind, dim):
         return tuple(sorted({1, size, *shares_of(size, threads, even)}))
-    return size_axis(size, threads, even, _fine(spec))
+    return size_axis(size, threads, even, fine(spec))
 
 
-def _fine(spec: Spec) -> int:
-    """Up to where the ladder of a goal is fine."""
+def fine(spec: Spec) -> int:
+    """Up to where the ladder of a goal is fine; all of it where no size is above."""
     if has_several_products(spec.kind):
-        return REGISTERS
-    long = sum(size > REGISTERS for size in spec.sizes)
-    return LONG if long >= CUBIC else ALL
+        most = REGISTERS
+    else:
+        long = sum(size > REGISTERS for size in spec.sizes)
+        most = LONG if long >= CUBIC else ALL
+    return most if max(spec.sizes) > most else ALL
 
 
 def new_axis(key: SpecKey, dim: int, size: int, threads: int) -> Axis:
@@ -120,9 +122,10 @@ def size_axis(size: int, threads: int = 1, even: bool = False, fine: int = ALL) 
     return tuple(sorted(extents))
 
 
-def is_rung(size: int) -> bool:
-    """Whether a size is on the ladder."""
-    return _is_power(size) or (size % 3 == 0 and _is_power(size // 3))
+def is_rung(size: int, fine: int = ALL) -> bool:
+    """Whether a size is on the ladder, which has powers of two alone above ``fine``."""
+    is_between = size <= fine and size % 3 == 0 and _is_power(size // 3)
+    return _is_power(size) or is_between
 
 
 def _is_power(size: int) -> bool:
@@ -197,6 +200,23 @@ Dense = frozenset[Axis]
 """The axes of which each size is that of a goal: there it is whole, and gapless."""
 
 NONE: Dense = frozenset()
+
+
+@dataclasses.dataclass(frozen=True)
+class Goals:
+    """Goals that are searched together: each size of an axis is that of one.
+
+    Args:
+        axes: these axes.
+        fine: up to where their ladder is fine.
+    """
+
+    axes: Dense = NONE
+    fine: int = ALL
+
+
+ONE_GOAL = Goals()
+
 
 Free = tuple[Memory, ...]
 """The memories that may have been taken from: those need an axis of their own."""

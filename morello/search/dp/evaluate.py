@@ -36,7 +36,14 @@ class Below(Protocol):
     def box(self, identity: TableId) -> Box:
         """The box of a table."""
 
-    def child_id(self, parent: TableId, key: SpecKey, dims: tuple[int, ...]) -> TableId:
+    def child_id(
+        self,
+        parent: TableId,
+        key: SpecKey,
+        dims: tuple[int, ...],
+        action: Action | None = None,
+        role: str = "",
+    ) -> TableId:
         """The table that a hole of a parent's table is looked up in."""
 
     def costs(self, identity: TableId) -> Costs:

@@ -9,16 +9,16 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable
-from functools import lru_cache
 
-from morello.actions import Action, Child, candidates
+from morello.actions import Action, candidates
 from morello.errors import MorelloError, SearchError
 from morello.machine import Target
 from morello.machine.operand_context import PLAIN
 from morello.processes.interrupts import check_sigint, defer_sigint
 from morello.search.dp import axes as ax
-from morello.search.dp.axes import Axis, Box, Free
+from morello.search.dp.axes import ONE_GOAL, Goals
 from morello.search.dp.evaluate import Evaluations
+from morello.search.dp.identities import Identities
 from morello.search.dp.table import Costs, Table, TableId
 from morello.search.dp.table_solver import TableSolver
 from morello.search.garbage import rare_collections
@@ -42,33 +42,8 @@ from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import SearchRow
 from morello.search.storage.shelf import Shelf
 from morello.search.storage.table_store import TableStore
-from morello.spec import Limits, Memory, Spec, SpecKey, print_spec
+from morello.spec import Limits, Spec, print_spec
 from morello.spec.frame import Frame
-
-
-@dataclasses.dataclass(frozen=True)
-class _Known:
-    """Facts about a key that the search asks for repeatedly.
-
-    Args:
-        key: the one instance that represents all equal keys, for fast comparison.
-        passed: the memories that operands are in, or came through.
-        decides: the memories whose remaining amount can still matter.
-    """
-
-    key: SpecKey
-    passed: frozenset[Memory]
-    decides: Free
-
-    @staticmethod
-    @lru_cache(maxsize=65536)
-    def of(key: SpecKey, target: Target) -> "_Known":
-        """The facts on a target without a context: all goals share them."""
-        levels = {tensor.level for tensor in key.tensors}
-        passed = levels.union(*(level.path for level in levels))
-        counted = target.limits.memories
-        decides = tuple(m for m in counted if ax.matters(key, m, target))
-        return _Known(key, frozenset(passed), decides)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,9 +80,8 @@ class Solver:
         pins: schedules that are fixed; those of the database if it is left out.
         shelf: tables of earlier goals, which are not solved, and where those that are
             solved are left for later ones.
-        axis: sizes of one dimension that are goals each, in place of those of its tiles
-            (`morello.search.ranges`); such tables are no other goal's, so that there is
-            neither database nor shelf.
+        goals: those that are searched together (`morello.search.ranges`), in place of
+            one; there is no database then.
     """
 
     def __init__(
@@ -117,12 +91,12 @@ class Solver:
         watch: Watch | None = None,
         pins: Pins | None = None,
         shelf: Shelf | None = None,
-        axis: Axis = (),
+        goals: Goals = ONE_GOAL,
     ) -> None:
-        if axis and (database or shelf):
-            raise ValueError("tables of many goals are kept nowhere")
+        if goals.axes and database:
+            raise ValueError("tables of many goals are not stored")
         self.target = target
-        self._axis = axis
+        self._goals = goals
         self.shelf = shelf
         self.database = database
         self.watch = watch
@@ -172,9 +146,9 @@ class Solver:
             digest = self.pinned.pins.digest
             own = self.target, limits, room, self.database, digest
             goal = print_spec(spec, self.target.limits)
-            store = TableStore(*own, self.shelf, goal)
+            store = TableStore(*own, self.shelf, goal, self._goals)
             found = _Run(
-                limits, room, self.target, store, self.pinned, self.watch, self._axis
+                limits, room, self.target, store, self.pinned, self.watch, self._goals
             )
             self._runs[limits, room] = found
         return found
@@ -195,7 +169,7 @@ class Solver:
         """
         start = time.perf_counter()
         _check_registers(spec, self.target)
-        kept = self._kept(spec)
+        kept = self.kept(spec)
         if kept is not None:
             elapsed = time.perf_counter() - start
             return Solution(kept, Statistics(0, 0, elapsed, peak_bytes=peak_bytes()))
@@ -223,7 +197,7 @@ class Solver:
         with defer_sigint(), rare_collections(), run.store.working():
             run.entry(self.goal_table(spec))
 
-    def _kept(self, spec: Spec) -> Impl | None:
+    def kept(self, spec: Spec) -> Impl | None:
         """The program of a goal that the database has, which needs no tables."""
         if self.database is None or spec in self._solved:
             return None
@@ -250,8 +224,12 @@ class Solver:
         """Store the program of a goal, so that the next lookup needs no tables."""
         if self.database is not None and spec not in self._solved:
             self._solved.add(spec)
-            program = str(Partial.of(impl))
-            self.database.keep(ProgramRow(full_text(spec), self._family(spec), program))
+            self.database.keep((self.row_of(spec, impl),))
+
+    def row_of(self, spec: Spec, impl: Impl) -> ProgramRow:
+        """The program of a goal as a row."""
+        program = str(Partial.of(impl))
+        return ProgramRow(full_text(spec), self._family(spec), program)
 
     def note_programs(self, spec: Spec, programs: float) -> None:
         """Keep the binary logarithm of how many programs a Spec has."""
@@ -296,7 +274,7 @@ def _none(spec: Spec) -> Impl:
     raise RuntimeError(f"{spec} is not pinned")
 
 
-class _Run:
+class _Run(Identities):
     """The tables of all goals with one set of limits."""
 
     def __init__(
@@ -307,28 +285,16 @@ class _Run:
         store: TableStore,
         pinned: PinnedPrograms,
         watch: Watch | None = None,
-        axis: Axis = (),
+        goals: Goals = ONE_GOAL,
     ) -> None:
+        super().__init__(limits, room, target, store, goals)
         self.pinned = pinned
         self.watch = watch
-        self._axis = axis
-        self.dense = frozenset({axis}) if axis else ax.NONE
-        """The axes of sizes that are goals each: ``axis``, and what is made of it."""
         self.start = self._told = time.perf_counter()
-        self.limits = limits
-        self.room = room
-        self.target = target
-        self.store = store
         self.points = 0
         self.impls = 0
         """Implementations that were compared."""
         self.evaluations = Evaluations(limits, target)
-        self._boxes: dict[TableId, Box] = {}
-        self._same: dict[Box, Box] = {}
-        """The one of all equal boxes that is used, so that comparing them is quick."""
-        self._ids: dict[TableId, TableId] = {}
-        """The one of all equal identities, likewise."""
-        self._keys: dict[SpecKey, _Known] = {}
         self._pending: set[TableId] = set()
         self._stored: set[TableId] = set()
         """Tables from the database, of which not all that they say has been checked."""
@@ -426,103 +392,14 @@ class _Run:
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table, and its pins."""
         found = candidates(identity.key, identity.sizes, self.target)
-        if self._axis:
-            found = tuple(a for a in found if self._tiles(a, identity))
+        if self.dense:
+            found = tuple(a for a in found if self.tiles(a, identity))
         pins = self.pinned.pins.of(identity.key)
         return (*found, *(pin.action for pin in pins))
-
-    def _tiles(self, action: Action, identity: TableId) -> bool:
-        """Whether a loop has tiles that a goal of one size would have: those of the
-        ladder, where each size is a goal."""
-        dim = action.loop_dim(identity.key)
-        if dim is None or identity.sizes[dim] not in self.dense:
-            return True
-        return ax.is_rung(action.loop_size)
 
     def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
         """The points of a table that pins decide."""
         return self.pinned.fixed(identity.key, self.box(identity), self.limits)
-
-    def root(self, key: SpecKey, sizes: tuple[Axis, ...]) -> TableId:
-        """The table of a goal."""
-        return self.loop_id(TableId(key, sizes, ()), key)
-
-    def child_id(self, parent: TableId, key: SpecKey, dims: tuple[int, ...]) -> TableId:
-        """The table that a hole of a parent's table is looked up in.
-
-        Args:
-            key: of the hole.
-            dims: for each of its dimensions, that of the parent (`Child.dims`).
-        """
-        sizes = tuple(
-            parent.sizes[d] if d >= 0 else self._new_axis(key, dim, -1 - d)
-            for dim, d in enumerate(dims)
-        )
-        known = self._known(key)
-        return self._the_one(known, sizes, parent)
-
-    def _new_axis(self, key: SpecKey, dim: int, size: int) -> Axis:
-        """The sizes of a dimension that a hole has, and its parent has not. Of a
-        multiple of the goals' greatest size it has those of all goals."""
-        found = ax.new_axis(key, dim, size, self.target.threads)
-        most = self._axis[-1] if self._axis else 0
-        if not most or size == most or size % most:
-            return found
-        found = tuple(sorted({*found, *(size // most * goal for goal in self._axis)}))
-        self.dense |= {found}
-        return found
-
-    def hole_id(self, parent: TableId, action: Action, child: Child) -> TableId:
-        """The table that contains a child of an action; that of a loop may be the
-        parent's own."""
-        if action.loop_dim(parent.key) is None:
-            return self.child_id(parent, child.frame.key, child.dims)
-        key = action.loop_key(parent.key)
-        if key == parent.key:
-            return parent
-        return self.loop_id(parent, key)
-
-    def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
-        """The table of the tiles of loops, where these have another key."""
-        return self._the_one(self._known(key), parent.sizes, parent)
-
-    def _the_one(
-        self, known: _Known, sizes: tuple[Axis, ...], parent: TableId
-    ) -> TableId:
-        """The identity of a table that a parent's Specs lead to."""
-        identity = TableId(known.key, sizes, self._free(known, parent))
-        return self._ids.setdefault(identity, identity)
-
-    def _free(self, known: _Known, parent: TableId) -> Free:
-        """Memories whose limits in a child may differ from the goal's.
-
-        They are the parent's, and memories that hold an operand of parent or child,
-        a part of which may thus be occupied.
-        """
-        taken = known.passed | self._known(parent.key).passed | set(parent.free)
-        return tuple(memory for memory in known.decides if memory in taken)
-
-    def _known(self, key: SpecKey) -> _Known:
-        found = self._keys.get(key)
-        if found is None:
-            found = self._keys[key] = _Known.of(key, self.target.plain)
-        return found
-
-    def box(self, identity: TableId) -> Box:
-        """The box of a table."""
-        found = self._boxes.get(identity)
-        if found is None:
-            found = ax.box(
-                identity.key,
-                identity.sizes,
-                self.limits,
-                self.room,
-                identity.free,
-                self.target,
-                self.dense,
-            )
-            found = self._boxes[identity] = self._same.setdefault(found, found)
-        return found
 
     def program(self, spec: Spec, table: Table | Packed) -> Impl:
         """The best program of a Spec of a table.

@@ -46,7 +46,10 @@ class Tables(Below, Protocol):
     """The interface through which the solver of one table reads other tables."""
 
     room: Limits
-    dense: ax.Dense
+
+    @property
+    def dense(self) -> ax.Dense:
+        """The axes of sizes that are goals each."""
 
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table."""
@@ -260,7 +263,7 @@ class TableSolver:
             return None
         keys = run.evaluations.child_keys(action, self.key)
         below = [
-            run.child_id(self.id, key, child.dims)
+            run.child_id(self.id, key, child.dims, action, child.role)
             for key, child in zip(keys, evaluated.children, strict=True)
         ]
         boxes = tuple(None if b == self.id else run.box(b) for b in below)

@@ -59,9 +59,16 @@ class _Counts:
         """The actions that are tried on the Specs of a table."""
         return self._run.candidates(identity)
 
-    def child_id(self, parent: TableId, key: SpecKey, dims: tuple[int, ...]) -> TableId:
+    def child_id(
+        self,
+        parent: TableId,
+        key: SpecKey,
+        dims: tuple[int, ...],
+        action: Action | None = None,
+        role: str = "",
+    ) -> TableId:
         """The table that a hole of a parent's table is looked up in."""
-        return self._run.child_id(parent, key, dims)
+        return self._run.child_id(parent, key, dims, action, role)
 
     def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
         """The table of the tiles of loops, where these have another key."""

@@ -110,11 +110,12 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
         SearchError: a size has no program, there are too many, or two ranges.
     """
     sizes = check_range(spec)
-    groups: dict[tuple[Target, Limits, tuple[Axis, ...], bool], list[int]] = {}
+    groups: dict[tuple[Target, Limits, tuple[Axis, ...], int, bool], list[int]] = {}
     for size in sizes:
         goal = spec.at(size)
         own = target.at(goal)
-        kind = own, ax.room(goal, own), _others(spec, goal), size == 1
+        room, fine = ax.room(goal, own), ax.fine(goal)
+        kind = own, room, _others(spec, goal), fine, size == 1
         groups.setdefault(kind, []).append(size)
     best: dict[int, Impl] = {}
     tables: dict[int, Searched] = {}
@@ -146,7 +147,8 @@ def _searched(
     """The tables of some sizes, none solved."""
     axis = closed(sizes)
     greatest = spec.at(sizes[-1])
-    solver = Solver(target, watch=watch, axis=axis)
+    goals = ax.Goals(frozenset({axis}), ax.fine(greatest))
+    solver = Solver(target, watch=watch, goals=goals)
     axes = list(ax.goal_axes(greatest, 1))
     for dim in spec.ranges[0].dims:
         axes[dim] = axis

@@ -119,9 +119,9 @@ class Overlay:
         """Store rows, if there is a database that can be written."""
         self._write(lambda top: top.put_all(rows, covers))
 
-    def keep(self, row: ProgramRow) -> None:
-        """Store a program, if there is a database that can be written."""
-        self._write(lambda top: top.put_programs((row,)))
+    def keep(self, rows: tuple[ProgramRow, ...]) -> None:
+        """Store programs, if there is a database that can be written."""
+        self._write(lambda top: top.put_programs(rows))
 
     def note(self, row: SearchRow) -> None:
         """Note a search, if there is a database that can be written and has tables."""

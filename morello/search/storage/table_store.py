@@ -22,7 +22,7 @@ import numpy as np
 
 from morello.actions import Action, may_drop
 from morello.machine import Target
-from morello.search.dp.axes import Axis, Box, Free, lies
+from morello.search.dp.axes import ONE_GOAL, Axis, Box, Dense, Free, Goals, lies
 from morello.search.dp.table import Costs, Table, TableId
 from morello.search.storage.cache_key import (
     base_key,
@@ -79,6 +79,7 @@ class TableStore:
         pins: the digest of the schedules that are pinned.
         shelf: tables of this process; None for none.
         goal: text of the Spec whose search it is.
+        goals: those that are searched together.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class TableStore:
         pins: str = "",
         shelf: Shelf | None = None,
         goal: str = "",
+        goals: Goals = ONE_GOAL,
     ) -> None:
         self.target = target
         self.limits = limits
@@ -97,6 +99,9 @@ class TableStore:
         self.database = database
         self.shelf = shelf
         self.goal = goal
+        self._goals = goals
+        self.dense = goals.axes
+        """The axes of sizes that are goals each, and what is made of them."""
         self.stored = 0
         """How many tables came from the database."""
         self.parts = 0
@@ -302,7 +307,17 @@ class TableStore:
             seen = seen_by(identity.key, self.target)
             room = room_of(identity.key, self.limits, self.room)
             self._shelf_keys[own] = (*own, self.limits, room, seen, self._pins)
-        return self._shelf_keys[own]
+        return *self._shelf_keys[own], *self._marks(identity.sizes)
+
+    def _marks(self, sizes: tuple[Axis, ...]) -> tuple[object, ...]:
+        """The part of the goals that are searched together which a table with these
+        axes depends on; empty where they are those of one goal."""
+        dense = tuple(axis in self.dense for axis in sizes)
+        if not any(dense):
+            return ()
+        goals = self._goals
+        is_coarse = any(a in goals.axes and a[-1] > goals.fine for a in sizes)
+        return dense, goals.fine if is_coarse else None
 
     def _keep(self, identity: TableId, table: Shelved) -> None:
         """Keep a table, and write it to the database if that is written."""
@@ -326,8 +341,16 @@ class TableStore:
             actions(one)
         ) <= set(actions(other)):
             return False
-        masks = [lies(t.key, t.sizes, box, self.room) for t in (one, other)]
+        masks = [
+            lies(t.key, t.sizes, box, self.room, self._dense_like(one, t))
+            for t in (one, other)
+        ]
         return np.array_equal(*masks)
+
+    def _dense_like(self, one: TableId, other: TableId) -> Dense:
+        """The axes of another table that are dense, as those of one are."""
+        pairs = zip(one.sizes, other.sizes, strict=True)
+        return frozenset(long for own, long in pairs if own in self.dense)
 
     def put(self, identity: TableId, costs: Costs, table: Callable[[], Table]) -> None:
         """Keep a table that was solved.

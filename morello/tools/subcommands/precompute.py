@@ -18,6 +18,7 @@ from morello.explain.words import counted
 from morello.machine import Target, print_target
 from morello.machine.processors import processors
 from morello.search.queries.measured import Measured
+from morello.search.ranges.together import groups_of
 from morello.search.storage.overlay import (
     NONE,
     default_path,
@@ -105,10 +106,8 @@ def _searches(plan: _Plan, options: PrecomputeOptions) -> Generator[Solved, None
 
 
 def _here(plan: _Plan, processes: int) -> Generator[Solved, None, None]:
-    jobs = [
-        Job(spec, plan.target_name, plan.threads, plan.db, plan.tune, plan.programs)
-        for spec in plan.specs
-    ]
+    words = plan.target_name, plan.threads, plan.db, plan.tune, plan.programs
+    jobs = [Job(first, *words, tuple(rest)) for first, *rest in _together(plan)]
     with contextlib.closing(solve_jobs(jobs, processes, plan.seconds)) as results:
         for done in results:
             yield Solved(
@@ -120,6 +119,26 @@ def _here(plan: _Plan, processes: int) -> Generator[Solved, None, None]:
                 error=done.error,
                 measured=done.measured,
             )
+
+
+def _together(plan: _Plan) -> list[tuple[str, ...]]:
+    """The Specs, those in one tuple that are searched together, the largest first."""
+    goals = {
+        spec: parse_open_spec(spec, plan.target.limits)
+        for spec in plan.specs
+        if plan.programs and plan.threads == 1
+    }
+    settled = {
+        goal.spec: text
+        for text, goal in goals.items()
+        if goal.is_settled and goal.spec.serial and not goal.spec.ranges
+    }
+    groups = [g.goals for g in groups_of(settled, plan.target) if g.is_one_search]
+    found = [tuple(settled[goal] for goal in group) for group in groups]
+    alone = set(plan.specs).difference(*found)
+    place = {spec: index for index, spec in enumerate(plan.specs)}
+    found += [(spec,) for spec in alone]
+    return sorted(found, key=lambda specs: place[specs[0]])
 
 
 def _there(plan: _Plan, scheduler: str) -> Generator[Solved, None, None]:

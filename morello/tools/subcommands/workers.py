@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from morello.cluster.job import Job as ClusterJob
-from morello.cluster.job import search, tuned
+from morello.cluster.job import search, search_family, tuned
 from morello.errors import MorelloError
 from morello.machine import find_target
 from morello.processes.parent_death import end_with_parent
@@ -42,6 +42,15 @@ class Job:
     """Seconds for which programs are timed after the search; 0 for none."""
     programs: bool = False
     """Whether programs alone are stored, and no tables."""
+    others: tuple[str, ...] = ()
+    """Specs with other sizes that are searched together with it, for programs alone."""
+
+    @property
+    def each(self) -> tuple["Job", ...]:
+        """The searches of its Specs one at a time."""
+        alone = dataclasses.replace(self, others=())
+        others = (dataclasses.replace(alone, spec=spec) for spec in self.others)
+        return (alone, *others)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,13 +101,13 @@ def solve_all(
             if not ready and time.monotonic() >= end:
                 return
             for worker in [w for w in workers if w.pipe in ready]:
-                done = _receive(worker)
-                if waiting and not _has_died(done, worker):
+                results = _receive(worker)
+                if waiting and not _has_died(results[0], worker):
                     _hand(worker, waiting.popleft())
                 else:
                     workers.remove(worker)
                     _stop(worker)
-                yield done
+                yield from results
     finally:
         for worker in workers:
             worker.process.terminate()
@@ -129,19 +138,16 @@ def _hand(worker: _Worker, job: Job) -> None:
         worker.pipe.send(job)
 
 
-def _receive(worker: _Worker) -> Done:
-    """The message of a process; an error if it has died."""
+def _receive(worker: _Worker) -> list[Done]:
+    """The results of a process; errors if it has died."""
     try:
         message = worker.pipe.recv()
     except (EOFError, ConnectionResetError):
         worker.process.join()
-        code = worker.process.exitcode
-        return Done(
-            worker.job,
-            time.perf_counter() - worker.start,
-            error=f"its process ended with {_ending(code)}",
-        )
-    if not isinstance(message, Done):
+        error = f"its process ended with {_ending(worker.process.exitcode)}"
+        seconds = time.perf_counter() - worker.start
+        return [Done(job, seconds, error=error) for job in worker.job.each]
+    if not isinstance(message, list):
         raise TypeError(f"a process sends {message!r}")
     return message
 
@@ -172,15 +178,39 @@ def _work(pipe: Connection, parent: int) -> None:
             job = pipe.recv()
         except EOFError:
             return
-        done = solve(job)
+        results = solve_each(job)
         try:
-            pipe.send(done)
+            pipe.send(results)
         except BrokenPipeError:
             return
 
 
+def solve_each(job: Job) -> list[Done]:
+    """Do a job of one Spec or more in this process."""
+    if job.others:
+        # Where that is refused, each Spec says why by itself.
+        with contextlib.suppress(MorelloError):
+            return _solve_together(job)
+    return list(map(solve, job.each))
+
+
+def _solve_together(job: Job) -> list[Done]:
+    """The results of Specs that differ in their sizes alone.
+
+    Raises:
+        MorelloError: they have to be searched one at a time.
+    """
+    database = open_database(job.db)
+    specs = tuple(one.spec for one in job.each)
+    found = search_family(specs, job.target, database)
+    return [
+        Done(one, count.seconds, count.tables, count.specs, impl.cost)
+        for one, (impl, count) in zip(job.each, found, strict=True)
+    ]
+
+
 def solve(job: Job) -> Done:
-    """Do a job in this process."""
+    """Do a job of one Spec in this process."""
     start = time.perf_counter()
     try:
         database = open_database(job.db)

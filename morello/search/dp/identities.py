@@ -1,0 +1,203 @@
+"""Identities of tables: which one a hole is looked up in, and the box of each."""
+
+import dataclasses
+from functools import lru_cache
+
+import numpy as np
+
+from morello.actions import Action, Child
+from morello.machine import Target
+from morello.search.dp import axes as ax
+from morello.search.dp.axes import Axis, Box, Free, Goals
+from morello.search.dp.table import TableId, frame_of
+from morello.search.storage.table_store import TableStore
+from morello.spec import Limits, Memory, SpecKey
+
+
+@dataclasses.dataclass(frozen=True)
+class _Known:
+    """Facts about a key that the search asks for repeatedly.
+
+    Args:
+        key: the one instance that represents all equal keys, for fast comparison.
+        passed: the memories that operands are in, or came through.
+        decides: the memories whose remaining amount can still matter.
+    """
+
+    key: SpecKey
+    passed: frozenset[Memory]
+    decides: Free
+
+    @staticmethod
+    @lru_cache(maxsize=65536)
+    def of(key: SpecKey, target: Target) -> "_Known":
+        """The facts on a target without a context: all goals share them."""
+        levels = {tensor.level for tensor in key.tensors}
+        passed = levels.union(*(level.path for level in levels))
+        counted = target.limits.memories
+        decides = tuple(m for m in counted if ax.matters(key, m, target))
+        return _Known(key, frozenset(passed), decides)
+
+
+class Identities:
+    """Names the tables of goals with one set of limits.
+
+    Args:
+        limits: of the goals.
+        room: what one operand of a goal may take.
+        target: what they are solved for.
+        store: the tables.
+        goals: those that are searched together.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        room: Limits,
+        target: Target,
+        store: TableStore,
+        goals: Goals,
+    ) -> None:
+        self.limits = limits
+        self.room = room
+        self.target = target
+        self.store = store
+        self._goals = goals
+        self._boxes: dict[TableId, Box] = {}
+        self._same: dict[Box, Box] = {}
+        """The one of all equal boxes that is used, so that comparing them is quick."""
+        self._new_axes: dict[tuple[TableId, Action | None, str, int], Axis] = {}
+        """The sizes of dimensions that parents have not, of each hole."""
+        self._ids: dict[TableId, TableId] = {}
+        """The one of all equal identities, likewise."""
+        self._keys: dict[SpecKey, _Known] = {}
+
+    @property
+    def dense(self) -> ax.Dense:
+        """The axes of sizes that are goals each, and what is made of them."""
+        return self.store.dense
+
+    def tiles(self, action: Action, identity: TableId) -> bool:
+        """Whether a loop has tiles that a goal of one size would have: those of the
+        ladder, where each size is a goal."""
+        dim = action.loop_dim(identity.key)
+        if dim is None or identity.sizes[dim] not in self.dense:
+            return True
+        is_goals = identity.sizes[dim] in self._goals.axes
+        fine = self._goals.fine if is_goals else ax.ALL
+        return ax.is_rung(action.loop_size, fine)
+
+    def root(self, key: SpecKey, sizes: tuple[Axis, ...]) -> TableId:
+        """The table of a goal."""
+        return self.loop_id(TableId(key, sizes, ()), key)
+
+    def child_id(
+        self,
+        parent: TableId,
+        key: SpecKey,
+        dims: tuple[int, ...],
+        action: Action | None = None,
+        role: str = "",
+    ) -> TableId:
+        """The table that a hole of a parent's table is looked up in.
+
+        Args:
+            key: of the hole.
+            dims: for each of its dimensions, that of the parent (`Child.dims`).
+            action: leaves the hole; goals that are searched together need it.
+            role: of the hole.
+        """
+        sizes = tuple(
+            parent.sizes[d]
+            if d >= 0
+            else self._new_axis(key, dim, -1 - d, (parent, action, role))
+            for dim, d in enumerate(dims)
+        )
+        known = self._known(key)
+        return self._the_one(known, sizes, parent)
+
+    def _new_axis(
+        self,
+        key: SpecKey,
+        dim: int,
+        size: int,
+        hole: tuple[TableId, Action | None, str],
+    ) -> Axis:
+        """The sizes of a dimension that a hole has, and its parent has not. It has
+        those of all goals that are searched together."""
+        parent, action, role = hole
+        if action is None or self.dense.isdisjoint(parent.sizes):
+            return ax.new_axis(key, dim, size, self.target.threads)
+        if (*hole, dim) not in self._new_axes:
+            self._new_axes[*hole, dim] = self._axis_of_all(parent, action, role, dim)
+        return self._new_axes[*hole, dim]
+
+    def _axis_of_all(
+        self, parent: TableId, action: Action, role: str, dim: int
+    ) -> Axis:
+        """The sizes that a hole of a whole table has along a dimension of its own."""
+        frame = frame_of(parent.key, self.box(parent), self.limits)
+        children = action.expand(frame, self.target).children
+        (child,) = (child for child in children if child.role == role)
+        sizes = np.unique(child.frame.sizes[dim]).tolist()
+        own = (
+            ax.new_axis(child.frame.key, dim, size, self.target.threads)
+            for size in sizes
+        )
+        axis = tuple(sorted({one for sizes_of_one in own for one in sizes_of_one}))
+        if len(sizes) > 1:
+            self.store.dense |= {axis}
+        return axis
+
+    def hole_id(self, parent: TableId, action: Action, child: Child) -> TableId:
+        """The table that contains a child of an action; that of a loop may be the
+        parent's own."""
+        if action.loop_dim(parent.key) is None:
+            key = child.frame.key
+            return self.child_id(parent, key, child.dims, action, child.role)
+        key = action.loop_key(parent.key)
+        if key == parent.key:
+            return parent
+        return self.loop_id(parent, key)
+
+    def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
+        """The table of the tiles of loops, where these have another key."""
+        return self._the_one(self._known(key), parent.sizes, parent)
+
+    def _the_one(
+        self, known: _Known, sizes: tuple[Axis, ...], parent: TableId
+    ) -> TableId:
+        """The identity of a table that a parent's Specs lead to."""
+        identity = TableId(known.key, sizes, self._free(known, parent))
+        return self._ids.setdefault(identity, identity)
+
+    def _free(self, known: _Known, parent: TableId) -> Free:
+        """Memories whose limits in a child may differ from the goal's.
+
+        They are the parent's, and memories that hold an operand of parent or child,
+        a part of which may thus be occupied.
+        """
+        taken = known.passed | self._known(parent.key).passed | set(parent.free)
+        return tuple(memory for memory in known.decides if memory in taken)
+
+    def _known(self, key: SpecKey) -> _Known:
+        found = self._keys.get(key)
+        if found is None:
+            found = self._keys[key] = _Known.of(key, self.target.plain)
+        return found
+
+    def box(self, identity: TableId) -> Box:
+        """The box of a table."""
+        found = self._boxes.get(identity)
+        if found is None:
+            found = ax.box(
+                identity.key,
+                identity.sizes,
+                self.limits,
+                self.room,
+                identity.free,
+                self.target,
+                self.dense,
+            )
+            found = self._boxes[identity] = self._same.setdefault(found, found)
+        return found
