@@ -54,13 +54,23 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Leave out cases that are not drawn. Run quick files last, so that the workers end
-    at the same time."""
+    """Leave out cases that are not drawn, and warnings of frameworks. Run quick files
+    last, so that the workers end at the same time."""
     left_out = not_drawn(items, config.args)
     if left_out:
         config.hook.pytest_deselected(items=[i for i in items if i in left_out])
         items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: item.get_closest_marker("quick") is not None)
+    for item in items:
+        for warning in _IGNORED.get(item.path.parent.name, ()):
+            item.add_marker(pytest.mark.filterwarnings(f"ignore::{warning}"))
+
+
+_IGNORED = {
+    "onnx": ("DeprecationWarning",),
+    "torch": ("DeprecationWarning", "FutureWarning", "UserWarning"),
+}
+"""Warnings of frameworks, of their own code, in the folders of their tests."""
 
 
 def not_drawn(items: list[pytest.Item], named: Collection[str]) -> set[pytest.Item]:

@@ -1,1 +1,7 @@
-"""Kernels in JAX programs."""
+"""Tests of kernels in JAX programs."""
+
+import pytest
+
+pytest.importorskip(
+    "jax", reason="jax is not installed: pip install -e '.[test-frameworks]'"
+)

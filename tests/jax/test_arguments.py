@@ -3,18 +3,14 @@
 import importlib
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-jax = pytest.importorskip(
-    "jax", reason="jax is not installed: pip install -e '.[test-frameworks]'"
-)
-
-import jax.numpy as jnp  # noqa: E402
-
-from morello.errors import ArgumentError  # noqa: E402
-from morello.jax import function, handler  # noqa: E402
-from morello.runtime.calls.parameter import Parameter  # noqa: E402
+from morello.errors import ArgumentError
+from morello.jax import function, handler
+from morello.runtime.calls.parameter import Parameter
 
 pytestmark = pytest.mark.quick
 

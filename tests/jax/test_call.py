@@ -5,21 +5,17 @@ import sys
 import threading
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-jax = pytest.importorskip(
-    "jax", reason="jax is not installed: pip install -e '.[test-frameworks]'"
-)
-
-import jax.numpy as jnp  # noqa: E402
-
-import morello  # noqa: E402
-import morello.jax  # noqa: E402
-from morello.compiler.kernel import Kernel  # noqa: E402
-from morello.errors import ArgumentError, CompileError  # noqa: E402
-from tests.compiler.test_parallel import CHEAP_FORK  # noqa: E402
-from tests.quality.compiled import arguments, unsearched  # noqa: E402
+import morello
+import morello.jax
+from morello.compiler.kernel import Kernel
+from morello.errors import ArgumentError, CompileError
+from tests.compiler.test_parallel import CHEAP_FORK
+from tests.quality.compiled import arguments, unsearched
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 

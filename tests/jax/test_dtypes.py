@@ -3,17 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-jax = pytest.importorskip(
-    "jax", reason="jax is not installed: pip install -e '.[test-frameworks]'"
-)
-
-import jax.numpy as jnp  # noqa: E402
-
-import morello.jax  # noqa: E402
-from morello.errors import ArgumentError  # noqa: E402
+import morello.jax
+from morello.errors import ArgumentError
 
 pytestmark = pytest.mark.usefixtures("one_database")
 

@@ -11,26 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
+from torch.nn import functional
 
-torch = pytest.importorskip(
-    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
-)
+import morello.torch
+from morello.errors import MorelloError
+from morello.frontends.held_arrays import ModelArrays
+from morello.torch import graph_breaks, group, partition, worker
 
-from torch import nn  # noqa: E402
-from torch.nn import functional  # noqa: E402
-
-import morello.torch  # noqa: E402
-from morello.errors import MorelloError  # noqa: E402
-from morello.frontends.held_arrays import ModelArrays  # noqa: E402
-from morello.torch import graph_breaks, group, partition, worker  # noqa: E402
-
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.usefixtures("one_database"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-]
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
 WAIT = {"wait": True, "threads": 1, "time_limit": 0.5}
 

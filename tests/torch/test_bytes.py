@@ -3,12 +3,9 @@
 from typing import Any
 
 import pytest
+import torch
 
-torch = pytest.importorskip(
-    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
-)
-
-import morello.torch  # noqa: E402,F401
+import morello.torch  # noqa: F401
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 

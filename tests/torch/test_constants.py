@@ -3,15 +3,11 @@
 from typing import Any
 
 import pytest
+import torch
+from torch.fx import GraphModule
 
-torch = pytest.importorskip(
-    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
-)
-
-from torch.fx import GraphModule  # noqa: E402
-
-from morello.torch.constants import folded, fused  # noqa: E402
-from tests.torch.test_rules import numbers, same, traced  # noqa: E402
+from morello.torch.constants import folded, fused
+from tests.torch.test_rules import numbers, same, traced
 
 pytestmark = pytest.mark.quick
 

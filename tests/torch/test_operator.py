@@ -1,20 +1,12 @@
 """A kernel as an operator of PyTorch."""
 
 import pytest
+import torch
 
-torch = pytest.importorskip(
-    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
-)
+import morello.torch
+from morello.errors import ArgumentError, CompileError
 
-import morello.torch  # noqa: E402
-from morello.errors import ArgumentError, CompileError  # noqa: E402
-
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.usefixtures("one_database"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-]
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
 TARGET = "avx2{relayouts=0}"
 

@@ -8,26 +8,17 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+import torch
+from torch import nn
+from torch.nn import functional
 
-torch = pytest.importorskip(
-    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
-)
+from morello.frontends.model import trusted_model
+from morello.torch import group, lowering, rules
+from morello.torch.group import Group
+from morello.torch.lowering import linalg_bytecode
+from morello.torch.native_call import array_of
 
-from torch import nn  # noqa: E402
-from torch.nn import functional  # noqa: E402
-
-from morello.frontends.model import trusted_model  # noqa: E402
-from morello.torch import group, lowering, rules  # noqa: E402
-from morello.torch.group import Group  # noqa: E402
-from morello.torch.lowering import linalg_bytecode  # noqa: E402
-from morello.torch.native_call import array_of  # noqa: E402
-
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-]
+pytestmark = pytest.mark.quick
 
 
 class Of(nn.Module):

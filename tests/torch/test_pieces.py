@@ -8,18 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch.fx.passes.tools_common import stable_topological_sort
+from torch.nn import functional
 
-torch = pytest.importorskip(
-    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
-)
-
-from torch.fx.passes.tools_common import stable_topological_sort  # noqa: E402
-from torch.nn import functional  # noqa: E402
-
-from morello.errors import ArgumentError, MorelloError  # noqa: E402
-from morello.frontends.refusals import ModelError, Refusal  # noqa: E402
-from morello.search import Statistics  # noqa: E402
-from morello.torch import (  # noqa: E402
+from morello.errors import ArgumentError, MorelloError
+from morello.frontends.refusals import ModelError, Refusal
+from morello.search import Statistics
+from morello.torch import (
     graph_breaks,
     lowering,
     native_call,
@@ -29,8 +25,8 @@ from morello.torch import (  # noqa: E402
     shapes,
     worker,
 )
-from morello.torch.options import Options  # noqa: E402
-from tests.torch.test_rules import numbers, same, traced  # noqa: E402
+from morello.torch.options import Options
+from tests.torch.test_rules import numbers, same, traced
 
 pytestmark = pytest.mark.quick
 

@@ -4,20 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
+from torch.nn import functional
 
-torch = pytest.importorskip(
-    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
-)
-
-from torch.nn import functional  # noqa: E402
-
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.usefixtures("one_database"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-]
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
 _OPTIONS = {"wait": True, "threads": 1, "time_limit": 0.2}
 _TABLE = torch.arange(20.0).reshape(5, 4).sin()

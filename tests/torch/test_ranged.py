@@ -4,14 +4,10 @@ import logging
 from typing import Any
 
 import pytest
+import torch
+from torch import nn
 
-torch = pytest.importorskip(
-    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
-)
-
-from torch import nn  # noqa: E402
-
-from morello.torch import ranged  # noqa: E402
+from morello.torch import ranged
 
 WAIT = {"wait": True, "threads": 1}
 

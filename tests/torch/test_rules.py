@@ -5,23 +5,16 @@ import math
 from typing import Any
 
 import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn import functional
 
-torch = pytest.importorskip(
-    "torch", reason="torch is not installed: pip install -e '.[test-frameworks]'"
-)
+from morello.torch import partition, recurrent
+from morello.torch.lowering import lowered
+from morello.torch.places import Lookup, check_of
+from tests.torch.test_places import _TABLE, LOOKUPS
 
-from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
-from torch.nn import functional  # noqa: E402
-
-from morello.torch import partition, recurrent  # noqa: E402
-from morello.torch.lowering import lowered  # noqa: E402
-from morello.torch.places import Lookup, check_of  # noqa: E402
-from tests.torch.test_places import _TABLE, LOOKUPS  # noqa: E402
-
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-]
+pytestmark = pytest.mark.quick
 
 quantized = torch.ops.quantized_decomposed
 

@@ -11,11 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
-)
-
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 

@@ -4,24 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
-)
-
 from onnx import helper
-from onnx.reference import ReferenceEvaluator
 
 import morello
 from morello.errors import CompileError
-from tests.frontends.test_onnx import model
+from tests.onnx.models import check_by_reference, drawn, evaluated, model, node
 
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.quick
 
-node = helper.make_node
 RNG = np.random.default_rng(0)
 IMAGE = (1, 2, 4, 5)
 
@@ -216,13 +206,8 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_it_computes_what_the_reference_does(name: str) -> None:
     layer, given, constants = CASES[name]
-    x = np.random.default_rng(1).standard_normal(given).astype(np.float32)
-    proto = model([layer], {"x": given}, {"y": ()}, constants, opset=20)
-    del proto.graph.output[0].type.tensor_type.shape.dim[:]
-    proto.graph.output[0].type.tensor_type.ClearField("shape")
-    (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+    proto = model([layer], {"x": given}, {"y": None}, constants)
+    check_by_reference(proto, drawn(given))
 
 
 def test_a_transposed_convolution_of_groups_is_one_of_each() -> None:
@@ -237,7 +222,7 @@ def test_a_transposed_convolution_of_groups_is_one_of_each() -> None:
         spot = np.s_[0, 3 * channel : 3 * channel + 3]
         whole[spot][:, 2 * row : 2 * row + 2, column : column + 2] += part
     wanted = whole[:, :, :-1, 1:] + held["b"].reshape(1, 6, 1, 1)
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    result = evaluated(proto, x)
     np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
 
 
@@ -249,7 +234,7 @@ def test_rows_that_are_replaced_in_a_cache() -> None:
     wanted = x.copy()
     wanted[0, 1:3] = held["u"][0]
     wanted[1, [3, 0]] = held["u"][1]
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    result = evaluated(proto, x)
     np.testing.assert_array_equal(result, wanted)
 
 
@@ -262,7 +247,7 @@ def test_elements_that_a_pool_had_are_put_back() -> None:
     x = np.array([[[[1, 2], [3, np.nan]]]], np.float32)
     wanted = np.zeros(16, np.float32)
     wanted[[5, 7, 13, 10]] = x.reshape(-1)
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    result = evaluated(proto, x)
     np.testing.assert_array_equal(result.reshape(-1), wanted)
 
 
@@ -283,7 +268,7 @@ def test_slopes_of_channels_in_an_old_version() -> None:
     proto.graph.input.append(helper.make_tensor_value_info("s", 1, (3,)))
     x = floats(2, 3, 3)
     wanted = np.where(x < 0, held["s"][:, None] * x, x)
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    result = evaluated(proto, x)
     np.testing.assert_allclose(result, wanted, rtol=1e-6)
 
 
@@ -378,7 +363,7 @@ def test_corners_are_aligned_by_the_size_of_the_result(
     options = {"coordinate_transformation_mode": "align_corners", "mode": mode}
     proto = model([resize("", "s", **options)], {"x": (4,)}, {"y": (3,)}, scales(0.8))
     x = np.arange(4, dtype=np.float32)
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    result = evaluated(proto, x)
     np.testing.assert_allclose(result, wanted, atol=1e-6)
 
 

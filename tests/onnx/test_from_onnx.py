@@ -8,58 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
-onnx = pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
+import morello
+from morello.errors import ArgumentError, CompileError
+from morello.frontends import onnx as from_onnx
+from tests.onnx.models import (
+    Shape,
+    check_by_reference,
+    drawn,
+    evaluated,
+    model,
+    node,
 )
 
-from onnx import helper, numpy_helper  # noqa: E402
-from onnx.reference import ReferenceEvaluator  # noqa: E402
-
-import morello  # noqa: E402
-from morello.errors import ArgumentError, CompileError  # noqa: E402
-from morello.frontends import onnx as from_onnx  # noqa: E402
-
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.usefixtures("one_database"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
-
-FLOAT = onnx.TensorProto.FLOAT
-Shape = tuple[int | str, ...]
-
-
-def model(
-    nodes: list[Any],
-    given: dict[str, Shape],
-    results: dict[str, Shape],
-    constants: dict[str, Any] | None = None,
-    opset: int = 20,
-) -> Any:
-    """A model of f32; its result is ``y``."""
-    rng = np.random.default_rng(0)
-    held = [
-        numpy_helper.from_array(
-            rng.standard_normal(value).astype(np.float32)
-            if isinstance(value, tuple)
-            else value,
-            name,
-        )
-        for name, value in (constants or {}).items()
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "graph",
-        [helper.make_tensor_value_info(n, FLOAT, s) for n, s in given.items()],
-        [helper.make_tensor_value_info(n, FLOAT, s) for n, s in results.items()],
-        held,
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
-
-
-node = helper.make_node
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
 MODELS = {
     "classifier": model(
@@ -100,7 +66,7 @@ def test_it_computes_what_the_reference_does(name: str, tmp_path: Path) -> None:
     onnx.save(proto, path)
     (given,) = proto.graph.input
     shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
-    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    x = drawn(shape)
     (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
     compiled = morello.from_onnx(path).compile(threads=1, time_limit=1)
     np.testing.assert_allclose(compiled(x), wanted, rtol=1e-4, atol=1e-5)
@@ -155,10 +121,10 @@ def test_a_node_without_a_name_gets_one() -> None:
 def test_softmax_of_an_old_version_is_over_all_axes_that_follow() -> None:
     nodes = [node("Softmax", ["x"], ["y"], axis=1)]
     proto = model(nodes, {"x": (2, 3, 4)}, {"y": (2, 3, 4)}, opset=11)
-    x = np.random.default_rng(1).standard_normal((2, 3, 4)).astype(np.float32)
+    x = drawn((2, 3, 4))
     rows = np.exp(x.reshape(2, 12))
     wanted = (rows / rows.sum(1, keepdims=True)).reshape(x.shape)
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    result = evaluated(proto, x)
     np.testing.assert_allclose(result, wanted, rtol=1e-5)
 
 
@@ -167,10 +133,7 @@ def test_an_op_that_is_defined_by_others_is_taken() -> None:
     shape = (2, 4, 3, 3)
     held = {"s": (4,), "b": (4,)}
     proto = model([norm], {"x": shape}, {"y": shape}, held, opset=21)
-    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
-    (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+    check_by_reference(proto, drawn(shape))
 
 
 def test_ops_that_nobody_knows_are_named() -> None:
@@ -275,9 +238,7 @@ def test_a_lookup_falls_back() -> None:
 def test_numbers_of_the_importer(layer: Any, given: Shape, made: Shape) -> None:
     proto = model([layer], {"x": given}, {"y": made})
     x = np.linspace(-4, 4, int(np.prod(given)), dtype=np.float32).reshape(given)
-    (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(result, wanted, rtol=1e-6, atol=1e-6)
+    check_by_reference(proto, x, rtol=1e-6, atol=1e-6)
 
 
 Q, KV = (1, 4, 3, 8), (1, 2, 5, 8)
@@ -366,26 +327,20 @@ def test_ops_that_the_importer_lacks_are_smaller_ones(
     )
     rng = np.random.default_rng(1)
     arrays = [rng.standard_normal(shape).astype(np.float32) for shape in given]
-    feeds = dict(zip(inputs, arrays, strict=True))
-    wanted = ReferenceEvaluator(proto).run(None, feeds)
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(*arrays)
-    for own, other in zip(
-        found if isinstance(found, tuple) else (found,), wanted, strict=True
-    ):
-        np.testing.assert_allclose(own, other, rtol=1e-4, atol=1e-5)
+    check_by_reference(proto, *arrays)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_a_response_takes_the_channels_of_the_standard(size: int) -> None:
     layer = node("LRN", ["x"], ["y"], size=size, alpha=0.5, beta=0.75, bias=2.0)
     proto = model([layer], {"x": (1, 5, 2, 2)}, {"y": (1, 5, 2, 2)})
-    x = np.random.default_rng(0).standard_normal((1, 5, 2, 2)).astype(np.float32)
+    x = drawn((1, 5, 2, 2))
     before = (size - 1) // 2
     sums = np.stack(
         [(x[:, max(0, c - before) : c - before + size] ** 2).sum(1) for c in range(5)],
         1,
     )
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    result = evaluated(proto, x)
     wanted = x / (2 + 0.5 / size * sums) ** 0.75
     np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
 
@@ -399,7 +354,7 @@ def test_batch_norm_of_an_old_version(opset: int) -> None:
     proto = model([layer], {"x": (1, 2, 3)}, {"y": (1, 2, 3)}, held, opset)
     x = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
     scale, bias, mean, variance = (value[:, None] for value in values)
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    result = evaluated(proto, x)
     wanted = (x - mean) / np.sqrt(variance + 1e-5) * scale + bias
     np.testing.assert_allclose(result, wanted, rtol=1e-4)
 
@@ -480,5 +435,5 @@ def test_a_loop_of_few_trips_is_unrolled(trips: int) -> None:
         with pytest.raises(morello.MorelloError, match="Loop: a loop of 60 trips is"):
             morello.from_onnx(proto.SerializeToString())
         return
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(given)
+    result = evaluated(proto, given)
     assert np.array_equal(result, given * 1.875)

@@ -3,25 +3,15 @@
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
-onnx = pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
-)
+import morello
+from morello.errors import ArgumentError, CompileError
+from tests.onnx.models import FLOAT, evaluated, model, node
 
-from onnx import helper, numpy_helper  # noqa: E402
-
-import morello  # noqa: E402
-from morello.errors import ArgumentError, CompileError  # noqa: E402
-from tests.frontends.test_onnx import model  # noqa: E402
-
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
-
-node = helper.make_node
-FLOAT = onnx.TensorProto.FLOAT
+pytestmark = pytest.mark.quick
 
 
 def branch(*nodes: Any) -> Any:
@@ -201,7 +191,7 @@ def test_a_scan_is_written_out() -> None:
     held = {"s0": np.zeros(3, np.float32)}
     proto = model([scan], {"x": (3, 4)}, {"last": (3,), "y": (3, 4)}, held)
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
-    last, y = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    last, y = evaluated(proto, x)
     np.testing.assert_array_equal(last, x.sum(1))
     np.testing.assert_array_equal(y, -np.cumsum(x[:, ::-1], 1))
 
@@ -226,6 +216,6 @@ def test_a_loop_gives_what_each_trip_does() -> None:
     held = {"n": np.array(2, np.int64)}
     proto = model([loop], {"x": (3,)}, {"last": (3,), "y": (2, 3)}, held)
     x = np.array([1, 2, 3], np.float32)
-    last, y = morello.from_onnx(proto.SerializeToString()).evaluate(x)
+    last, y = evaluated(proto, x)
     np.testing.assert_array_equal(last, 3 * x)
     np.testing.assert_array_equal(y, [4 * x * x, 9 * x * x])

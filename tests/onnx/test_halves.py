@@ -4,13 +4,8 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import pytest
-
-pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
-)
-
 import onnx
+import pytest
 
 import morello
 

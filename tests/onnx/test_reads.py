@@ -5,11 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
-)
-
 from onnx import helper
 
 import morello
@@ -19,14 +14,9 @@ from morello.frontends.onnx_ops.culprits import reason
 from morello.frontends.onnx_ops.reads import check_read
 from morello.frontends.onnx_ops.results import check_results
 from morello.mlir import ir
-from tests.frontends.test_onnx import model
+from tests.onnx.models import evaluated, model, node
 
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
-
-node = helper.make_node
+pytestmark = pytest.mark.quick
 
 
 def test_an_attribute_that_nothing_reads_is_refused() -> None:
@@ -100,7 +90,7 @@ def test_slices_begin_and_end_within_the_tensor(
     wanted = NUMBERS[slice(start, end if abs(end) < 7 or step > 0 else None, step)]
     layer = node("Slice", ["x", *constants], ["y"])
     proto = model([layer], {"x": (6,)}, {"y": wanted.shape}, constants)
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(NUMBERS)
+    result = evaluated(proto, NUMBERS)
     np.testing.assert_array_equal(result, wanted)
 
 

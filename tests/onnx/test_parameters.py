@@ -4,26 +4,16 @@ import pickle
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
 
-onnx = pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
-)
+import morello
+from morello.errors import ArgumentError, CompileError
+from tests.onnx.models import drawn, model, node
 
-from onnx import helper  # noqa: E402
-from onnx.reference import ReferenceEvaluator  # noqa: E402
-
-import morello  # noqa: E402
-from morello.errors import ArgumentError, CompileError  # noqa: E402
-from tests.frontends.test_onnx import model  # noqa: E402
-
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.usefixtures("one_database"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
-
-node = helper.make_node
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
 
 def with_parameter(
@@ -82,7 +72,7 @@ def test_it_follows_from_the_shapes(
     layer: Any, given: tuple[int, ...], made: tuple[int, ...], value: Any
 ) -> None:
     data = with_parameter(layer, given, made, value)
-    x = np.random.default_rng(0).standard_normal(given).astype(np.float32)
+    x = drawn(given)
     proto = onnx.load_model_from_string(data)
     wanted = ReferenceEvaluator(proto).run(["y"], {"x": x, "p": value})[0]
     found = morello.from_onnx(data).evaluate(x, value)

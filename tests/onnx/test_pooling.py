@@ -5,22 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
-)
-
-from onnx import helper
-from onnx.reference import ReferenceEvaluator
-
 import morello
-from tests.frontends.test_onnx import model
+from tests.onnx.models import check_by_reference, drawn, model, node
 
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.quick
 
-node = helper.make_node
 IMAGE = (1, 2, 4, 4)
 
 
@@ -100,10 +89,7 @@ def test_it_computes_what_the_reference_does(
     constants: dict[str, Any],
 ) -> None:
     proto = model([layer], {"x": given}, {"y": result}, constants)
-    x = np.random.default_rng(0).standard_normal(given).astype(np.float32)
-    (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    check_by_reference(proto, drawn(given), rtol=1e-5, atol=1e-6)
 
 
 def test_a_sum_so_far_is_not_touched_by_what_comes_after() -> None:
@@ -127,7 +113,4 @@ def test_recurrences_are_unrolled() -> None:
     shapes = {"w": (1, 24, 4), "r": (1, 24, 6), "b": (1, 48)}
     lstm = node("LSTM", ["x", "w", "r", "b"], ["y"], hidden_size=6)
     proto = model([lstm], {"x": (5, 2, 4)}, {"y": (5, 1, 2, 6)}, shapes)
-    x = np.random.default_rng(0).standard_normal((5, 2, 4)).astype(np.float32)
-    (wanted,) = ReferenceEvaluator(proto).run(None, {"x": x})
-    result = morello.from_onnx(proto.SerializeToString()).evaluate(x)
-    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
+    check_by_reference(proto, drawn((5, 2, 4)), rtol=1e-5, atol=1e-6)

@@ -5,11 +5,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-
-pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
-)
-
 from onnx import helper, numpy_helper
 
 import morello

@@ -5,22 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
-)
-
 from onnx import TensorProto, helper, numpy_helper
 
 import morello
 from morello.errors import CompileError
+from tests.onnx.models import evaluated, node
 
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.quick
 
-node = helper.make_node
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(0)
 
@@ -447,7 +439,7 @@ def recurrence(layer: Any, *inputs: Array) -> list[Array]:
         [helper.make_tensor_value_info(name, 1, None) for name in layer.output],
     )
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
-    found = morello.from_onnx(proto.SerializeToString()).evaluate(*inputs)
+    found = evaluated(proto, *inputs)
     return list(found) if isinstance(found, tuple) else [found]
 
 

@@ -4,23 +4,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx.reference import ReferenceEvaluator
 
-onnx = pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
-)
+import morello
+from morello.errors import ArgumentError, MorelloError
+from morello.frontends.refusals import ModelError
+from tests.guarded import check_canaries, check_in_child, guarded_array
+from tests.onnx.models import model, node
 
-from onnx.reference import ReferenceEvaluator  # noqa: E402
-
-import morello  # noqa: E402
-from morello.errors import ArgumentError, MorelloError  # noqa: E402
-from morello.frontends.refusals import ModelError  # noqa: E402
-from tests.frontends.test_onnx import model, node  # noqa: E402
-from tests.guarded import check_canaries, check_in_child, guarded_array  # noqa: E402
-
-pytestmark = [
-    pytest.mark.usefixtures("one_database"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.usefixtures("one_database")
 
 
 def layer(batch: int | str) -> Any:

@@ -1,0 +1,7 @@
+"""Tests of models of ONNX."""
+
+import pytest
+
+pytest.importorskip(
+    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
+)
