@@ -32,13 +32,9 @@ from morello.spec.graphs.expression import (
     references,
 )
 from morello.spec.graphs.graph import NEUTRAL, Graph, Node, Output, canonical
-from morello.spec.graphs.text import (
-    MOST_RANK,
-    MOST_VALUES,
-    parse_canonical,
-    print_graph,
-)
+from morello.spec.graphs.text import MOST_RANK, MOST_VALUES, parse_canonical
 from morello.spec.index_map import IndexMap, dims_of, plain, plain_dims
+from morello.spec.text.graphs import print_graph
 
 EXAMPLE = (
     "{inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0, map = "

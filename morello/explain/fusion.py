@@ -21,7 +21,7 @@ from morello.search import Impl
 from morello.spec import Layout, Memory, Spec, argument_tensor
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.graphs.graph import Graph, Output, part_of
-from morello.spec.graphs.text import value_name
+from morello.spec.text.graphs import value_name
 
 _HEAD = ("node", "value", "tile", "in", "bytes", "runs")
 

@@ -24,13 +24,10 @@ from morello.spec.graphs.expression import (
 )
 from morello.spec.graphs.graph import Graph, canonical
 from morello.spec.graphs.labels import label_of
-from morello.spec.graphs.text import (
-    parse_canonical,
-    print_graph,
-    value_name,
-)
+from morello.spec.graphs.text import parse_canonical
 from morello.spec.kind import Array, Kind, Reform
 from morello.spec.operand import Operand
+from morello.spec.text.graphs import print_graph, value_name
 
 
 @functools.total_ordering

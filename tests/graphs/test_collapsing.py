@@ -11,7 +11,7 @@ from morello.spec import Layout, Spec, parse_spec
 from morello.spec.graphs import canonical, parse_graph
 from morello.spec.graphs.collapsing import collapsed, come_together, dropped
 from morello.spec.graphs.evaluate import evaluate
-from morello.spec.graphs.text import print_graph
+from morello.spec.text.graphs import print_graph
 from tests.quality.execution import RUNS, check_bound, run
 from tests.quality.programs import build_programs
 

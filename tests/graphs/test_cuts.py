@@ -13,7 +13,8 @@ from morello.spec.graphs.loops import loops
 from morello.spec.graphs.names import SHORT_NAMES, Options
 from morello.spec.graphs.passes import one_pass
 from morello.spec.graphs.rescale import settled
-from morello.spec.graphs.text import parse_named, value_name
+from morello.spec.graphs.text import parse_named
+from morello.spec.text.graphs import value_name
 from tests.graphs.random_graphs import input_shapes, random_graph
 from tests.graphs.tiles import Values, outputs_of
 

@@ -12,12 +12,8 @@ from morello.spec import Compose, Limits, Spec, parse_spec, print_spec
 from morello.spec.checking import reference
 from morello.spec.graphs.graph import canonical
 from morello.spec.graphs.names import SHORT_NAMES
-from morello.spec.graphs.text import (
-    parse_canonical,
-    parse_graph,
-    parse_named,
-    print_graph,
-)
+from morello.spec.graphs.text import parse_canonical, parse_graph, parse_named
+from morello.spec.text.graphs import print_graph
 from tests.graphs.slow_evaluation import in_any_order
 from tests.tables import rows
 

@@ -35,8 +35,8 @@ from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.cuts import Halves, cut, cuts
 from morello.spec.graphs.graph import Graph
-from morello.spec.graphs.text import value_name
 from morello.spec.operand import Operand
+from morello.spec.text.graphs import value_name
 
 
 @dataclasses.dataclass(frozen=True)

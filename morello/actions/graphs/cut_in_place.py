@@ -35,7 +35,7 @@ from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.cuts import Halves, cuts
 from morello.spec.graphs.graph import Graph
-from morello.spec.graphs.text import value_name
+from morello.spec.text.graphs import value_name
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -30,7 +30,7 @@ from morello.spec import Dtype, Layout, Memory, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.frame import Frame
 from morello.spec.graphs.rescale import Settled, settled
-from morello.spec.graphs.text import value_name
+from morello.spec.text.graphs import value_name
 
 
 @dataclasses.dataclass(frozen=True)

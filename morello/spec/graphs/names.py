@@ -8,7 +8,8 @@ from functools import lru_cache
 from morello.errors import SpecError
 from morello.spec.graphs.graph import Graph, canonical
 from morello.spec.graphs.loops import LOWEST
-from morello.spec.graphs.text import parse_named, print_graph
+from morello.spec.graphs.text import parse_named
+from morello.spec.text.graphs import print_graph
 
 Options = dict[str, str]
 """Options of the text form that a name takes; what it takes is removed."""

@@ -1,2 +1,2 @@
 """Text of Specs: `specs.py` reads and prints one, `open_specs.py` one whose layouts are
-open, and `spellings.py` the names and options of a kind."""
+open, `spellings.py` the names and options of a kind, and `graphs.py` graphs."""
