@@ -1,12 +1,13 @@
 """Sizes along the axes of a goal's tables, and what is tried of them first."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 
 from morello.actions import Collapse
 from morello.machine import AVX2
-from morello.search.dp.axes import goal_axes, size_axis
+from morello.search.dp.axes import _fitting, goal_axes, size_axis
 from morello.spec import parse_spec
 
 pytestmark = pytest.mark.quick
@@ -63,3 +64,17 @@ def test_the_pair_that_becomes_one_first(
     spec = parse_spec(text, AVX2.limits)
     tried = Collapse.candidates(spec.key, goal_axes(spec, 1), AVX2)
     assert [(one.outer, one.inner) for one in tried] == found
+
+
+@pytest.mark.parametrize("room", [0, 1, 3, 8, 31, 32, 1000])
+def test_the_greatest_size_that_fits_beside_others(room: int) -> None:
+    axes, others = ((1, 2, 3, 5), (1, 4, 8)), [2, 3]
+
+    def amount(sizes: tuple[Any, ...]) -> Any:
+        return sizes[0] * sizes[1]
+
+    for dim, axis in enumerate(axes):
+        sizes = [*others]
+        fits = [n for n in axis if n * sizes[1 - dim] <= room]
+        wanted = max(fits, default=0)
+        assert _fitting(amount, axes, dim, sizes, room) == wanted

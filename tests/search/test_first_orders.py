@@ -1,10 +1,12 @@
 """Goals as they are searched for calls of threads, and orders of first programs."""
 
 import dataclasses
+import time
 
 import pytest
 
 from morello.machine import AVX2
+from morello.search import Solver, Statistics
 from morello.search.queries.best_program import parallel_goal
 from morello.search.queries.first_program import _Order, _orders
 from morello.spec import parse_spec
@@ -35,3 +37,16 @@ def test_tiles_of_an_order_are_powers_of_two_a_few_apart() -> None:
     assert _Order(False, True, 6).tiles(axis, 64) == (1, 64)
     assert _Order(False, False, 2).tiles(axis, 100) == (1, 4, 16, 64, 100)
     assert _Order(False, False, 2).tiles(axis, 3) == (1, 3)
+
+
+def test_within_a_table_who_watches_is_told_now_and_then() -> None:
+    told: list[Statistics] = []
+    run = Solver(AVX2, watch=told.append).run_of(SPEC)
+    run._told = time.perf_counter() + 100
+    run.pause()
+    assert not told
+    run._told = time.perf_counter() - 1
+    run.pause()
+    run._told += 100
+    run.pause()
+    assert len(told) == 1
