@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from morello.errors import ArgumentError
-from morello.runtime.calls.diagnose import diagnose
+from morello.runtime.calls.diagnose import diagnose, diagnose_form
 from morello.runtime.calls.parameter import Parameter, may_interleave
 
 pytestmark = pytest.mark.quick
@@ -225,3 +225,24 @@ def test_parameters_that_contradict_themselves_are_none() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             dataclasses.replace(PLAIN, **wrong)
+
+
+@pytest.mark.parametrize(
+    "array", [zeros(6, 8), zeros(1, 6, 8), zeros(12, 16)[::2, ::2], zeros(8, 6).T]
+)
+def test_a_form_is_taken_however_it_lies(array: Any) -> None:
+    diagnose_form(array, PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (zeros(6, 8).tolist(), "'lhs' is not a NumPy array but a list"),
+        (np.ma.zeros((6, 8), F32), "'lhs' is a masked array"),
+        (zeros(6, 8, dtype=np.float64), "'lhs' has dtype float64, expected float32"),
+        (zeros(8, 6), "'lhs' has shape .8, 6., expected"),
+    ],
+)
+def test_another_form_is_refused_however_it_lies(given: Any, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        diagnose_form(given, PLAIN)
