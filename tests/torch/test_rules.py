@@ -112,6 +112,10 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda x, w: functional.conv_transpose1d(x, w, stride=3),
         (LINE, FILTERS_1D),
     ),
+    "up by filters that are no whole steps": (
+        lambda x, w: functional.conv_transpose1d(x, w, stride=2),
+        (LINE, FILTERS_1D),
+    ),
     "up by fewer than all taps": (
         lambda x, w, b: functional.conv_transpose2d(x, w, b, (2, 1), (1, 3), 0, 1),
         (IMAGE, FILTERS, numbers(6, seed=10)),
