@@ -97,6 +97,32 @@ QUICK = (
 """A few that take seconds: for a look at what the command does."""
 
 
+CHECKED = (
+    "matmul:128x128x128:f32",
+    "matmul:24x384x512:f32",
+    "matmul:1x1000x1000:f32",
+    "move:500x500:f32:dst=[1,0]",
+    "softmax:32x512:f32",
+    "matmul:256x256x256:f32",
+    "max:500x700:f32",
+    "matmul:4096x1024x1:f32",
+    "add:256x1024:f32",
+    "move:512x512:f32",
+    "matmul:96x96x96:u8,s8,s32",
+    "matmul:64x64x64:bf16,bf16,f32",
+    "matmul:4x1024x1024:f32",
+    "layer_norm:100x640:f32",
+    "max:500x700:f32:x0=[1,0]",
+    "matmul:1x1024x512:bf16,bf16,f32",
+    "matmul:1000x3x1000:f32",
+    "matmul:100x37x53:f32",
+    f"matmul:192x160x128:f32:{_L2_MATMUL}",
+    f"matmul_accum:24x32x24:s32:{_L1_MATMUL}",
+)
+"""Specs that a search takes a second for, of the kernels that most programs are of: a
+look at whether prices hold, a minute for all of them. The first ones tell most."""
+
+
 def specs(texts: tuple[str, ...], target: Target) -> tuple[Spec, ...]:
     """The Specs, within what a target has."""
     return tuple(parse_spec(text, target.limits) for text in texts)

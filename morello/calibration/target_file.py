@@ -39,16 +39,19 @@ def target_file(found: Calibration, command: str) -> str:
     return f"{head}{text}\n{MEASURED}{{{rows}}}\n"
 
 
+def stale_of(target: Target) -> tuple[str, ...]:
+    """The stale ones of the prices that a target has."""
+    priced = {COST_MODEL, *target.kernels}
+    return tuple(name for name in target.stale if name in priced)
+
+
 def stale_lines(targets: Iterable[Target]) -> Iterator[str]:
     """Lines that say of each target which of its prices are stale."""
     for target in targets:
-        priced = (COST_MODEL, *target.kernels)
-        names = [name for name in target.stale if name in priced]
-        count = (
-            f"{len(names)} of {len(priced)} prices are stale" if names else "current"
-        )
-        listed = f": {', '.join(names)}" if 0 < len(names) < len(priced) else ""
-        yield f"{target.name:<18}{count}{listed}"
+        names, count = stale_of(target), 1 + len(target.kernels)
+        listed = f": {', '.join(names)}" if len(names) < count else ""
+        text = f"{len(names)} of {count} prices are stale{listed}"
+        yield f"{target.name:<18}{text if names else 'current'}"
 
 
 def trial_lines(found: Calibration) -> Iterator[str]:

@@ -48,6 +48,11 @@ class CalibrateOptions:
     quick: bool = flag(
         "a few small Specs and programs: seconds, for a look", default=False
     )
+    check: bool = flag(
+        "write nothing: time a few programs of each kernel for at most a minute of one "
+        "core, beside their prices; exit with 1 if one is stale, or off by more than 2",
+        default=False,
+    )
     list: bool = flag(
         "measure nothing: say of each known target, and of --target, what has changed "
         "since it was calibrated",
@@ -132,6 +137,9 @@ examples:
       some minutes; then:
   morello bench matmul:512x512x512:f32 --target @here.target
   morello calibrate --quick
+  morello calibrate --check
+      kernel by kernel: what programs take over what was predicted; regret, what the
+      search's choice takes over the fastest program that was timed
   morello calibrate --list
       which files are older than the kernels that they price
   morello calibrate --from-database -o here.target

@@ -8,10 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from morello.calibration.calibrate import Calibration, calibrate
+from morello.calibration.check import check, check_lines
 from morello.calibration.draw import Plan
 from morello.calibration.from_database import refit
-from morello.calibration.specs import ALL, QUICK, specs
-from morello.calibration.target_file import stale_lines, target_file, trial_lines
+from morello.calibration.specs import ALL, CHECKED, QUICK, specs
+from morello.calibration.target_file import (
+    stale_lines,
+    stale_of,
+    target_file,
+    trial_lines,
+)
 from morello.learned.ledger import FITTED, cost_of
 from morello.machine import TARGETS, Target
 from morello.search.storage.overlay import default_path, open_database
@@ -20,6 +26,10 @@ from morello.tools.measuring_commands import CalibrateOptions
 from morello.tools.progress import progress
 from morello.tools.request import tool_target
 
+_CHECK_SECONDS = 60.0
+"""Of one core."""
+_EACH = 0.02
+"""Seconds for which a program of a check is timed."""
 _PROGRAMS = 20
 _QUICK_PROGRAMS = 4
 _ROUNDS = 6
@@ -30,13 +40,16 @@ def main(options: CalibrateOptions) -> int:
     """Run the command.
 
     Returns:
-        0.
+        0; of a check 1, if a price is stale or off.
 
     Raises:
-        UsageError: no such target, or the file cannot be written.
+        UsageError: no such target, the file cannot be written, or there is none to be.
         MorelloError: this machine cannot run the target.
     """
     target = tool_target(options.target)
+    _check_flags(options)
+    if options.check:
+        return _checked(options, target)
     if options.list:
         known = {**TARGETS, target.name: target}
         write_output("-", "\n".join(stale_lines(known.values())) + "\n")
@@ -53,6 +66,49 @@ def main(options: CalibrateOptions) -> int:
     if options.output is not None:
         write_output(options.output, target_file(calibration, command))
     return 0
+
+
+def _check_flags(options: CalibrateOptions) -> None:
+    """Refuse flags that exclude each other.
+
+    Raises:
+        UsageError: two ways to calibrate, or a file where nothing is calibrated.
+    """
+    ways = {
+        "--check": options.check,
+        "--list": options.list,
+        "--from-database": options.from_database,
+    }
+    given = [flag for flag, is_given in ways.items() if is_given]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} exclude each other", "give one")
+    if options.output is not None and (options.check or options.list):
+        raise UsageError(
+            f"{given[0]} calibrates nothing that --output could write",
+            "leave one of them out",
+        )
+
+
+def _checked(options: CalibrateOptions, target: Target) -> int:
+    """Print how the prices of a target do on this machine.
+
+    Returns:
+        1 if one is stale or off, else 0.
+
+    Raises:
+        MorelloError: this machine cannot run the target.
+    """
+    with progress("checking") as show:
+        found = check(specs(CHECKED, target), target, _CHECK_SECONDS, _EACH, show)
+    lines = [*check_lines(found, target), *stale_lines([target])]
+    bad = any(row.is_off for row in found.rows) or bool(stale_of(target))
+    if bad:
+        lines.append(
+            "the prices do not hold here: write the file of this machine anew with "
+            "'morello calibrate -o FILE'"
+        )
+    write_output("-", "\n".join(lines) + "\n")
+    return int(bad)
 
 
 def _refitted(options: CalibrateOptions, target: Target) -> tuple[Calibration, str]:
