@@ -3,7 +3,9 @@ in memory as on disk."""
 
 import dataclasses
 import random
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,28 @@ def test_products_of_a_model_are_as_alone(store: str, tmp_path: Path) -> None:
         make = STORES[store](tmp_path / f"{turn}.sqlite")
         for goal in order:
             assert program(make(FEW_SETS.at(goal)), goal) == alone[goal], goal
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("store", STORES)
+def test_threads_on_one_store_find_what_each_finds_alone(
+    store: str, tmp_path: Path
+) -> None:
+    """Searches of a model beside each other: they solve, keep and read the tables of
+    each other in any order, and none reads half a table."""
+    goals = [parse_spec(text, FEW_SETS.limits) for text in PRODUCTS]
+    alone = {goal: program(Solver(FEW_SETS.at(goal)), goal) for goal in goals}
+    make = STORES[store](tmp_path / "x.sqlite")
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            twice = [*goals, *goals]
+            solvers = [make(FEW_SETS.at(goal)) for goal in twice]
+            programs = list(threads.map(program, solvers, twice))
+    finally:
+        sys.setswitchinterval(usual)
+    assert programs == [alone[goal] for goal in twice]
 
 
 def test_what_was_solved_is_not_solved_again() -> None:
