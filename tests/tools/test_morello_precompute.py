@@ -23,7 +23,7 @@ from morello.tools.braces import expand_braces
 from morello.tools.input_output import UsageError
 from morello.tools.morello import main
 from morello.tools.subcommands.db import info
-from morello.tools.subcommands.precompute import _progress, _summary
+from morello.tools.subcommands.precompute import _progress, _summary, _together
 from morello.tools.subcommands.workers import Done, Job, solve, solve_all
 from tests.database.small import TEXTS
 
@@ -125,6 +125,16 @@ def test_parts_make_the_whole(tmp_path: Path, capsys: Capture) -> None:
     capsys.readouterr()
     assert main(["precompute", "fill:{4,5}x8", *words, whole]) == 0
     assert "2 were there, 0 failed" in capsys.readouterr().out
+
+
+def test_what_is_searched_together_is_on_one_machine() -> None:
+    specs = expand_braces("matmul:{32,8,4}x{16,8}x{24,8}:f32")
+    alone = ["matmul:1x16x16:f32:rhs=any", "max:4x8:f32"]
+    jobs = _together([*specs, *alone], AVX2)
+    assert sorted(spec for job in jobs for spec in job) == sorted([*specs, *alone])
+    assert {len(job) for job in jobs} == {1, 6}
+    assert jobs[0][0] == specs[0]
+    assert [job for job in jobs if set(job) & set(alone)] == [(s,) for s in alone]
 
 
 def test_lines_say_how_many_of_how_many_and_what_it_costs(

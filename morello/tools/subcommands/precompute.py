@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import os
 import sys
 import time
@@ -83,8 +84,9 @@ def main(options: PrecomputeOptions) -> int:
 class _Plan:
     """Specs to solve, and how, as a command line asks."""
 
-    specs: tuple[str, ...]
-    """In their shortest form, the largest first, so that none is left for the end."""
+    jobs: tuple[tuple[str, ...], ...]
+    """The Specs in their shortest form, the largest first, so that none is left for the
+    end; those that are searched together are one."""
     target: Target
     target_name: str
     threads: int
@@ -97,6 +99,11 @@ class _Plan:
     seconds: float | None = None
     """After how long to end."""
 
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """All Specs."""
+        return tuple(itertools.chain(*self.jobs))
+
 
 def _searches(plan: _Plan, options: PrecomputeOptions) -> Generator[Solved, None, None]:
     """The results as they come, from processes here or from a scheduler's workers."""
@@ -107,7 +114,7 @@ def _searches(plan: _Plan, options: PrecomputeOptions) -> Generator[Solved, None
 
 def _here(plan: _Plan, processes: int) -> Generator[Solved, None, None]:
     words = plan.target_name, plan.threads, plan.db, plan.tune, plan.programs
-    jobs = [Job(first, *words, tuple(rest)) for first, *rest in _together(plan)]
+    jobs = [Job(first, *words, tuple(rest)) for first, *rest in plan.jobs]
     with contextlib.closing(solve_jobs(jobs, processes, plan.seconds)) as results:
         for done in results:
             yield Solved(
@@ -121,23 +128,23 @@ def _here(plan: _Plan, processes: int) -> Generator[Solved, None, None]:
             )
 
 
-def _together(plan: _Plan) -> list[tuple[str, ...]]:
-    """The Specs, those in one tuple that are searched together, the largest first."""
-    goals = {
-        spec: parse_open_spec(spec, plan.target.limits)
-        for spec in plan.specs
-        if plan.programs and plan.threads == 1
-    }
+def _together(specs: list[str], target: Target) -> list[tuple[str, ...]]:
+    """The Specs, those in one tuple that are searched together, the largest first.
+
+    Args:
+        specs: texts, the largest first.
+        target: the machine, with one thread.
+    """
+    parsed = {parse_open_spec(text, target.limits): text for text in specs}
     settled = {
         goal.spec: text
-        for text, goal in goals.items()
+        for goal, text in parsed.items()
         if goal.is_settled and goal.spec.serial and not goal.spec.ranges
     }
-    groups = [g.goals for g in groups_of(settled, plan.target) if g.is_one_search]
+    groups = [g.goals for g in groups_of(settled, target) if g.is_one_search]
     found = [tuple(settled[goal] for goal in group) for group in groups]
-    alone = set(plan.specs).difference(*found)
-    place = {spec: index for index, spec in enumerate(plan.specs)}
-    found += [(spec,) for spec in alone]
+    found += [(spec,) for spec in set(specs).difference(*found)]
+    place = {spec: index for index, spec in enumerate(specs)}
     return sorted(found, key=lambda specs: place[specs[0]])
 
 
@@ -200,12 +207,15 @@ def _plan(options: PrecomputeOptions) -> _Plan:
     texts = [text for family in options.specs for text in expand_braces(family)]
     goals = [parse_open_spec(text, target.limits) for text in texts]
     specs = largest_first({print_open_spec(g, target.limits): g for g in goals})
+    threads = thread_count(options.threads)
+    jobs: list[tuple[str, ...]] = [(spec,) for spec in specs]
+    if options.programs and threads == 1:
+        jobs = _together(specs, target)
     if options.shard is not None:
         which, count = options.shard
-        specs = specs[which - 1 :: count]  # each part has large ones and small ones
-    threads = thread_count(options.threads)
+        jobs = jobs[which - 1 :: count]  # each part has large ones and small ones
     return _Plan(
-        tuple(specs),
+        tuple(jobs),
         target,
         name,
         threads,
