@@ -89,6 +89,7 @@ FAMILIES = {
     "products": ("matmul:{}:f32", (3, 8, 32), (2, 16, 64), (1, 12, 32)),
     "products of bf16": ("matmul:{}:bf16,bf16,f32", (2, 9), (4, 16), (16, 24)),
     "fills, which collapse": ("fill:{}:f32", (2, 3, 8), (3, 5, 96)),
+    "fills of equal axes": ("fill:{}:f32", (1, 2, 4), (1, 2, 4)),
     "moves": ("move:{}:f32:dst=[1,0]", (4, 7, 16), (6, 8)),
     "rows": ("softmax:{}:f32", (1, 4, 6), (8, 20)),
 }

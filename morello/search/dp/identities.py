@@ -145,7 +145,8 @@ class Identities:
             for size in sizes
         )
         axis = tuple(sorted({one for sizes_of_one in own for one in sizes_of_one}))
-        if len(sizes) > 1:
+        # Where all axes are those of goals, equal axes mean the same in any order.
+        if len(sizes) > 1 or self.dense.issuperset(parent.sizes):
             self.store.dense |= {axis}
         return axis
 

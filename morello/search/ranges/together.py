@@ -101,10 +101,7 @@ def search_together(
         SearchError: a goal has no program.
     """
     first = group.goals[0]
-    dense = frozenset(
-        axis for d, axis in enumerate(group.axes) if not is_batch(first.kind, d)
-    )
-    goals = ax.Goals(dense, ax.fine(first))
+    goals = ax.Goals(frozenset(group.axes), ax.fine(first))
     solver = Solver(target.at(first), watch=watch, shelf=shelf, goals=goals)
     run = solver.run_of(first)
     root = run.root(first.key, group.axes)
