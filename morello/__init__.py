@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from morello.compiler.compile import compile
     from morello.compiler.kernel import Kernel
     from morello.errors import MorelloError
-    from morello.frontends.model import from_mlir
+    from morello.frontends.mlir import from_mlir
     from morello.frontends.onnx import from_onnx
     from morello.spec import Spec
     from morello.tracing.jit import jit, trace
@@ -29,7 +29,7 @@ _HOMES = {
     "Spec": "morello.spec",
     "candidates": "morello.compiler.candidates",
     "compile": "morello.compiler.compile",
-    "from_mlir": "morello.frontends.model",
+    "from_mlir": "morello.frontends.mlir",
     "from_onnx": "morello.frontends.onnx",
     "jit": "morello.tracing.jit",
     "solve_all": "morello.cluster.solve_all",

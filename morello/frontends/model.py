@@ -1,4 +1,4 @@
-"""A program of MLIR as parts: `from_mlir`, and `Model`, which it gives.
+"""A program as parts: `Model`, which front ends give.
 
 A model lists its parts: graphs that become Specs. Compiled, they are one kernel: one
 function with one workspace, and one call computes all of them.
@@ -6,7 +6,6 @@ function with one workspace, and one call computes all of them.
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from morello.compiler.searches import Searches, tuning_time
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import ArgumentError
-from morello.frontends.dry_run import check_survival
 from morello.frontends.expected import Expected
 from morello.frontends.grouping.compiling import (
     Progress,
@@ -270,43 +268,6 @@ def _said(parameter: Parameter) -> str:
 
 
 @on_large_stack
-def from_mlir(
-    text: str | bytes | Path,
-    *,
-    name: str | None = None,
-    source: str = "model",
-    fallback: bool = False,
-) -> Model:
-    """A program of linalg on tensors or StableHLO as parts, each of which is a Spec.
-
-    What is computed of constants alone is computed here.
-
-    Args:
-        text: a module as text; its bytecode; a portable artifact of StableHLO; or the
-            path of a file with one of these.
-        name: of the function; if it is left out, the only public one, or ``main``.
-        source: what messages call the text.
-        fallback: leave heavy ops that are no Spec to upstream's plain lowering, too:
-            loops over elements, which are slow. Ops of linear work are left to it
-            anyway. `Model.fallback` lists all of these. Arguments and results may be
-            integers, truth values and other floats, too.
-
-    Raises:
-        CompileError: it is no module, has no such function, or crashes MLIR.
-        ModelError: heavy ops that have no Spec, and what plain lowering does not take:
-            all of them, each with its place.
-    """
-    given: Any = text
-    if isinstance(text, Path):
-        source = text.name
-        given = text.read_bytes()
-    check_survival(
-        lambda: trusted_model(given, name, source, fallback=fallback), source
-    )
-    return trusted_model(given, name, source, fallback=fallback)
-
-
-@on_large_stack
 def trusted_model(
     text: str | bytes,
     name: str | None = None,
@@ -317,6 +278,7 @@ def trusted_model(
     rounds: bool = True,
     signature: Signature | None = None,
     expected: tuple[Expected, ...] = (),
+    size: int | None = None,
 ) -> Model:
     """Imports a program that is known to crash no parser: it was made or tried here.
 
@@ -331,8 +293,9 @@ def trusted_model(
         signature: the names and signs of its arguments and results; if it is left out,
             what the text has.
         expected: what some arguments have to be in a call.
+        size: of outermost dimensions that the text leaves open.
     """
-    tensors = _imported(text, name, source, fallback, names, rounds, signature)
+    tensors = _imported(text, name, source, fallback, names, rounds, signature, size)
     tensors.weights, tensors.expected = frozenset(weights), expected
     return model_of(tensors)
 
@@ -362,9 +325,10 @@ def _imported(
     names: Mapping[str, str] | None = None,
     rounds: bool = True,
     signature: Signature | None = None,
+    size: int | None = None,
 ) -> Tensors:
     with ir.Context(), ir.Location.unknown():
-        program = read_program(text, source, fallback)
+        program = read_program(text, source, fallback, name, size)
         function = chosen_function(program.module, name)
         if signature is None:
             own = ir.StringAttr(function.attributes["sym_name"]).value

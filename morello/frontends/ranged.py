@@ -22,9 +22,6 @@ from morello.frontends.refusals import ModelError, Refusal
 from morello.spec import Limits, SizeRange
 from morello.spec.varying import varies_inside
 
-COMPARED = 3
-"""Sizes at which a program is read."""
-
 Shapes = Sequence[tuple[int, ...]]
 """The shape of one tensor at each size."""
 
@@ -64,10 +61,14 @@ def one_range(ranges: Mapping[str, str]) -> tuple[str, range]:
 
 
 def probe_sizes(sizes: range) -> tuple[int, ...]:
-    """The greatest size, and the primes after it: few dimensions are such by accident,
-    and no part of a dimension is."""
-    after = (n for n in itertools.count(sizes[-1] + 1) if _is_prime(n))
-    return sizes[-1], *itertools.islice(after, COMPARED - 1)
+    """The greatest size, a prime after it, and a small size, in which a slice or a
+    branch that takes few sizes shows. Few dimensions are such a prime by accident, and
+    no part of a dimension is. An outermost dimension of 1 is often left out, so that
+    the small size is not 1."""
+    primes = (n for n in itertools.count(sizes[-1] + 1) if _is_prime(n))
+    small = next((n for n in sizes[:-1] if n > 1), None)
+    after = next(primes)
+    return sizes[-1], after, small or next(primes)
 
 
 def _is_prime(number: int) -> bool:
@@ -198,8 +199,11 @@ def _settled(given: Given) -> Any:
 
 
 def _lies(part: Part) -> list[Any]:
-    """The operands of a part without their shapes."""
-    return [(o.tensor, o.offset, o.strides) for o in part.operands]
+    """The operands of a part without their shapes, from which strides follow where
+    there are no gaps."""
+    return [
+        (o.tensor, o.offset, None if o.is_gapless else o.strides) for o in part.operands
+    ]
 
 
 def _prepared(preparation: Preparation | None) -> Any:

@@ -7,7 +7,8 @@ import numpy as np
 
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError
-from morello.frontends.model import Model, from_mlir
+from morello.frontends.mlir import from_mlir
+from morello.frontends.model import Model
 from morello.machine import Target
 from morello.runtime.calls.parameter import Parameter
 from morello.search import Patience, Statistics

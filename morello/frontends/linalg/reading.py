@@ -24,6 +24,7 @@ from morello.frontends.refusals import (
     place_of,
     refusal_of,
 )
+from morello.frontends.settling import settle
 from morello.frontends.stablehlo import repeated, scattered_of_torch, with_loops
 from morello.frontends.stablehlo.concatenation import keep_concatenation
 from morello.frontends.stablehlo.dilation import keep_dilation
@@ -94,13 +95,21 @@ class Program:
     """Of its functions, by their names."""
 
 
-def read_program(given: Text, source: str, fallback: bool = False) -> Program:
+def read_program(
+    given: Text,
+    source: str,
+    fallback: bool = False,
+    name: str | None = None,
+    size: int | None = None,
+) -> Program:
     """The module of a program, all of it `linalg.generic`, in the current context.
 
     Args:
         given: text; or bytes: text, bytecode, or a portable artifact of StableHLO.
         source: the name of the file, for messages.
         fallback: take sorts, and loops whose number of trips is data.
+        name: of the function, as `chosen_function` takes it.
+        size: of outermost dimensions that the text leaves open; None to leave them so.
 
     Raises:
         CompileError: it cannot be parsed.
@@ -113,6 +122,10 @@ def read_program(given: Text, source: str, fallback: bool = False) -> Program:
     _from_vhlo(module, source)
     text = given if isinstance(given, str) else _decoded(given)
     declared = signatures(module, text, source)
+    if size is not None:
+        _run(_INLINED, module, source)
+        function = chosen_function(module, name)
+        settle(module, function, size, lambda passes: _run(passes, module, source))
     to_linalg(module, source, fallback)
     return Program(module, names, declared)
 

@@ -1,0 +1,60 @@
+"""Programs of MLIR, as text or bytes: `from_mlir`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from morello.frontends.dry_run import check_survival
+from morello.frontends.model import Model, trusted_model
+from morello.frontends.ranged import one_range, ranged
+from morello.processes.small_stacks import on_large_stack
+
+
+@on_large_stack
+def from_mlir(
+    text: str | bytes | Path,
+    *,
+    name: str | None = None,
+    source: str = "model",
+    fallback: bool = False,
+    ranges: Mapping[str, str] | None = None,
+) -> Model:
+    """A program of linalg on tensors or StableHLO as parts, each of which is a Spec.
+
+    What is computed of constants alone is computed here.
+
+    Args:
+        text: a module as text; its bytecode; a portable artifact of StableHLO; or the
+            path of a file with one of these.
+        name: of the function; if it is left out, the only public one, or ``main``.
+        source: what messages call the text.
+        fallback: leave heavy ops that are no Spec to upstream's plain lowering, too:
+            loops over elements, which are slow. Ops of linear work are left to it
+            anyway. `Model.fallback` lists all of these. Arguments and results may be
+            integers, truth values and other floats, too.
+        ranges: the sizes that calls may say of the outermost dimensions which the text
+            leaves open, by a name for messages: ``{"rows": "1..64"}``.
+
+    Raises:
+        CompileError: it is no module, has no such function, or crashes MLIR.
+        ModelError: heavy ops that have no Spec, and what plain lowering does not take:
+            all of them, each with its place; or what depends on the size of a range in
+            another way than by its outermost dimension.
+        SpecError: a range has no sizes.
+    """
+    given: Any = text
+    if isinstance(text, Path):
+        source = text.name
+        given = text.read_bytes()
+
+    def read(size: int | None = None) -> Model:
+        def model() -> Model:
+            return trusted_model(given, name, source, fallback=fallback, size=size)
+
+        check_survival(model, source)
+        return model()
+
+    if not ranges:
+        return read()
+    size, sizes = one_range(ranges)
+    return ranged(read, sizes, size)

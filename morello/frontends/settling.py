@@ -1,0 +1,105 @@
+"""Open outermost dimensions of a program's arguments get a size: `settle`.
+
+Upstream's passes infer all other shapes of these.
+"""
+
+from collections.abc import Callable
+
+from morello.errors import CompileError
+from morello.frontends.linalg.types import dynamic
+from morello.mlir import all_ops, ir
+
+_REFINED = (
+    "builtin.module(stablehlo-refine-arguments{{types={}}},stablehlo-refine-shapes,"
+    "func.func(stablehlo-check-shape-assertions,stablehlo-canonicalize-dynamism))"
+)
+_INFERRED = "builtin.module(canonicalize,cse)"
+
+
+def settle(
+    module: ir.Operation,
+    function: ir.Operation,
+    size: int,
+    run: Callable[[str], None],
+) -> None:
+    """Give a size to the open outermost dimensions of a function's arguments.
+
+    Args:
+        module: in which calls are inlined. Other functions leave it.
+        function: that which stays.
+        size: the size.
+        run: runs passes on the module.
+
+    Raises:
+        CompileError: no outermost dimension is open, or another one is.
+    """
+    for op in list(module.regions[0].blocks[0].operations):
+        if op.operation.name == "func.func" and op.operation != function:
+            op.operation.erase()
+    arguments = list(function.regions[0].blocks[0].arguments)
+    types = [_settled(argument.type, size) for argument in arguments]
+    if types == [argument.type for argument in arguments]:
+        raise CompileError(
+            "no argument has an open outermost dimension, and a range is given",
+            "leave it out, or export the program with tensor<?x…>",
+        )
+    for place, (kind, given) in enumerate(zip(types, arguments, strict=True)):
+        if dynamic(kind) is not None:
+            raise CompileError(
+                f"argument {place} is {given.type}, and a call says the outermost size "
+                "alone",
+                "export the program with the other sizes",
+            )
+    if any(op.name.startswith("stablehlo.") for op in all_ops(function)):
+        run(_REFINED.format(",".join(map(str, types))))
+        return
+    _retype(function, types)
+    run(_INFERRED)
+    _drop_casts(function)
+
+
+def _settled(kind: ir.Type, size: int) -> ir.Type:
+    """A type with a size in the place of an open outermost dimension."""
+    kind = kind.maybe_downcast()
+    if not isinstance(kind, ir.RankedTensorType) or not kind.rank:
+        return kind
+    if not kind.is_dynamic_dim(0):
+        return kind
+    sizes = [size, *list(kind.shape)[1:]]
+    return ir.RankedTensorType.get(sizes, kind.element_type)
+
+
+def _retype(function: ir.Operation, types: list[ir.Type]) -> None:
+    """Give types to the arguments of a function, whose body reads casts of them."""
+    block = function.regions[0].blocks[0]
+    for argument, kind in zip(block.arguments, types, strict=True):
+        old = argument.type
+        if old == kind:
+            continue
+        argument.set_type(kind)
+        with ir.InsertionPoint.at_block_begin(block), function.location:
+            cast = ir.Operation.create("tensor.cast", [old], [argument])
+        argument.replace_all_uses_except(cast.result, cast)
+    _declare(function, list(_type_of(function).results))
+
+
+def _drop_casts(function: ir.Operation) -> None:
+    """Return what is cast to an open shape as it is."""
+    operations = function.regions[0].blocks[0].operations
+    last = operations[len(operations) - 1].operation
+    for place, value in enumerate(last.operands):
+        made = value.owner if isinstance(value, ir.OpResult) else None
+        if made is not None and made.name == "tensor.cast":
+            last.operands[place] = made.operands[0]
+    _declare(function, [value.type for value in last.operands])
+
+
+def _type_of(function: ir.Operation) -> ir.FunctionType:
+    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+
+
+def _declare(function: ir.Operation, results: list[ir.Type]) -> None:
+    """Give a function the types of its block's arguments, and of results."""
+    given = [argument.type for argument in function.regions[0].blocks[0].arguments]
+    kind = ir.FunctionType.get(given, results)
+    function.attributes["function_type"] = ir.TypeAttr.get(kind)
