@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from morello.machine.architectures import HOST
 from morello.runtime.calls.call_table import ALIGNMENT
 from morello.runtime.calls.glue import FOLDER
-from morello.runtime.calls.parameter import Parameter
+from morello.runtime.calls.parameter import Parameter, SizeAxis
 from morello.spec import Layout
 
 _BASE = HOST.base_attributes
@@ -32,6 +32,8 @@ class Status(enum.IntEnum):
     """The function takes its workspace from ``malloc``, and gets none."""
     SHORT_ROW = 6
     """The elements from row to row that are given are fewer than a row has."""
+    SIZE = 7
+    """The size that is given is not in the range."""
 
 
 def unchecked_name(name: str) -> str:
@@ -191,10 +193,16 @@ def entry_points(
     return f"{checked}\n{cpu_check(supported_name(name), features)}"
 
 
+def size_of(parameters: Sequence[Parameter]) -> SizeAxis | None:
+    """The size that a call says; None where all are settled."""
+    return next((each.size for each in parameters if each.size is not None), None)
+
+
 def declaration(name: str, parameters: Sequence[Parameter], workspace: bool) -> str:
     """LLVM IR that declares a kernel of another module."""
-    rows = [parameter for parameter in parameters if parameter.any_row]
-    types = ["ptr"] * (len(parameters) + workspace) + ["i64"] * len(rows)
+    numbers = sum(bool(parameter.any_row) for parameter in parameters)
+    numbers += size_of(parameters) is not None
+    types = ["ptr"] * (len(parameters) + workspace) + ["i64"] * numbers
     return f"declare void @{name}({', '.join(types)})"
 
 
@@ -266,9 +274,10 @@ def _given(parameters: Sequence[Parameter], workspace: bool) -> str:
     """The arguments of a kernel."""
     arguments = [f"array{i}" for i in range(len(parameters))]
     arguments += ["workspace"] * workspace
-    rows = [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
+    numbers = ["size"] if size_of(parameters) is not None else []
+    numbers += [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
     given = [f"ptr %{argument}" for argument in arguments]
-    return ", ".join([*given, *(f"i64 %{row}" for row in rows)])
+    return ", ".join([*given, *(f"i64 %{number}" for number in numbers)])
 
 
 def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -> str:
@@ -282,6 +291,13 @@ def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -
     rows = [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
     given = _given(parameters, workspace_bytes > 0)
     asks, count = supported_name(name), len(pointers)
+    axis = size_of(parameters)
+    known, sized = f"@{name}.memories", ""
+    if axis is not None:
+        known, sized = (
+            "%memories",
+            _sized(name, parameters, axis, sum(map(len, memories))),
+        )
     return f"""
 @{name}.memories = internal constant {words}
 
@@ -292,10 +308,10 @@ define i32 @{name}({given}) {_BASE} {{
   %supported = icmp ne i32 %known, 0
   br i1 %supported, label %checks, label %unsupported
 checks:
-{_stores("ptr", pointers, "starts")}
+{sized}{_stores("ptr", pointers, "starts")}
 {_stores("i64", rows, "rows")}
   %status = call i32 {_CHECK}(
-      ptr @{name}.memories, i64 {count}, ptr %starts, ptr %rows)
+      ptr {known}, i64 {count}, ptr %starts, ptr %rows)
   %good = icmp eq i32 %status, {Status.OK.value}
   br i1 %good, label %run, label %refused
 run:
@@ -306,6 +322,41 @@ refused:
 unsupported:
   ret i32 {Status.UNSUPPORTED.value}
 }}"""
+
+
+def _sized(
+    name: str, parameters: Sequence[Parameter], axis: SizeAxis, words: int
+) -> str:
+    """Check the size of a call, and make the memories of arrays that have it.
+
+    Args:
+        name: of the checked function.
+        parameters: of the kernel.
+        axis: the size.
+        words: the number of words of all memories.
+    """
+    sizes, kind = axis.sizes, f"[{words} x i64]"
+    lines = [
+        f"  %past = sub i64 %size, {sizes[0]}",
+        f"  %over = urem i64 %past, {sizes.step}",
+        "  %even = icmp eq i64 %over, 0",
+        f"  %inside = icmp ule i64 %past, {sizes[-1] - sizes[0]}",
+        "  %fits = and i1 %even, %inside",
+        "  br i1 %fits, label %sized, label %unsized",
+        f"unsized:\n  ret i32 {Status.SIZE.value}\nsized:",
+        f"  %memories = alloca {kind}",
+        f"  %known.memories = load {kind}, ptr @{name}.memories",
+        f"  store {kind} %known.memories, ptr %memories",
+    ]
+    for i, each in enumerate(parameters):
+        if each.size is not None:
+            place = i * len(_memory(each))
+            lines += [
+                f"  %bytes{i} = mul i64 %size, {each.nbytes // sizes[-1]}",
+                f"  %bytes{i}.at = getelementptr i64, ptr %memories, i64 {place}",
+                f"  store i64 %bytes{i}, ptr %bytes{i}.at",
+            ]
+    return "\n".join(lines) + "\n"
 
 
 def _stores(kind: str, values: Sequence[str], to: str) -> str:

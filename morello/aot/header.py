@@ -5,9 +5,11 @@ import textwrap
 from collections.abc import Sequence
 
 from morello._version import __version__
+from morello.aot.c_names import c_identifiers
 from morello.aot.entry_points import (
     Status,
     pack_name,
+    size_of,
     supported_name,
     unchecked_name,
 )
@@ -27,6 +29,7 @@ _STATUS = {
     Status.OVERLAP: "what is written overlaps something else",
     Status.NO_MEMORY: "malloc has no memory for the workspace",
     Status.SHORT_ROW: "a leading dimension is shorter than a row",
+    Status.SIZE: "the size is not one of the range",
 }
 
 
@@ -127,8 +130,7 @@ def _argument_notes(interface: Interface) -> str:
                 f" in the layout {layout}: memory holds {_product(parameter.shape)} "
                 f"elements, {gaps}"
             )
-        if not parameter.any_row:
-            text += f"; {parameter.nbytes} bytes"
+        text += _bytes_note(interface, parameter)
         text += f", aligned to {parameter.dtype.itemsize}."
         notes.append(_paragraph(text, "     "))
     if interface.workspace_bytes:
@@ -140,7 +142,22 @@ def _argument_notes(interface: Interface) -> str:
                 "     ",
             )
         )
+    axis = size_of(interface.parameters)
+    if axis is not None:
+        text = f"{_size_name(interface)}: the size of the call, {axis}."
+        notes.append(_paragraph(text, "     "))
     return "\n".join(notes)
+
+
+def _bytes_note(interface: Interface, parameter: Parameter) -> str:
+    """The bytes of an array; nothing where the distance of its rows decides."""
+    if parameter.any_row:
+        return ""
+    if parameter.size is None:
+        return f"; {parameter.nbytes} bytes"
+    name, greatest = _size_name(interface), parameter.size.sizes[-1]
+    each = parameter.nbytes // greatest
+    return f", where {name} is {greatest}; {each} bytes for each of {name}"
 
 
 def _linking(interface: Interface) -> str:
@@ -185,7 +202,11 @@ def _comment(interface: Interface) -> str:
 
 def _defines(interface: Interface) -> str:
     prefix = interface.name
-    unused = () if _row_names(interface) else (Status.SHORT_ROW,)
+    axis = size_of(interface.parameters)
+    unused = {
+        *(() if _row_names(interface) else (Status.SHORT_ROW,)),
+        *((Status.SIZE,) if axis is None else ()),
+    }
     lines = [
         f"/* {meaning} */\n#define {prefix}_{status.name} {status.value}"
         for status, meaning in _STATUS.items()
@@ -198,6 +219,11 @@ def _defines(interface: Interface) -> str:
         if parameter.strides and not parameter.any_row:
             macro = f"{prefix}_{parameter.name.upper()}_LEADING_DIMENSION"
             lines.append(f"#define {macro} {parameter.strides[-2]}")
+    if axis is not None:
+        limits = axis.sizes[0], axis.sizes[-1], axis.sizes.step
+        for word, number in zip(("LEAST", "GREATEST", "STEP"), limits, strict=True):
+            macro = f"{prefix}_{_size_name(interface).upper()}_{word}"
+            lines.append(f"#define {macro} {number}")
     lines.append(f"#define {prefix}_WORKSPACE_BYTES {interface.workspace_bytes}")
     lines.append(f"#define {prefix}_WORKSPACE_ALIGNMENT {ALIGNMENT}")
     return "\n".join(lines)
@@ -232,6 +258,22 @@ def _row_names(interface: Interface) -> list[str]:
     ]
 
 
+def _size_name(interface: Interface) -> str:
+    """The argument that says the size of a call; empty where there is none."""
+    axis = size_of(interface.parameters)
+    if axis is None:
+        return ""
+    taken = [parameter.name for parameter in interface.parameters]
+    return _local(interface, c_identifiers([*taken, axis.name])[-1])
+
+
+def _number_names(interface: Interface) -> list[str]:
+    """The arguments that are numbers: the size of a call, then how far rows are
+    apart."""
+    size = _size_name(interface)
+    return [size] * bool(size) + _row_names(interface)
+
+
 def _arguments(interface: Interface, workspace: bool) -> str:
     mark = f"{interface.name}_RESTRICT "
     declared = []
@@ -241,7 +283,7 @@ def _arguments(interface: Interface, workspace: bool) -> str:
         declared.append(f"{const}{kind} *{mark}{_local(interface, parameter.name)}")
     if workspace:
         declared.append(f"void *{mark}{_local(interface, 'workspace')}")
-    declared += [f"int64_t {name}" for name in _row_names(interface)]
+    declared += [f"int64_t {name}" for name in _number_names(interface)]
     return ",\n    ".join(declared)
 
 
@@ -249,7 +291,7 @@ def _with_malloc(interface: Interface) -> str:
     """The function that needs no workspace from its caller."""
     name = prefix = interface.name
     names = ", ".join(_local(interface, p.name) for p in interface.parameters)
-    rows = "".join(f", {row}" for row in _row_names(interface))
+    rows = "".join(f", {number}" for number in _number_names(interface))
     memory, past, status = (_local(interface, n) for n in ("memory", "past", "status"))
     if not interface.workspace_bytes:
         body = f"    return {name}({names}{rows});"

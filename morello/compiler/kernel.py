@@ -307,11 +307,6 @@ class Kernel:
                 arguments.
         """
         name = self._stages.name if name is None else name
-        if any(spec.ranges for spec in self.specs):
-            raise CompileError(
-                f"{self.text} has a size that each call says, which C cannot say yet",
-                "settle it for C",
-            )
         if self.held is None:
             return Library(self._stages, self.parameters, name)
         for argument, wanted in self.held.argument_checks:

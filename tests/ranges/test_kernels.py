@@ -3,6 +3,7 @@
 import functools
 import pickle
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 
 import morello
 from morello import Kernel
-from morello.errors import ArgumentError, CompileError, MorelloError
+from morello.aot.entry_points import Status
+from morello.errors import ArgumentError, MorelloError
+from tests.aot.compiler import NEEDS_CC, STRICT, Linked, run
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
 SPECS = [
@@ -166,7 +169,43 @@ def test_a_call_has_one_thread() -> None:
     assert kernel.threads == 1
 
 
-def test_c_is_refused() -> None:
-    kernel = compiled(SPECS[0])
-    with pytest.raises(CompileError, match="a size that each call says"):
-        kernel.library()
+@NEEDS_CC
+def test_a_linked_kernel_takes_the_size_of_the_call(tmp_path: Path) -> None:
+    kernel = compiled(SPECS[1])
+    library = kernel.library("mm")
+    for limit in ("LEAST 3", "GREATEST 27", "STEP 4", "SIZE 7"):
+        macro = f"mm_{limit}" if limit.startswith("SIZE") else f"mm_M_{limit}"
+        assert f"#define {macro}\n" in library.header
+    linked = Linked(library, tmp_path)
+    rng = np.random.default_rng(6)
+    memory = np.zeros((27, 26), np.float32)
+
+    def call(lhs: Any, rhs: Any, out: Any, m: int) -> int:
+        return linked.raw(*linked.pointers(lhs, rhs, out), m)
+
+    for m in range(3, 28, 4):
+        lhs, rhs = numbers(rng, m, 9), numbers(rng, 9, 17)
+        out = np.full((m + 1, 17), 5, np.float32)
+        assert call(lhs, rhs, out, m) == Status.OK
+        np.testing.assert_array_equal(out[:m], lhs @ rhs)
+        assert (out[m] == 5).all()
+        flat = memory.reshape(-1)  # neighbours of this size, of no greater one
+        flat[: m * 9] = lhs.reshape(-1)
+        beside = flat[m * 9 : m * 26].reshape(m, 17)
+        assert call(flat, rhs, beside, m) == Status.OK
+        np.testing.assert_array_equal(beside, lhs @ rhs)
+        assert call(flat, rhs, flat[m * 9 - 1 :], m) == Status.OVERLAP
+    out[:] = 5
+    for m in (0, -1, -5, 2, 4, 26, 28, 31, 2**62 + 3):
+        assert call(lhs, rhs, out, m) == Status.SIZE
+    assert (out == 5).all()
+    (tmp_path / "mm.h").write_text(library.header)
+    (tmp_path / "use.c").write_text(
+        '#include "mm.h"\nint main(void) {\n'
+        "  static float lhs[mm_LHS_ELEMENTS], rhs[mm_RHS_ELEMENTS];\n"
+        "  static float out[mm_OUT_ELEMENTS];\n"
+        "  int bad = mm_malloc(lhs, rhs, out, mm_M_GREATEST + 1) != mm_SIZE;\n"
+        "  return bad | mm_malloc(lhs, rhs, out, mm_M_LEAST);\n}\n"
+    )
+    run("cc", *STRICT, "-std=c99", "use.c", "mm.o", "-o", "use", cwd=tmp_path)
+    run(tmp_path / "use")
