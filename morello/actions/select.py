@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
-from morello.cost.of_target import cost_model
+from morello.cost.of_target import kernel_cost
 from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
 from morello.spec import Memory, Spec, SpecKey
@@ -33,7 +33,7 @@ class Select(Action):
             )
             return Expansion.refused(reason)
         kernel = KERNELS[self.kernel]
-        cost = cost_model(target).kernel(frame, kernel.op_counts(frame))
+        cost = kernel_cost(self.kernel, frame, kernel.op_counts(frame), target)
         return Expansion(kernel.conditions(frame), cost)
 
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:

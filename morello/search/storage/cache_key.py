@@ -8,6 +8,7 @@ version of the search.
 import hashlib
 
 from morello.machine import Target
+from morello.machine.fallback import second_costs
 from morello.search.dp.table import TableId
 from morello.search.storage.database import ROW_FORMAT
 from morello.spec import Limits, SpecKey
@@ -33,7 +34,8 @@ def family(target: Target, pins: str = "") -> str:
     Args:
         pins: the digest of the schedules that are pinned; empty if there are none.
     """
-    fields = hashlib.blake2b(repr(target).encode(), digest_size=12).hexdigest()
+    priced = f"{target}{second_costs(target) if target.stale else ''}"
+    fields = hashlib.blake2b(priced.encode(), digest_size=12).hexdigest()
     return f"{space()} {target.name} {fields}{pins and f' {PINS}{pins}'}"
 
 
