@@ -105,14 +105,14 @@ def test_products_of_a_model_are_as_alone(store: str, tmp_path: Path) -> None:
             assert program(make(FEW_SETS.at(goal)), goal) == alone[goal], goal
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("store", STORES)
 def test_threads_on_one_store_find_what_each_finds_alone(
     store: str, tmp_path: Path
 ) -> None:
     """Searches of a model beside each other: they solve, keep and read the tables of
     each other in any order, and none reads half a table."""
-    goals = [parse_spec(text, FEW_SETS.limits) for text in PRODUCTS]
+    goals = [parse_spec(text, FEW_SETS.limits) for text in PRODUCTS[1:]]
     alone = {goal: program(Solver(FEW_SETS.at(goal)), goal) for goal in goals}
     make = STORES[store](tmp_path / "x.sqlite")
     usual = sys.getswitchinterval()
