@@ -240,14 +240,6 @@ class Stopwatch:
         """Let the next program work on other pages."""
         self._memory = None
 
-    def cycles_of(self, spec: Spec, impl: Impl, target: Target) -> float:
-        """Cycles of a call of a program.
-
-        Raises:
-            MorelloError: it cannot be compiled.
-        """
-        return self.time(spec, Program(spec, impl, target)).cycles
-
 
 def _time_of(visits: Sequence[_Visit], cycle: float, most: float) -> Time:
     good = [visit for visit in visits if visit.is_good(most)]

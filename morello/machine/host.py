@@ -26,13 +26,11 @@ class Cache:
         level: 1 is the nearest to the core.
         size: bytes.
         line: bytes of a line.
-        shared_by: how many processors of the machine share it.
     """
 
     level: int
     size: int
     line: int
-    shared_by: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,15 +62,6 @@ def _bytes(text: str) -> int:
     return int(text[:-1]) * units[text[-1]] if text[-1:] in units else int(text)
 
 
-def _processors(text: str) -> int:
-    """How many processors a list as ``0-3,8`` names."""
-    count = 0
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        count += int(last or first) - int(first) + 1
-    return count
-
-
 def read_caches(folder: Path = _SYSFS_CACHES) -> tuple[Cache, ...]:
     """The data caches that sysfs describes, the nearest first.
 
@@ -93,7 +82,6 @@ def read_caches(folder: Path = _SYSFS_CACHES) -> tuple[Cache, ...]:
                 level=int(read("level")),
                 size=_bytes(read("size")),
                 line=int(read("coherency_line_size")),
-                shared_by=_processors(read("shared_cpu_list")),
             )
         except (OSError, ValueError):
             continue

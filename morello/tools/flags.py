@@ -7,6 +7,7 @@ a command line: `add_flags` fills a parser from it and `read_flags` gives it bac
 import argparse
 import dataclasses
 import itertools
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -123,45 +124,26 @@ def part(text: str) -> tuple[int, int]:
     )
 
 
-def seconds(text: str) -> float:
-    """A reader of times: more than 0, at most a day."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value <= 86_400:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not a number of seconds between 0 and 86400"
-        )
-    return value
+def number(legal: Callable[[float], bool], what: str) -> Callable[[str], float]:
+    """A reader of numbers that are legal, and in a refusal what they should be."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not legal(value):
+            raise argparse.ArgumentTypeError(f"'{text}' is not {what}")
+        return value
+
+    return parse
 
 
-def percentage(text: str) -> float:
-    """A percentage from 0 on.
-
-    Raises:
-        ArgumentTypeError: something else.
-    """
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < 1e6:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a percentage from 0 on")
-    return number
-
-
-def gigahertz(text: str) -> float:
-    """A reader of clocks: more than 0, at most 100."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value <= 100:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not a clock in GHz between 0 and 100"
-        )
-    return value
+seconds = number(
+    lambda value: 0 < value <= 86_400, "a number of seconds between 0 and 86400"
+)
+percentage = number(lambda value: 0 <= value < 1e6, "a percentage from 0 on")
+gigahertz = number(lambda value: 0 < value <= 100, "a clock in GHz between 0 and 100")
 
 
 def assignment(text: str) -> tuple[str, str]:

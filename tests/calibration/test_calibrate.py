@@ -15,7 +15,7 @@ from morello.calibration.probes import bounds, probe, probes
 from morello.calibration.reprice import Ledger
 from morello.calibration.specs import ALL, specs
 from morello.calibration.specs import QUICK as QUICK_SPECS
-from morello.calibration.timing import Stopwatch, Time
+from morello.calibration.timing import Program, Stopwatch, Time
 from morello.learned.ledger import FITTED, with_costs
 from morello.machine import AVX2, TARGETS, find_target, print_target
 from morello.machine.digests import COST_MODEL, digests_of
@@ -228,12 +228,13 @@ def test_a_program_twice_as_long_takes_twice_as_long() -> None:
     programs = []
     for size in (2000, 4000):
         spec = parse_spec(f"fill:{size}:f32:out=[0]@L1", AVX2.limits)
-        programs.append((spec, Solver(AVX2).solve(spec).impl))
+        impl = Solver(AVX2).solve(spec).impl
+        programs.append((spec, Program(spec, impl, AVX2)))
     # What else runs on the core takes stores, too: some minutes are no use.
     for _ in range(10):
         short, long = (
-            min(watch.cycles_of(spec, impl, AVX2) for _ in range(3))
-            for spec, impl in programs
+            min(watch.time(spec, program).cycles for _ in range(3))
+            for spec, program in programs
         )
         # One store of 8 elements a cycle at best; two on some.
         if 2000 / 8 / 2 * 0.8 < short < 2000 and 1.4 < long / short < 2.8:

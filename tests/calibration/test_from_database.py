@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from morello.calibration.from_database import refit
-from morello.calibration.reprice import reprice
 from morello.errors import MorelloError
 from morello.learned.ledger import with_costs
 from morello.machine import AVX2, find_target
@@ -16,6 +15,7 @@ from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import Overlay, open_database
 from morello.spec import parse_spec
 from morello.tools.morello import main
+from tests.calibration.repriced import reprice
 from tests.database.measured import elsewhere, measured_rows
 
 TRUTH = with_costs(AVX2, {"store_l2": 5 * AVX2.coefficients.store_l2})

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from morello.calibration.draw import Plan, draw
-from morello.calibration.reprice import Ledger, reprice
+from morello.calibration.reprice import Ledger
 from morello.calibration.sample import (
     MAX_EXCESS,
     MAX_NODES,
@@ -20,6 +20,7 @@ from morello.learned.ledger import FITTED, cost_of, decisions
 from morello.machine import AVX2, Target, find_target
 from morello.search import Impl, Solution, Solver, Statistics
 from morello.spec import parse_spec
+from tests.calibration.repriced import reprice
 
 L1 = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
 TEXTS = (

@@ -64,30 +64,16 @@ def describe(folder: Path, index: int, **files: str) -> None:
 
 def test_caches(tmp_path: Path) -> None:
     line = {"coherency_line_size": "64"}
-    describe(
-        tmp_path, 0, level="2", type="Unified", size="1M", shared_cpu_list="0,4", **line
-    )
-    describe(
-        tmp_path, 1, level="1", type="Data", size="48K", shared_cpu_list="0", **line
-    )
-    describe(
-        tmp_path, 2, level="1", type="Instruction", size="32K", shared_cpu_list="0"
-    )
-    describe(
-        tmp_path,
-        3,
-        level="3",
-        type="Unified",
-        size="33554432",
-        shared_cpu_list="0-3,8-11",
-        **line,
-    )
+    describe(tmp_path, 0, level="2", type="Unified", size="1M", **line)
+    describe(tmp_path, 1, level="1", type="Data", size="48K", **line)
+    describe(tmp_path, 2, level="1", type="Instruction", size="32K", **line)
+    describe(tmp_path, 3, level="3", type="Unified", size="33554432", **line)
     describe(tmp_path, 4, level="4", type="Unified", size="")
     describe(tmp_path, 5, level="x", type="Data", size="1K")
     assert read_caches(tmp_path) == (
-        Cache(1, 48 << 10, 64, 1),
-        Cache(2, 1 << 20, 64, 2),
-        Cache(3, 32 << 20, 64, 8),
+        Cache(1, 48 << 10, 64),
+        Cache(2, 1 << 20, 64),
+        Cache(3, 32 << 20, 64),
     )
 
 

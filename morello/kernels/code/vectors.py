@@ -65,8 +65,3 @@ def end_count(count: Ints, lanes: int, masked: bool) -> Ints:
     """How many accesses the end of a run takes: one with a mask, or its pieces."""
     rest = count % lanes
     return tail_of(count, lanes) if masked else piece_count(rest, lanes)
-
-
-def as_ints(value: Any) -> Ints:
-    """A plain integer for a frame of one Spec, else the array."""
-    return int(value) if np.ndim(value) == 0 else value

@@ -12,7 +12,7 @@ _DEBUGGER = "it serves mlir-opt under a C++ debugger"
 _REMARKS = "the bindings do not hand on the remarks of passes"
 _GENERIC = "--mlir-print-op-generic and --mlir-print-local-scope change the form"
 
-_REFUSED = {
+REFUSED = {
     "elide-resource-data-from-bytecode": (
         "the bindings write resources as they are",
         "--mlir-elide-resource-strings-if-larger=N leaves them out of text",
@@ -75,16 +75,11 @@ def check_flag(spelled: str, name: str) -> None:
     Raises:
         UsageError: it is one.
     """
-    if name not in _REFUSED:
+    if name not in REFUSED:
         return
-    reason, remedy = _REFUSED[name]
+    reason, remedy = REFUSED[name]
     raise UsageError(
         f"morello-opt: error: {spelled} is a flag of mlir-opt that morello-opt has not"
         f"{f': {reason}' if reason else ''}",
         remedy or "leave it out",
     )
-
-
-def refused_flags() -> list[str]:
-    """Names of the refused flags, without dashes."""
-    return sorted(_REFUSED)

@@ -1,28 +1,16 @@
 """Ops of integers compute with numbers that f32 lacks, of unsigned ones above signed
 ones."""
 
-from typing import Any
+import functools
 
 import numpy as np
 import pytest
 
-pytest.importorskip(
-    "onnx", reason="onnx is not installed: pip install -e '.[test-frameworks]'"
-)
-
-import onnx
-
-import morello
+from tests.onnx import models
 
 pytestmark = pytest.mark.quick
 
-HEAD = '<ir_version: 8, opset_import: ["" : 21]> g '
-
-
-def run(text: str, *arguments: Any) -> Any:
-    data = onnx.parser.parse_model(HEAD + text).SerializeToString()
-    model = morello.from_onnx(data, fallback=True)
-    return model.compile(threads=1, time_limit=2)(*arguments)
+run = functools.partial(models.run, fallback=True)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
