@@ -62,10 +62,10 @@ PRODUCTS = _ops("_int_mm addmm addr baddbmm bmm convolution dot linalg_cross mm 
 
 MOVES = _ops("""
     cat channel_shuffle clone constant_pad_nd copy diagonal_copy embedding expand_copy
-    fill.Scalar fill.Tensor flip gather im2col index.Tensor index_copy index_select
-    lift_fresh_copy masked_fill.Scalar masked_fill.Tensor permute_copy pixel_shuffle
-    pixel_unshuffle reflection_pad1d reflection_pad2d reflection_pad3d repeat
-    replication_pad1d replication_pad2d replication_pad3d roll select_copy.int
+    fill.Scalar fill.Tensor flip gather im2col index.Tensor index_copy index_put
+    index_select lift_fresh_copy masked_fill.Scalar masked_fill.Tensor permute_copy
+    pixel_shuffle pixel_unshuffle reflection_pad1d reflection_pad2d reflection_pad3d
+    repeat replication_pad1d replication_pad2d replication_pad3d roll select_copy.int
     select_scatter slice_scatter squeeze_copy squeeze_copy.dim stack t_copy tril triu
     unfold_copy unsqueeze_copy where.self
 """)
@@ -209,13 +209,32 @@ def _strided(node: Node) -> str:
 
 
 def _copied(node: Node) -> str:
-    value, source = node.meta["val"], node.args[3]
-    assert isinstance(source, Node)
-    if not value.dtype.is_floating_point:
-        return f"of {value.dtype}"
-    dim: Any = node.args[1]
-    is_one = value.dim() and source.meta["val"].shape[dim] == 1
-    return "" if is_one and value.shape[dim] <= _EXACT else "of more than one row"
+    _, dim, places, _ = node.args
+    return _few_rows(node.meta["val"], dim, places)
+
+
+def _put(node: Node) -> str:
+    _, indices, _, *adds = node.args
+    assert isinstance(indices, list | tuple)
+    given = [(dim, places) for dim, places in enumerate(indices) if places is not None]
+    if any([*adds, *node.kwargs.values()]):
+        return "it adds to what is there"
+    (dim, places), *more = given
+    value = places.meta["val"]
+    if more or value.dim() != 1 or value.dtype is torch.bool:
+        return "at places along several axes, or where a mask is true"
+    return _few_rows(node.meta["val"], dim, places)
+
+
+def _few_rows(whole: Any, dim: Any, places: Any) -> str:
+    """Why rows are not copied into a tensor: each place is compared with each row."""
+    if not whole.dtype.is_floating_point:
+        return f"of {whole.dtype}"
+    if not whole.dim() or whole.shape[dim] > _EXACT:
+        return "of no rows, or of too many"
+    count = places.meta["val"].numel()
+    is_few = count == 1 or count * whole.shape[dim] <= whole.numel()
+    return "" if is_few else "of more rows than these have elements"
 
 
 _EXACT = 1 << 24
@@ -266,6 +285,7 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
     aten.remainder.Scalar: _quotient,
     aten.remainder.Tensor: _quotient,
     aten.index_copy.default: _copied,
+    aten.index_put.default: _put,
     aten.mkldnn_rnn_layer.default: _recurrent,
 }
 

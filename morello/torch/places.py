@@ -52,7 +52,7 @@ def _rows(node: Node) -> Iterator[Lookup]:
 
 
 def _indices(node: Node) -> Iterator[Lookup]:
-    table, indices = node.args
+    table, indices = node.args[:2]
     assert isinstance(indices, list | tuple)
     for size, places in zip(_shape(table), indices, strict=False):
         if isinstance(places, Node):
@@ -73,6 +73,7 @@ _LOOKUPS: dict[Any, Callable[[Node], Iterator[Lookup]]] = {
     aten.gather.default: _along,
     aten.index.Tensor: _indices,
     aten.index_copy.default: _along,
+    aten.index_put.default: _indices,
     aten.index_select.default: _along,
     aten.nll_loss_forward.default: _classes,
 }

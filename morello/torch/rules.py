@@ -133,14 +133,31 @@ def _bags(
     return result, offsets, offsets, offsets
 
 
-def _row_copied(x: Any, dim: int, places: Any, source: Any) -> Any:
-    """A tensor with one row of another at a place that is data."""
+def _rows_copied(x: Any, dim: int, places: Any, source: Any) -> Any:
+    """A tensor with rows of another at places that are data; the last of those at one
+    place."""
     shape = [1] * x.dim()
     shape[dim] = x.shape[dim]
     # Sizes of 2 ** 24 and less are exact in f32, which graphs compare.
-    rows = torch.arange(x.shape[dim], dtype=torch.float32).reshape(shape)
-    place = places.float().reshape([1] * x.dim())
-    return torch.where(rows == place, source, x)
+    rows = torch.arange(x.shape[dim], dtype=torch.float32)
+    is_place = rows.unsqueeze(1) == places.float().reshape(-1)
+    count = is_place.shape[1]
+    if count == 1:
+        return torch.where(is_place.reshape(shape), source, x)
+    order = torch.arange(count, dtype=torch.float32)
+    last = torch.where(is_place, order, -1.0).amax(1)
+    written = source.index_select(dim, last.clamp(min=0).to(torch.int64))
+    return torch.where((last >= 0).reshape(shape), written, x)
+
+
+def _rows_put(x: Any, indices: Sequence[Any], values: Any, *others: Any) -> Any:
+    """A tensor with other rows at places, which may count from the last one."""
+    del others  # nothing is added up
+    (dim,) = (axis for axis, places in enumerate(indices) if places is not None)
+    places, shape = indices[dim].float(), list(x.shape)
+    shape[dim] = places.numel()
+    places = torch.where(places < 0, places + x.shape[dim], places)
+    return _rows_copied(x, dim, places, values.expand(shape))
 
 
 def _roll(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
@@ -330,7 +347,8 @@ def rules() -> dict[Any, Any]:
         aten.fmod.Tensor: _fmod,
         aten.gelu.default: _gelu,
         aten.hypot.default: _hypot,
-        aten.index_copy.default: _row_copied,
+        aten.index_copy.default: _rows_copied,
+        aten.index_put.default: _rows_put,
         aten.mkldnn_rnn_layer.default: lstm_layer,
         aten.roll.default: _roll,
         aten.trunc.default: _trunc,

@@ -76,6 +76,13 @@ def looked_up(table: Any, places: Any) -> Any:
     return rows + table[places] + table.index_select(0, places[0])
 
 
+def cached(x: Any, y: Any, places: Any) -> Any:
+    """Rows and one row that are written at places."""
+    several = x.clone()
+    several[:, places] = y * 2
+    return several.exp() * x.index_copy(1, places[:1] + 3, y[:, :1])
+
+
 def best(x: Any) -> Any:
     values, places = x.max(1)
     least = x.min(0, keepdim=True).indices
@@ -198,6 +205,10 @@ MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
         (torch.tensor([[0, 6, 3], [2, 2, 5]]),),
     ),
     "masks": (Of(masked), tuple(torch.randn(2, 8, 8))),
+    "rows at places": (
+        Of(cached),
+        (*torch.randn(2, 3, 4, 5), torch.tensor([-3, 2, -1, 0])),
+    ),
     "best places": (Of(best), (torch.randn(4, 6),)),
     "moments and mixtures": (Of(spread), tuple(torch.randn(2, 3, 5))),
     "functions of libm": (Of(trigonometric), tuple(torch.randn(2, 3, 5))),

@@ -48,6 +48,12 @@ LOOKUPS: list[tuple[str, Function, list[Any], list[Any]]] = [
         [[5], [-1]],
     ),
     (
+        "index_put",
+        lambda x, i: x.index_put((i,), x[:2] * 2),
+        [[0, 2], [4, -5]],
+        [[5, 0], [-6, 0]],
+    ),
+    (
         "embedding_bag",
         lambda x, i: functional.embedding_bag(i, x, mode="sum") * 2,
         [[[0, 4], [2, 2]]],

@@ -151,13 +151,16 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (BAG_TABLE, torch.tensor([[0, 3, 3], [3, 3, 3], [1, 2, 0]])),
     ),
-    "a row at a place": (
+    "rows at places": (
         lambda x, i, y: (
-            x.index_copy(1, i, y[:, :1]),
-            x.half().index_copy(-1, i, y[..., :1].half()),
-            y.index_copy(1, i, x[:, :1]),
+            x.index_copy(1, i[:1], y[:, :1]),
+            x.half().index_copy(-1, i[:1], y[..., :1].half()),
+            y.index_copy(1, i[:3], x[:, :3]),
+            torch.ops.aten.index_put(x, [None, i], y),
+            torch.ops.aten.index_put(x, [None, i[:2] - 4], y[0, :2]),
+            x.index_put((i[1:3],), torch.tensor(-0.0)),
         ),
-        (X, torch.tensor([2]), (X * math.inf).where(X > 0, X.flip(0))),
+        (X, torch.tensor([2, 1, 0, 3]), (X * math.inf).where(X > 0, X.flip(0))),
     ),
     "bags with factors": (
         lambda x, i, f: functional.embedding_bag(
@@ -310,10 +313,24 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
             "along one axis)"
         ],
     ),
-    "two rows": (
-        lambda x, i: x.index_copy(0, i[0], x[:2]),
+    "many short rows": (
+        lambda x, i: x[:, :1].index_copy(0, i[0], x[:2, :1]),
         (F32, PLACES),
-        ["aten.index_copy.default (of more than one row)"],
+        ["aten.index_copy.default (of more rows than these have elements)"],
+    ),
+    "rows": (lambda x, i: x.index_put((i[0],), x[:2]), (F32, PLACES), []),
+    "rows that are added": (
+        lambda x, i: x.index_put((i[0],), x[:2], accumulate=True),
+        (F32, PLACES),
+        ["aten.index_put.default (it adds to what is there)"],
+    ),
+    "elements": (
+        lambda x, i: x.index_put((i[0], i[1]), x[0, :2]),
+        (F32, PLACES),
+        [
+            "aten.index_put.default (at places along several axes, or where a mask is "
+            "true)"
+        ],
     ),
     "a row of counts": (
         lambda i: i.index_copy(0, i[0, :1], i[:1]),
