@@ -32,7 +32,12 @@ PAGES = sorted(path for path in MARKDOWN if path.is_relative_to(ROOT / "docs"))
 MAX_LINES = 160
 LONGER = {"worked-example.md": 220}
 """A page whose blocks are generated."""
-NEEDED = {"jax.md": "jax", "torch.md": "torch", "onnx.md": "onnx"}
+NEEDED = {
+    "jax.md": "jax",
+    "language-models.md": "torch",
+    "torch.md": "torch",
+    "onnx.md": "onnx",
+}
 """The package that the examples of a page need, and the tests do not."""
 
 TOOLS = {
