@@ -13,11 +13,9 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-from morello.actions import Select
-from morello.calibration.sample import Sampler
+from morello.calibration.sample import Sampler, main_kernel
 from morello.calibration.timing import Program, Stopwatch
 from morello.calibration.turns import one_round
-from morello.learned.ledger import decisions
 from morello.machine import Target
 from morello.search import Impl, Solver
 from morello.spec import Spec, print_spec
@@ -133,23 +131,10 @@ def programs_of(spec: Spec, target: Target) -> list[Impl]:
     others that are drawn."""
     solver = Solver(target.at(spec))
     sampler = Sampler(spec, target, random.Random(str(spec)), solver)
-    best = sampler.best
-    other = sampler.cheapest(lambda impl: main_kernel(impl) != main_kernel(best))
-    impls = {str(impl): impl for impl in (best, other) if impl is not None}
+    impls = {str(impl): impl for impl in (sampler.best, *sampler.rivals())}
     for impl in sampler.programs(PROGRAMS):
         impls.setdefault(str(impl), impl)
     return list(impls.values())[:PROGRAMS]
-
-
-def main_kernel(impl: Impl) -> str:
-    """The kernel that a program mostly pays for."""
-    runs = decisions(impl)
-    costs: dict[str, int] = defaultdict(int)
-    for node in {(node.spec, node.action): node for node in impl.walk()}.values():
-        if isinstance(node.action, Select):
-            count = runs[node.spec, node.action]
-            costs[node.action.kernel] += count * node.cost
-    return max(costs, key=lambda name: costs[name])
 
 
 def rows(timed: Sequence[Sequence[Timed]], target: Target) -> tuple[Row, ...]:

@@ -134,6 +134,7 @@ def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
 
     The costs of the others are perturbed, and they are searched without relayouts, so
     that this takes a second: such programs spend on other things than the best does.
+    The cheapest one of another kernel is among them, as strips are against panels.
     Of those that become the same code only the cheapest counts: its price is that of
     the code.
 
@@ -143,7 +144,9 @@ def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
     rng = random.Random(f"{plan.seed} {spec}")
     many = plan.pool * plan.programs
     few = many // 4
-    pool = {str(impl): impl for impl in Sampler(spec, target, rng).programs(many - few)}
+    sampler = Sampler(spec, target, rng)
+    pool = {str(impl): impl for impl in sampler.programs(many - few)}
+    pool.update((str(impl), impl) for impl in sampler.rivals())
     if few:
         other = perturbed(dataclasses.replace(target, relayouts=False), rng)
         for impl in Sampler(spec, other, rng).programs(few):

@@ -10,12 +10,13 @@ one decision, and others that have little in common with it.
 import dataclasses
 import math
 import random
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 import numpy as np
 
-from morello.actions import Action, Child, Expansion, Move
-from morello.learned.ledger import FITTED, cost_of, with_costs
+from morello.actions import Action, Child, Expansion, Move, Select
+from morello.learned.ledger import FITTED, cost_of, decisions, with_costs
 from morello.machine import Target
 from morello.search import Branch, Impl, Solver
 from morello.search.dp.table import TableId
@@ -122,6 +123,13 @@ class Sampler:
 
         return visit(self._root)
 
+    def rivals(self) -> tuple[Impl, ...]:
+        """The cheapest program that is mostly of another kernel than the best is, if
+        there is one: which of the two is faster, a search has to know."""
+        kernel = main_kernel(self.best)
+        other = self.cheapest(lambda impl: main_kernel(impl) != kernel)
+        return () if other is None else (other,)
+
     def _bests(self, way: _Way) -> Iterator[Impl]:
         """Best programs of the children, in order."""
         for _, hole in way.holes:
@@ -218,6 +226,17 @@ class Sampler:
         table = self._run.entry(place.table)
         cost = table.cost(place.spec.sizes, place.spec.limits)
         return math.inf if cost is None else cost
+
+
+def main_kernel(impl: Impl) -> str:
+    """The kernel that a program mostly pays for."""
+    runs = decisions(impl)
+    costs: dict[str, int] = defaultdict(int)
+    for node in {(node.spec, node.action): node for node in impl.walk()}.values():
+        if isinstance(node.action, Select):
+            count = runs[node.spec, node.action]
+            costs[node.action.kernel] += count * node.cost
+    return max(costs, key=lambda name: costs[name])
 
 
 def code_of(impl: Impl) -> Hashable:

@@ -32,6 +32,10 @@ IN_MEM = (
     "matmul:2048x2048x2048:f32",
     "matmul:1024x1024x1024:f32",
     "matmul:2048x2048x256:f32",
+    "matmul:256x1024x4096:f32",  # rhs comes from beyond L2 for each block of rows
+    "matmul:384x4096x1024:f32",
+    "matmul:160x5504x1024:f32",
+    "matmul:1001x101x501:f32",
     "matmul:512x512x512:f32",
     "matmul:256x256x256:f32",
     "matmul:128x128x128:f32",

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from morello.calibration import check as module
-from morello.calibration.check import Timed, check, main_kernel, programs_of, rows
-from morello.calibration.sample import Sampler
+from morello.calibration.check import Timed, check, programs_of, rows
+from morello.calibration.sample import Sampler, main_kernel
 from morello.calibration.specs import CHECKED, specs
 from morello.machine import AVX2, find_target
 from morello.spec import parse_spec

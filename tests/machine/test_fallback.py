@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from morello.actions import Select
-from morello.calibration.check import main_kernel
+from morello.calibration.sample import main_kernel
 from morello.cost.of_target import cost_model
 from morello.learned.ledger import with_costs
 from morello.machine import AVX2, TARGETS, Target
