@@ -94,8 +94,65 @@ def _in_f32(graph: GraphModule) -> None:
     graph.recompile()
 
 
+_PROMOTES = frozenset(
+    {
+        *(
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "floor_divide",
+            "remainder",
+            "fmod",
+            "maximum",
+            "minimum",
+        ),
+        *("eq", "ne", "lt", "le", "gt", "ge", "where", "cat"),
+        *("bitwise_and", "bitwise_or", "bitwise_xor"),
+    }
+)
+"""Ops whose operands eager brings to one dtype."""
+
+_BYTES = (torch.uint8, torch.int8)
+
+
+def _mixed_bytes(graph: GraphModule) -> None:
+    """Compute in 32 bits, in place, what mixes bytes with numbers or truth values, for
+    which torch-mlir crashes: low bits depend on low bits alone."""
+    for node in list(graph.graph.nodes):
+        name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
+        if name not in _PROMOTES:
+            continue
+        first = 1 if name == "where" else 0  # what it chooses by stays a truth value
+        operands = node.args[first] if name == "cat" else node.args[first:]
+        dtypes = {_dtype(x) for x in operands}
+        if not dtypes & {*_BYTES} or not dtypes & {torch.bool, None}:
+            continue
+        narrow = (*_BYTES, torch.bool)
+        with graph.graph.inserting_before(node):
+            wide = [
+                _cast(x, torch.int32) if _dtype(x) in narrow else x for x in operands
+            ]
+        wide = [int(x) if isinstance(x, bool) else x for x in wide]
+        rest = (wide, *node.args[1:]) if name == "cat" else wide
+        node.args = (*node.args[:first], *rest)
+        if (dtype := _dtype(node)) in _BYTES:
+            node.meta["val"] = node.meta["val"].int()
+            with graph.graph.inserting_after(node):
+                cast = _cast(node, dtype)
+            node.replace_all_uses_with(cast)
+            cast.replace_input_with(cast, node)
+    graph.recompile()
+
+
+def _dtype(operand: Any) -> torch.dtype | None:
+    """The dtype of an operand that is a tensor."""
+    meta = operand.meta if isinstance(operand, Node) else {}
+    return getattr(meta.get("val"), "dtype", None)
+
+
 def _is_narrow(node: Node) -> bool:
-    return getattr(node.meta.get("val"), "dtype", None) in NARROW
+    return _dtype(node) in NARROW
 
 
 def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
@@ -108,6 +165,7 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
     whole = GraphModule(graph, copy.deepcopy(graph.graph))  # of the same constants
     _reshape(whole)
     _wide_bytes(whole)
+    _mixed_bytes(whole)
     _in_f32(whole)
     # The mode of the trace around this one takes no constants.
     with TRACING, torch.no_grad(), unset_fake_temporarily(), tracing(None):

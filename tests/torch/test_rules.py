@@ -76,6 +76,22 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (UNSIGNED, BYTES, UNSIGNED * -0.5),
     ),
+    "bytes beside numbers and truth values": (
+        lambda u, s, x: (
+            u * 2,
+            s - 3,
+            s // 3,
+            s % 7,
+            u * True,
+            s * (x > 0),
+            torch.maximum(x > 0, u),
+            torch.where(s > 0, x > 0, s),
+            torch.cat([u, x > 0]),
+            (x > 0) == s,
+            u & (x > 0),
+        ),
+        (UNSIGNED, BYTES, X[0, :1, :1] * BYTES),
+    ),
     "to bytes": (
         lambda x, s, z: (
             quantized.quantize_per_tensor(x, 0.1, 3, -128, 127, torch.int8),
