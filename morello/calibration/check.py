@@ -74,7 +74,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """What was timed, and which Specs there was no time for."""
+    """The timed Specs, and those that there was no time for."""
 
     rows: tuple[Row, ...]
     left_out: tuple[Spec, ...]

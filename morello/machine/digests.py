@@ -26,7 +26,7 @@ def digests() -> Mapping[str, str]:
 
 
 def digests_of(kernels: Iterable[str]) -> dict[str, str]:
-    """What a calibration of some kernels is made with now."""
+    """The record of a calibration of some kernels that is made now."""
     now = digests()
     return {name: now[name] for name in (COST_MODEL, *kernels)}
 

@@ -37,7 +37,7 @@ class TargetFile:
 
 
 def read_target_file(name: str) -> TargetFile:
-    """What a file holds.
+    """The contents of a file.
 
     Raises:
         TargetError: the file cannot be read, or holds no text; or a digest is none.

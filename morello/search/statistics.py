@@ -27,11 +27,11 @@ class Statistics:
     """The most memory that the process has had by then."""
 
     read: int = 0
-    """Of ``tables``, those that were not solved: earlier goals had left them."""
+    """How many of ``tables`` were not solved: earlier goals had left them."""
     stored: int = 0
-    """Of ``read``, those of the database; the others were in this process."""
+    """How many of ``read`` the database had; the others were in this process."""
     parts: int = 0
-    """Of ``read``, those that are parts of tables of goals with longer axes."""
+    """How many of ``read`` are parts of tables of goals with longer axes."""
     goals: tuple[tuple[str, int], ...] = ()
     """The goals that the tables of ``read`` were solved for, the most tables first."""
 

@@ -19,7 +19,7 @@ class _Timed(Interpreter):
     def __init__(self, graph: GraphModule) -> None:
         super().__init__(graph)
         self.seconds: dict[str, float] = defaultdict(float)
-        """Of ops of eager, by their names."""
+        """Seconds of ops of eager, by their names."""
         self.all = 0.0
 
     def run_node(self, n: Node) -> Any:

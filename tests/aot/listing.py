@@ -1,4 +1,4 @@
-"""What libraries say in C and in LLVM IR around their kernels, as text.
+"""The C and LLVM IR of libraries around their kernels, as text.
 
 `listing.txt` holds it: of the first library all, of others the lines that it lacks.
 `python -m tests.aot.listing` writes it anew.

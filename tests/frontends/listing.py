@@ -1,4 +1,4 @@
-"""What small models of ONNX, and the programs in `programs/`, become: the Specs of
+"""Small models of ONNX, and the programs in `programs/`, as Specs: those of
 each, as `str` shows a model.
 
 Run it as ``python -m tests.frontends.listing`` to write the list anew.

@@ -1,4 +1,4 @@
-"""What is known of graphs: the functions of `morello.spec.graphs` on some of them.
+"""A listing of what functions of `morello.spec.graphs` give for some graphs.
 
 Run it as ``python -m tests.graphs.listing`` to write the list anew.
 """
@@ -90,7 +90,7 @@ def said(value: Any) -> str:
 
 
 def facts(graph: Graph) -> Iterator[tuple[str, Any]]:
-    """What functions give for a graph, its values and its dimensions."""
+    """The results of functions for a graph, its values and its dimensions."""
     for of_graph in OF_GRAPHS:
         yield of_graph.__name__, of_graph(graph)
     for of_value, value in itertools.product(OF_VALUES, graph.node_values):

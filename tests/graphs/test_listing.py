@@ -1,4 +1,4 @@
-"""What is known of graphs, beside the list of it."""
+"""Facts about graphs, beside the list of them."""
 
 import pytest
 

@@ -124,14 +124,14 @@ def beside(key: SpecKey) -> Iterator[SpecKey]:
 
 
 def taken(name: str, frame: Frame) -> npt.NDArray[np.bool_]:
-    """Where all conditions of a kernel hold."""
+    """The Specs for which all conditions of a kernel hold."""
     conditions = [np.asarray(c.holds, bool) for c in KERNELS[name].conditions(frame)]
     every = np.ones(POINTS + 1, bool)
     return functools.reduce(np.logical_and, conditions, every)
 
 
 def counted(counts: Any, takes: npt.NDArray[np.bool_]) -> Any:
-    """What a kernel counts where its conditions hold, whatever that costs."""
+    """The counts of a kernel where its conditions hold, whatever that costs."""
     if dataclasses.is_dataclass(counts):
         fields = dataclasses.fields(counts)
         return {f.name: counted(getattr(counts, f.name), takes) for f in fields}

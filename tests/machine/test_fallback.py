@@ -67,7 +67,7 @@ def test_a_stale_kernel_is_as_dear_as_either_says(generic: Target) -> None:
 def test_the_choice_falls_back_to_what_was_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where the generic target says that a stale kernel is slow."""
+    """A case where the generic target says that a stale kernel is slow."""
     own = stale(())
     kernel = main_kernel(choice(own))
     slow = dataclasses.replace(with_costs(AVX2, SLOW), stale=())

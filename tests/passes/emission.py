@@ -1,4 +1,4 @@
-"""What each method of the emitter writes, op by op.
+"""The ops that each method of the emitter writes.
 
 `python -m tests.passes.emission` writes `emission.txt` anew.
 """

@@ -44,8 +44,8 @@ class _Broadcasts(Rewriter):
         return access if axes is None else Access(source.tensor, axes)
 
     def _repeated(self, node: Node) -> Access | None:
-        """What a node copies, if it repeats its elements and reads them all, in
-        order."""
+        """The access that a node copies, if it reads all its elements in order, and
+        repeats them."""
         if node.reduction != MAP or node.into is not None:
             return None
         expression: Expression = node.expression

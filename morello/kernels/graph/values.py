@@ -22,7 +22,7 @@ Env = dict[int, Value]
 """Values that are computed already: of vectors side by side a `Side`."""
 
 Columns = list[tuple[Any, int]]
-"""Where vectors begin along the row, and how many elements each has."""
+"""The begins of vectors along the row, and how many elements each has."""
 
 
 class GraphValues:

@@ -27,7 +27,7 @@ from morello.tools.progress import progress
 from morello.tools.request import tool_target
 
 _CHECK_SECONDS = 60.0
-"""Of one core."""
+"""CPU seconds of one core."""
 _EACH = 0.02
 """Seconds for which a program of a check is timed."""
 _PROGRAMS = 20

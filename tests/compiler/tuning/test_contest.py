@@ -168,7 +168,7 @@ def test_a_duel_stays_on_a_few_placements_where_time_is_short(
 def test_time_is_kept_for_the_rounds_of_a_duel(
     milliseconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two samples of two calls each, as one comes before; less if there is less."""
+    """Two samples of two calls each are taken, fewer if time is short."""
     begun: list[float] = []
 
     def beats(one: Entry, other: Entry, end: float) -> bool:
