@@ -28,7 +28,7 @@ from morello.frontends.onnx_ops.narrow import widened
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
 from morello.frontends.ranged import one_range, ranged
-from morello.frontends.refusals import ModelError
+from morello.frontends.refusals import ModelError, Refusal
 from morello.mlir import BACKEND, PassManager, all_ops, ir
 from morello.processes.small_stacks import on_large_stack
 
@@ -100,7 +100,28 @@ def from_onnx(
             f"{source} has no input with a dimension '{name}', which has a range",
             f"name it in the shape of an input: shapes={{…: ('{name}', 8)}}",
         )
+    _refuse_branches(proto, name)
     return ranged(lambda size: read({name: size}), sizes, name)
+
+
+def _refuse_branches(proto: Any, name: str) -> None:
+    """Check that nothing chooses by a size, of which a few values are read.
+
+    Raises:
+        ModelError: each node that may.
+    """
+    refused = tuple(
+        Refusal(
+            "onnx.If",
+            node.name or node.output[0],
+            f"it may choose by the size '{name}', of which a few are read",
+            "export the model without branches, or compile it for each size",
+        )
+        for node in proto.graph.node
+        if node.op_type == "If"
+    )
+    if refused:
+        raise ModelError(refused)
 
 
 def _has_size(proto: Any, name: str, shapes: Mapping[str, Sequence[int | str]]) -> bool:

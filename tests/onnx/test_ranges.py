@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
@@ -92,3 +93,20 @@ def test_what_depends_on_the_size_otherwise_is_refused() -> None:
     proto = model([mean], {"x": ("n", 4)}, {"y": (1, 4)}, axes)
     with pytest.raises(ModelError, match="depends on n, which each call says"):
         morello.from_onnx(proto.SerializeToString(), ranges={"n": "2..4"})
+
+
+def test_a_branch_by_one_of_the_sizes_is_refused() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 21]> g (float[batch,4] x) =>
+    (float[batch,4] y) <int64[2] seven = {7, 4}, int64[1] axis = {0}> {
+      shape = Shape(x)
+      same = Equal(shape, seven)
+      numbers = Cast<to=6>(same)
+      least = ReduceMin<keepdims=0>(numbers, axis)
+      is_seven = Cast<to=9>(least)
+      y = If(is_seven) <
+        then_branch = a () => (float[batch,4] r) { r = Neg(x) },
+        else_branch = b () => (float[batch,4] s) { s = Relu(x) }>
+    }"""
+    data = onnx.parser.parse_model(text).SerializeToString()
+    with pytest.raises(ModelError, match="may choose by the size 'batch'"):
+        morello.from_onnx(data, ranges={"batch": "1..16"})
