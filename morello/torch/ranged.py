@@ -77,7 +77,7 @@ def _batch(graph: GraphModule, most: int) -> _Batch | str:
     value = given[place]
     size = value.shape[0] if isinstance(value, torch.Tensor) else value
     bounds = size.node.shape_env.var_to_range[symbol]
-    least = max(2, int(bounds.lower))
+    least = 2 if bounds.lower < 2 else int(bounds.lower)
     greatest = most if bounds.upper > most else int(bounds.upper)
     if least >= greatest:
         return f"no two sizes are from {least} to {greatest}"

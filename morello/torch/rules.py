@@ -98,6 +98,19 @@ def _batch_norm(
     return _scaled(normal, weight, bias, shape), mean, deviation
 
 
+def _negative(x: Any) -> Any:
+    """Of wide integers a product, since torch-mlir takes a detour by f32."""
+    is_wide = x.dtype in (torch.int16, torch.int32, torch.int64)
+    return x * -1 if is_wide else NotImplemented
+
+
+def _sum_of_truths(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    """Of truth values and a number whether one of both is true."""
+    if x.dtype is not torch.bool or not isinstance(y, bool):
+        return NotImplemented
+    return torch.ones_like(x) if y and alpha else x.clone()
+
+
 def _convolution(*arguments: Any) -> Any:
     is_transposed = arguments[6]
     if not is_transposed:
@@ -350,6 +363,8 @@ def rules() -> dict[Any, Any]:
         aten.index_copy.default: _rows_copied,
         aten.index_put.default: _rows_put,
         aten.mkldnn_rnn_layer.default: lstm_layer,
+        aten.add.Tensor: _sum_of_truths,
+        aten.neg.default: _negative,
         aten.roll.default: _roll,
         aten.trunc.default: _trunc,
         **{op: _of_a_number(op) for op in OF_AXES},

@@ -92,6 +92,14 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (UNSIGNED, BYTES, X[0, :1, :1] * BYTES),
     ),
+    "negatives of wide integers": (
+        lambda x: (-x, -x.int(), -x.short(), torch.where(x > 0, x, -x)),
+        (torch.tensor([489684024269, -156391012701, 2**31 - 1, 16777217]),),
+    ),
+    "truth values and a number": (
+        lambda x: ((x > 0) + True, (x > 0) + False, (x > 0) * True),
+        (X,),
+    ),
     "to bytes": (
         lambda x, s, z: (
             quantized.quantize_per_tensor(x, 0.1, 3, -128, 127, torch.int8),
