@@ -53,6 +53,16 @@ def _cast(node: Node, dtype: torch.dtype) -> Node:
     return made
 
 
+def _compute_in(node: Node, wide: torch.dtype) -> None:
+    """Give a node a wide dtype, and those who read it a cast to the dtype it had."""
+    dtype = node.meta["val"].dtype
+    node.meta["val"] = node.meta["val"].to(wide)
+    with node.graph.inserting_after(node):
+        narrow = _cast(node, dtype)
+    node.replace_all_uses_with(narrow)
+    narrow.replace_input_with(narrow, node)
+
+
 def _wide_bytes(graph: GraphModule) -> None:
     """Cast unsigned bytes to the dtype of a result, in place: torch-mlir widens them as
     if they had signs."""
@@ -85,29 +95,14 @@ def _in_f32(graph: GraphModule) -> None:
         for result in made if read else []:
             if not _is_narrow(result):
                 continue
-            dtype = result.meta["val"].dtype
-            result.meta["val"] = result.meta["val"].float()
-            with graph.graph.inserting_after(result):
-                rounded = _cast(result, dtype)
-            result.replace_all_uses_with(rounded)
-            rounded.replace_input_with(rounded, result)
+            _compute_in(result, torch.float32)
     graph.recompile()
 
 
 _PROMOTES = frozenset(
     {
-        *(
-            "add",
-            "sub",
-            "mul",
-            "div",
-            "floor_divide",
-            "remainder",
-            "fmod",
-            "maximum",
-            "minimum",
-        ),
-        *("eq", "ne", "lt", "le", "gt", "ge", "where", "cat"),
+        *("add", "sub", "mul", "div", "floor_divide", "remainder", "fmod"),
+        *("maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "where", "cat"),
         *("bitwise_and", "bitwise_or", "bitwise_xor"),
     }
 )
@@ -136,12 +131,8 @@ def _mixed_bytes(graph: GraphModule) -> None:
         wide = [int(x) if isinstance(x, bool) else x for x in wide]
         rest = (wide, *node.args[1:]) if name == "cat" else wide
         node.args = (*node.args[:first], *rest)
-        if (dtype := _dtype(node)) in _BYTES:
-            node.meta["val"] = node.meta["val"].int()
-            with graph.graph.inserting_after(node):
-                cast = _cast(node, dtype)
-            node.replace_all_uses_with(cast)
-            cast.replace_input_with(cast, node)
+        if _dtype(node) in _BYTES:
+            _compute_in(node, torch.int32)
     graph.recompile()
 
 

@@ -99,13 +99,13 @@ def _batch_norm(
 
 
 def _negative(x: Any) -> Any:
-    """Of wide integers a product, since torch-mlir takes a detour by f32."""
+    """A product by -1 of wide integers, which torch-mlir would negate in f32."""
     is_wide = x.dtype in (torch.int16, torch.int32, torch.int64)
     return x * -1 if is_wide else NotImplemented
 
 
 def _sum_of_truths(x: Any, y: Any, *, alpha: Any = 1) -> Any:
-    """Of truth values and a number whether one of both is true."""
+    """The truth of either, for truth values and a truth value of Python."""
     if x.dtype is not torch.bool or not isinstance(y, bool):
         return NotImplemented
     return torch.ones_like(x) if y and alpha else x.clone()
