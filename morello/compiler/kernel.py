@@ -63,6 +63,10 @@ class HeldArrays(Protocol):
     def weights(self) -> frozenset[int]:
         """The numbers of the arguments that `arrays` depends on."""
 
+    @property
+    def copied_bytes(self) -> int:
+        """Bytes of the copies of arguments that are kept in other layouts."""
+
     def arrays(self, weights: Mapping[int, Array]) -> tuple[Array, ...]:
         """The arrays between the arguments of a call and its results.
 

@@ -83,6 +83,11 @@ class ModelArrays:
             numbers |= self.preparation.arguments
         return frozenset(number for number in numbers if number >= 0)
 
+    @property
+    def copied_bytes(self) -> int:
+        """Bytes of the copies of arguments that are kept in other layouts."""
+        return sum(packed.copied_bytes for packed in self.packed)
+
     def arrays(self, weights: Mapping[int, Array]) -> tuple[Array, ...]:
         """The arrays between the arguments of a call and its results.
 

@@ -116,7 +116,7 @@ class Model(Program):
         db: PathLike | Overlay | None = None,
         time_limit: float | Patience | None = None,
         tune: bool | float | str | None = None,
-        pack: bool = False,
+        pack: bool | None = None,
         progress: Progress | None = None,
     ) -> Kernel:
         """Search the best program of each part, and compile all as one function.
@@ -127,9 +127,10 @@ class Model(Program):
                 has the same share of what is left, so that a part may be searched to
                 its end and another not.
             tune: of each part, as `morello.compile` takes it.
-            pack: leave the layouts of constants and weights that one product reads to
-                the search. They are copied into these once, and not in each call; the
-                search takes longer.
+            pack: leave the layouts of matrices that one product reads to the search.
+                They are brought into these once, and not in each call. Constants lie
+                in panels in place of what was read, at no more memory, unless it is
+                False; weights, which are copied, if it is True.
             progress: called with a sentence before each search.
 
         Raises:

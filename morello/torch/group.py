@@ -208,10 +208,13 @@ def compiled_model(model: Model, simple: GraphModule, options: Options) -> Kerne
         db=options.database,
         time_limit=patience(options.time_limit),
         tune=options.tune,
-        pack=options.pack,
+        pack=options.freeze if options.pack is None else options.pack,
         progress=lambda what: log.info("searching %s", what),
     )
     log.info("compiled a group of %s:\n%s", _names(simple), model)
+    copies = 0 if compiled.held is None else compiled.held.copied_bytes
+    if copies:
+        log.info("its copies of weights in panels take %.2f MB", copies / 1e6)
     return compiled
 
 

@@ -32,7 +32,7 @@ class Options:
             do not read, in each call, those of which something was computed. Changes
             through ``.data``, NumPy or shared memory are missed then.
         pack: keep copies of weights of products in the layout that is found to be best
-            for them.
+            for them; by default where weights are frozen.
         shapes: how many shapes of a graph whose shapes are dynamic are compiled.
         batch: the greatest size of a dynamic outermost dimension for which one program
             is compiled, with all that are smaller; 0 for one of each shape.
@@ -45,7 +45,7 @@ class Options:
     tune: bool | float | None = None
     wait: bool = False
     freeze: bool = False
-    pack: bool = False
+    pack: bool | None = None
     shapes: int = 8
     batch: int = 0
 

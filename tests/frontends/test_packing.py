@@ -1,4 +1,4 @@
-"""``compile(pack=True)``: weights in the layout that the search picks, copied once."""
+"""Constants, and weights if asked, in the layout that the search picks, copied once."""
 
 import pickle
 
@@ -30,11 +30,15 @@ def test_constants_are_packed_once() -> None:
     x, w = drawn(6, 32), drawn(48, 32)
     constant = f"%w = stablehlo.constant dense<{w.tolist()}> : tensor<48x32xf32>"
     text = LAYER.replace(", %w: tensor<48x32xf32>", "").replace("CONSTANT", constant)
-    compiled = trusted_model(text).compile(target="avx2", threads=1, pack=True)
+    compiled = trusted_model(text).compile(target="avx2", threads=1)
     (array,) = compiled.constants.values()
     assert array.shape != w.shape
     assert sorted(array.reshape(-1)) == sorted(w.reshape(-1))
     np.testing.assert_array_equal(compiled(x), np.abs(x @ w.T))
+    plain = trusted_model(text).compile(target="avx2", threads=1, pack=False)
+    (array,) = plain.constants.values()
+    assert array.shape == w.shape
+    np.testing.assert_array_equal(plain(x), np.abs(x @ w.T))
 
 
 def test_weights_are_packed_when_they_are_known() -> None:
@@ -42,9 +46,11 @@ def test_weights_are_packed_when_they_are_known() -> None:
     plain = model.compile(target="avx2", threads=1)
     assert plain.held is not None
     assert not plain.held.weights
+    assert plain.held.copied_bytes == 0
     compiled = model.compile(target="avx2", threads=1, pack=True)
     assert compiled.held is not None
     assert compiled.held.weights == {1}
+    assert compiled.held.copied_bytes == 48 * 32 * 4
     again = pickle.loads(pickle.dumps(compiled))
     x = drawn(6, 32)
     for w in (drawn(48, 32), 2 * drawn(48, 32)):

@@ -263,14 +263,21 @@ def test_weights_of_inference_mode_have_no_counter(freeze: bool) -> None:
         assert close(fast(x), model(x))
 
 
-def test_packed_weights_are_seen() -> None:
-    model = nn.Linear(64, 64)
-    fast = torch.compile(model, backend="morello", options={**WAIT, "pack": True})
-    x = torch.randn(2, 64)
+@pytest.mark.parametrize("options", [{"pack": True}, {"freeze": True}])
+def test_packed_weights_are_seen(
+    options: dict[str, Any], told: pytest.LogCaptureFixture
+) -> None:
+    model = nn.Linear(32, 64)
+    known = {"wait": True, "threads": 1, **options}
+    fast = torch.compile(model, backend="morello", options=known)
+    x = torch.randn(6, 32)
     with torch.no_grad():
         fast(x)
-        model.weight.data.add_(1)
+        model.weight.add_(1)
+        if "freeze" not in options:
+            model.weight.data.add_(1)
         assert close(fast(x), model(x))
+    assert "its copies of weights in panels take 0.01 MB" in told.text
 
 
 def test_gradients_are_those_of_eager(told: pytest.LogCaptureFixture) -> None:

@@ -39,7 +39,7 @@ def searched_parts(
     parts: Sequence[Step],
     driver: Driver,
     progress: Progress | None,
-    pack: bool = False,
+    pack: bool | None = None,
 ) -> tuple[list[Compiled], list[Packed]]:
     """The best program of each part that is a Spec; one without becomes several.
 
@@ -48,7 +48,7 @@ def searched_parts(
         parts: in order.
         driver: searches them.
         progress: told of each.
-        pack: leave the layouts of weights to the search.
+        pack: as `Model.compile` takes it.
 
     Returns:
         The programs, and the weights that are packed when they are known.
@@ -63,8 +63,8 @@ def searched_parts(
     weights: list[Packed] = []
 
     def goal(part: Part) -> OpenSpec:
-        is_open = pack and not part.ranges
-        free = opened(tensors, tuple(parts), part) if is_open else ()
+        is_open = pack is not False and not part.ranges
+        free = opened(tensors, tuple(parts), part, bool(pack)) if is_open else ()
         return driver.parallel(OpenSpec(part.spec(machine.limits), free))
 
     rest = [(p, None if isinstance(p, PlainPart) else goal(p)) for p in parts]

@@ -33,6 +33,13 @@ class Packed:
     spec: Spec
     operand: int
 
+    @property
+    def copied_bytes(self) -> int:
+        """Bytes of the copy of an argument; 0 where a constant is replaced."""
+        size = math.prod(self.spec.physical_shape(self.operand))
+        itemsize = self.spec.tensors[self.operand].dtype.itemsize
+        return size * itemsize if self.source.argument >= 0 else 0
+
     def run(self, array: Array) -> Array:
         """The elements of the source in their layout."""
         physical = array.reshape(self.layout.physical_shape(self.shape))
@@ -41,9 +48,11 @@ class Packed:
         return np.ascontiguousarray(made)
 
 
-def opened(tensors: Tensors, steps: tuple[Step, ...], part: Part) -> tuple[int, ...]:
+def opened(
+    tensors: Tensors, steps: tuple[Step, ...], part: Part, weights: bool
+) -> tuple[int, ...]:
     """The operands of a part whose layout may be chosen: large factors of a product
-    that are constants or weights, whole, and read by it alone."""
+    that are constants, or weights if so asked, whole, and read by it alone."""
     nodes = [tensors.all[node] for node in part.nodes]
     if part.is_laid_out or not any(
         isinstance(n, Node) and is_product(n) for n in nodes
@@ -55,7 +64,7 @@ def opened(tensors: Tensors, steps: tuple[Step, ...], part: Part) -> tuple[int, 
         given = tensors.all[operand.tensor]
         if (
             isinstance(given, Given)
-            and (given.argument < 0 or given.argument in tensors.weights)
+            and (given.argument < 0 or (weights and given.argument in tensors.weights))
             and len(operand.shape) > 1
             and operand.is_gapless
             and math.prod(operand.shape) == math.prod(given.shape) >= _LEAST
