@@ -191,6 +191,10 @@ class Action(HashedOnce, ABC):
         empty for loops, and for moves that copy nothing, which define no family."""
         return ""
 
+    def team_runs(self, spec: Spec) -> dict[str, int]:
+        """How often all threads together run each hole that they share out, by role."""
+        return {}
+
     def loop_dim(self, key: SpecKey) -> int | None:
         """The dimension that it makes a loop over; None if it makes none.
 

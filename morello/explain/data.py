@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from morello.explain.balance import Balance, balance
 from morello.explain.fusion import (
     Temporary,
     Unfused,
@@ -36,6 +37,7 @@ def as_data(
         "stale": list(explanation.stale),
         "microseconds": explanation.cost / (gigahertz * 1e6),
         "gigahertz": gigahertz,
+        "balance": _balance(balance(explanation)),
         "tables": explanation.statistics.tables,
         "tables_read": explanation.statistics.read,
         "table_parts": explanation.statistics.parts,
@@ -46,6 +48,17 @@ def as_data(
         "temporary_bytes": bytes_held(explanation),
         "bytes_between_nodes": bytes_between(explanation.spec),
         "unfused_cost": None if apart is None else apart.cost,
+    }
+
+
+def _balance(threads: Balance | None) -> dict[str, Any] | None:
+    if threads is None:
+        return None
+    return {
+        "threads": threads.threads,
+        "busiest": threads.busiest,
+        "total": threads.total,
+        "apart": threads.apart,
     }
 
 

@@ -10,6 +10,7 @@ from html import escape
 
 from morello.actions import Action, Move, Select
 from morello.actions.copies.move import copies
+from morello.explain.balance import balance
 from morello.explain.fold import Folded, fold
 from morello.explain.fusion import Unfused, fusion_text
 from morello.explain.memory import counted_memories
@@ -125,6 +126,9 @@ class _Page:
             (counted(count, "node"), searched_text(explanation.statistics)),
             (registers, ", ".join(lines)),
         ]
+        shared = balance(explanation)
+        if shared is not None:
+            cards.append((counted(shared.threads, "thread"), shared.text))
         if explanation.stale:
             stale = stale_text(explanation.stale)
             cards.append((counted(len(explanation.stale), "price"), escape(stale)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from morello.explain.balance import balance
 from morello.explain.fold import Folded, fold
 from morello.explain.fusion import Unfused, fusion_text
 from morello.explain.memory import Use, counted_memories
@@ -74,13 +75,14 @@ def _header(explanation: Explanation, clock: Clock) -> str:
     counts = counted_memories(spec.limits)
     limits = ", ".join(f"{free} {unit}" for free, unit in counts)
     nodes = list(explanation.root.walk())
-    stale = stale_text(explanation.stale)
+    stale, threads = stale_text(explanation.stale), balance(explanation)
     lines = [
         f"{print_spec(spec, target.limits)} on {target.name}",
         f"predicted: {clock.cost(explanation.cost)}",
         f"memory: {limits}",
         f"program: {counted(len(nodes), 'node')}, "
         f"{searched_text(explanation.statistics)}",
+        *([f"threads: {threads}"] if threads is not None else []),
         *([f"prices: {stale}"] if stale else []),
     ]
     return "\n".join(lines)

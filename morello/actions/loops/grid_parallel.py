@@ -25,7 +25,7 @@ from morello.actions.loops.tile import tiled_dims
 from morello.actions.loops.tile_parallel import parallel_refusal
 from morello.cost.of_target import cost_model
 from morello.machine import Target
-from morello.spec import SpecKey
+from morello.spec import Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.shares import share_of
 
@@ -94,6 +94,18 @@ class GridParallel(Action):
         return parallel_refusal(key, self.rows, target) or parallel_refusal(
             key, self.columns, target
         )
+
+    def team_runs(self, spec: Spec) -> dict[str, int]:
+        """Every tile."""
+        size = dict(zip(spec.kind.dims, spec.sizes, strict=True))
+        down, below = divmod(size[self.rows], self.row_size)
+        across, right = divmod(size[self.columns], self.column_size)
+        return {
+            "main": down * across,
+            "right": down * int(right > 0),
+            "below": across * int(below > 0),
+            "corner": int(below > 0 and right > 0),
+        }
 
     def feature(self, key: SpecKey) -> str:
         """The dimensions that threads share."""

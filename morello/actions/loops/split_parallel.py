@@ -36,6 +36,7 @@ from morello.spec import (
     Kind,
     Layout,
     Reform,
+    Spec,
     SpecKey,
     TensorSpec,
 )
@@ -149,6 +150,11 @@ class SplitParallel(Action):
                 f"{FEWEST}, and one thread does each"
             )
         return _sharing(key, self.dim)
+
+    def team_runs(self, spec: Spec) -> dict[str, int]:
+        """Every share."""
+        whole, rest = divmod(spec.sizes[spec.kind.dims.index(self.dim)], self.size)
+        return {"main": whole, "remainder": int(rest > 0)}
 
     def feature(self, key: SpecKey) -> str:
         """The dimension that threads share."""

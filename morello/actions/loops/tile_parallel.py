@@ -24,7 +24,7 @@ from morello.actions.loops.base import expand_loop, tile_key
 from morello.actions.loops.tile import tiled_dims
 from morello.cost.of_target import cost_model
 from morello.machine import Target
-from morello.spec import SpecKey
+from morello.spec import Spec, SpecKey
 from morello.spec.frame import Frame
 
 
@@ -71,6 +71,11 @@ class TileParallel(Action):
         beside = dataclasses.replace(remainder, times=alone, there=has_rest)
         cost = cost_model(target).parallel(rounds, has_rest)
         return Expansion(serial.conditions, cost, (shared, beside))
+
+    def team_runs(self, spec: Spec) -> dict[str, int]:
+        """Every tile."""
+        whole, rest = divmod(spec.sizes[self._dim(spec.key)], self.size)
+        return {"main": whole, "remainder": int(rest > 0)}
 
     def loop_dim(self, key: SpecKey) -> int | None:
         """The index of the dimension that the parallel loop is over."""
