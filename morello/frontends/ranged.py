@@ -8,6 +8,7 @@ for any size. What depends on the size in another way is refused by name.
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -152,6 +153,7 @@ class _Comparison:
         ]
         found = {factor for factor in factors if factor}
         if not found:
+            self._check_reads(first, *what)
             return first
         if len(found) > 1 or len(parts) < len(steps):
             raise self._refusal(*what, "two of its dimensions depend on the size")
@@ -166,6 +168,19 @@ class _Comparison:
         if reason:
             raise self._refusal(*what, reason)
         return part
+
+    def _check_reads(self, part: Part, what: str, place: str) -> None:
+        """Refuse a settled part that reads what the least size has not."""
+        greatest, after = (model.tensors.all for model in self.models[:2])
+        for own in part.operands:
+            count = math.prod(greatest[own.tensor].shape)
+            if count == math.prod(after[own.tensor].shape):
+                continue
+            axes = zip(own.shape, own.strides, strict=True)
+            last = own.offset + sum((n - 1) * stride for n, stride in axes)
+            if last >= count // self.sizes[-1] * self.sizes[0]:
+                reason = f"it reads rows that {self.name} = {self.sizes[0]} lacks"
+                raise self._refusal(what, place, reason)
 
     def _factor(self, own: Sequence[int], what: str, place: str) -> int:
         """How many times the size a dimension is; 0 of one that is settled."""

@@ -87,6 +87,11 @@ def filled(
             return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
+def function_name(function: Any) -> str:
+    """The name of a function, for messages."""
+    return str(getattr(function, "__qualname__", function))
+
+
 def is_traced(given: Any) -> bool:
     """Whether an array that is being traced is among arguments."""
     if isinstance(given, dict):

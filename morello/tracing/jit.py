@@ -1,12 +1,11 @@
 """`jit`: a function on NumPy arrays is traced by its first call, and compiled."""
 
 import contextlib
-import dataclasses
 import functools
 import inspect
 import time
 import types
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,9 @@ import numpy as np
 from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError, SearchError
 from morello.frontends.model import Model, model_of, whole_model
-from morello.frontends.nodes.tensors import Access, Given, Tensors, own_axes
+from morello.frontends.nodes.tensors import Given, Tensors
+from morello.frontends.ranged import probe_sizes, ranged
+from morello.frontends.refusals import ModelError
 from morello.search import Patience
 from morello.tracing import array_functions  # noqa: F401 (fills the tables of functions)
 from morello.tracing.arguments import (
@@ -23,17 +24,16 @@ from morello.tracing.arguments import (
     Pattern,
     Several,
     filled,
+    function_name,
     is_traced,
-    leaves,
     pattern_of,
     shape_pattern,
 )
 from morello.tracing.guards import Guards
-from morello.tracing.kinds import DTYPES
-from morello.tracing.outside import OpaqueError, Outside, is_plain
-from morello.tracing.recording import Recording
-from morello.tracing.refusals import noted, trace_of_one_function
-from morello.tracing.tracer import Tracer, argument
+from morello.tracing.outside import OpaqueError, is_plain
+from morello.tracing.refusals import noted
+from morello.tracing.sizes import CallSize, is_longer
+from morello.tracing.traced import Traced, TracedFunction
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -81,139 +81,30 @@ def _ordered(
     return bound.args, bound.kwargs
 
 
-class TracedFunction:
-    """Trace of a function for arguments of one pattern.
-
-    Args:
-        objects: its arguments that may change.
-        guarded: whether other values that it reads are recorded, and replaced by
-            stand-ins.
-
-    Raises:
-        OpaqueError: it is guarded, and reads a value that cannot be recorded.
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        pattern: Pattern,
-        objects: Sequence[Any],
-        guarded: bool = False,
-    ) -> None:
-        self.name = _name(function)
-        self._recording = Recording(self.name.rpartition(".")[2].strip("<>"))
-        arguments = [
-            argument(self._recording, i, leaf.shape)
-            for i, leaf in enumerate(leaves(pattern))
-        ]
-        run, self.guards = function, Guards(0)
-        if guarded:
-            roots = [function, *objects]
-            outside = Outside(self._recording, len(arguments), roots)
-            self.guards = outside.guards
-            run, *objects = outside.roots
-        self.made: list[Result | Constant] = []
-        self._outputs: dict[int, int] = {}
-        """By root: the tensor that is a result."""
-        args, kwargs = filled(pattern, iter(arguments), iter(objects))
-        with trace_of_one_function():
-            results = run(*args, **kwargs)
-        self.results = pattern_of(results, self._result)
-        if not self._outputs:
-            given = " and ".join(
-                type(each.value).__name__
-                for each in self.made
-                if isinstance(each, Constant)
-            )
-            raise MorelloError(
-                f"{self.name} returns {given or 'none'}, not an array that depends on "
-                "its arguments",
-                "return one array or a tuple of them",
-            )
-
-    def _result(self, given: Any, place: str) -> Pattern:
-        """Notes a result."""
-        if isinstance(given, Tracer):
-            number = self._output(given)
-            self.made.append(Result(number, given.shape, DTYPES[given.kind]))
-            return Leaf(given.shape)
-        if isinstance(given, np.ndarray | np.number | int | float):
-            self.made.append(Constant(given))
-            return Leaf(np.shape(given))
-        raise MorelloError(
-            f"{self.name} returns {type(given).__name__}, not an array that depends "
-            "on its arguments",
-            "return one array or a tuple of them",
-        )
-
-    def _output(self, result: Tracer) -> int:
-        """Index of the output that has the elements of a result; equal results share
-        one."""
-        tensors, tensor = self._recording.tensors, result.stored()
-        root = tensors.root(tensor)
-        if isinstance(tensors.all[root], Given):
-            shape = tensors.all[root].shape
-            copy = self._recording.copy(Access(root, own_axes(shape)), shape)
-            root, tensor = copy, self._recording.view(copy, result.shape)
-        self._outputs.setdefault(root, tensor)
-        return list(self._outputs).index(root)
-
-    def program(self, holds: bool) -> tuple[Tensors, list[Given]]:
-        """The tensors of all results, and what its arguments are, in order.
-
-        Args:
-            holds: whether arrays that the function holds are constants; otherwise they
-                are arguments, after the function's.
-        """
-        return self._recording.program([*self._outputs.values()], holds)
-
-    def model(self) -> Model:
-        """The parts that compute the results, each once, of the function's arguments:
-        one part if that can be."""
-        tensors, _ = self.program(holds=True)
-        return whole_model(tensors) or model_of(tensors)
+Reading = Callable[[Callable[[Tensors], Model]], Model]
+"""Gives the model of a program, as a function reads its tensors."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """An output in a shape."""
-
-    number: int
-    """Which output."""
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    def of(self, outputs: Sequence[Array]) -> Array:
-        """The array."""
-        array = outputs[self.number].reshape(self.shape)
-        return array.astype(self.dtype, copy=False)
+class _NoWholeError(MorelloError):
+    """A program is not one graph."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Constant:
-    """A result that depends on no argument."""
-
-    value: Any
-
-    def of(self, outputs: Sequence[Array]) -> Any:
-        """A copy of it."""
-        return np.array(self.value)[()]
+def _whole(tensors: Tensors) -> Model:
+    model = whole_model(tensors)
+    if model is None:
+        raise _NoWholeError(f"{tensors.name} is not one graph")
+    return model
 
 
-def _name(function: Any) -> str:
-    return str(getattr(function, "__qualname__", function))
-
-
-def _compiled_program(tensors: Tensors, options: dict[str, Any]) -> Kernel:
+def _compiled_program(read: Reading, options: dict[str, Any]) -> Kernel:
     """The kernel of a program: of one graph if that has a program within the time, else
     of its parts."""
     start, limit = time.perf_counter(), Patience.of(options.get("time_limit"))
-    model = whole_model(tensors)
-    if model is not None:
-        with contextlib.suppress(SearchError):  # its parts have programs
-            return model.compile(**options)
+    # Its parts have programs, and may take any size where one graph does not.
+    with contextlib.suppress(SearchError, ModelError, _NoWholeError):
+        return read(_whole).compile(**options)
     left = limit.after(time.perf_counter() - start)
-    return model_of(tensors).compile(**{**options, "time_limit": left})
+    return read(model_of).compile(**{**options, "time_limit": left})
 
 
 class Jitted:
@@ -222,18 +113,27 @@ class Jitted:
     Args:
         function: see `trace`.
         options: of `morello.compile`.
+        size: that each call says; None where shapes are settled.
     """
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        size: CallSize | None = None,
+    ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self._options = options
+        self._size = size
         self._variants: dict[Pattern, _Variants] = {}
         self._plain: dict[tuple[Any, ...], _Variants] = {}
         """By the shapes of arrays of f32 and the classes of objects: a short way."""
         self._classes: set[type] = set()
         """Of objects that were arguments."""
         self._programs: dict[Hashable, Kernel] = {}
+        self._ranged: list[tuple[Tensors, Kernel]] = []
+        """Kernels of every size, and their programs at the greatest."""
 
     __morello_jit__ = True
 
@@ -275,7 +175,7 @@ class Jitted:
         self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """A call that is not known by its key."""
-        arrays = Arrays(_name(self._function))
+        arrays = Arrays(function_name(self._function))
         pattern = pattern_of(_ordered(self._function, args, kwargs), arrays)
         variants = self._for(pattern)
         if not kwargs:
@@ -293,18 +193,63 @@ class Jitted:
     def _for(self, pattern: Pattern) -> "_Variants":
         variants = self._variants.get(pattern)
         if variants is None:
+            if self._size is not None:
+                self._size.said(pattern)
             variants = _Variants(self._function, pattern, self._program)
             self._variants[pattern] = variants
         return variants
 
-    def _program(self, tensors: Tensors) -> Kernel:
+    def _program(self, tensors: Tensors, traced: Traced) -> Kernel:
+        if self._size is not None:
+            kernel = self._of_every_size(tensors, traced, self._size)
+            if kernel is not None:
+                return kernel
         key = tuple(tensors.all), tuple(tensors.results)
         if key not in self._programs:
-            self._programs[key] = _compiled_program(tensors, self._options)
+            self._programs[key] = _compiled_program(
+                lambda model: model(tensors), self._options
+            )
         return self._programs[key]
 
+    def _of_every_size(
+        self, tensors: Tensors, traced: Traced, size: CallSize
+    ) -> Kernel | None:
+        """The kernel of every size; None where the function does something else at
+        that of a call.
+
+        Args:
+            tensors: what it does in this call.
+            traced: the same, and what it is traced with.
+
+        Raises:
+            ModelError: it depends on the size in another way than by how long arrays
+                are.
+        """
+        own, greatest = size.said(traced.pattern), size.sizes[-1]
+        for longer, kernel in self._ranged:
+            if is_longer(tensors, own, longer, greatest):
+                return kernel
+        probes = {n: traced.at(size, n) for n in probe_sizes(size.sizes)}
+        most = probes[greatest]
+
+        def read(model: Callable[[Tensors], Model]) -> Model:
+            return ranged(lambda n: model(probes[n]), size.sizes, size.name)
+
+        if not all(is_longer(p, n, most, greatest) for n, p in probes.items()):
+            read(model_of)  # which says more
+            raise MorelloError(
+                f"{size.function} computes something else where {size.name} is "
+                f"{greatest} than at {', '.join(map(str, [*probes][1:]))}",
+                f"write it for any {size.name}, or leave 'sizes' out",
+            )
+        if not is_longer(tensors, own, most, greatest):
+            return None
+        kernel = _compiled_program(read, self._options)
+        self._ranged.append((most, kernel))
+        return kernel
+
     def __repr__(self) -> str:
-        return f"<morello.jit of {_name(self._function)}>"
+        return f"<morello.jit of {function_name(self._function)}>"
 
 
 _F32 = np.dtype(np.float32)
@@ -326,7 +271,7 @@ class _Variants:
         self,
         function: Callable[..., Any],
         pattern: Pattern,
-        program: Callable[[Tensors], Kernel],
+        program: Callable[[Tensors, Traced], Kernel],
     ) -> None:
         self._function = function
         self._pattern = pattern
@@ -345,10 +290,11 @@ class _Variants:
                 return compiled, arrays
         made = arrays = None
         with contextlib.suppress(OpaqueError, Exception):  # of the user's function
-            made = self._traced(objects, guarded=True)
+            traced = self._traced(objects, guarded=True)
+            made = traced.made()
             arrays = made.guards.arrays(roots)
         if made is not None and arrays is not None:
-            compiled = self._compiled(made)
+            compiled = self._compiled(made, traced)
             self._known.insert(0, (made.guards, compiled))
             del self._known[_MOST_VARIANTS:]
             return compiled, arrays
@@ -358,19 +304,20 @@ class _Variants:
         return opaque, []
 
     def _opaque(self, objects: Sequence[Any]) -> "_Compiled":
+        traced = self._traced(objects, guarded=False)
         try:
-            made = self._traced(objects, guarded=False)
+            made = traced.made()
         except MorelloError as error:
             noted(error)  # of a function around this one, which is being traced
             raise
-        return self._compiled(made)
+        return self._compiled(made, traced)
 
-    def _traced(self, objects: Sequence[Any], guarded: bool) -> TracedFunction:
-        return TracedFunction(self._function, self._pattern, objects, guarded)
+    def _traced(self, objects: Sequence[Any], guarded: bool) -> Traced:
+        return Traced(self._function, self._pattern, objects, guarded)
 
-    def _compiled(self, made: TracedFunction) -> "_Compiled":
+    def _compiled(self, made: TracedFunction, traced: Traced) -> "_Compiled":
         tensors, given = made.program(holds=False)
-        return _Compiled(made, given, self._program(tensors))
+        return _Compiled(made, given, self._program(tensors, traced))
 
     def __call__(self, arrays: Sequence[Any], objects: Sequence[Any]) -> Any:
         compiled, more = self.of(objects)
@@ -403,7 +350,12 @@ def _argument(given: Given, arrays: Sequence[Array]) -> Array:
     return np.ascontiguousarray(array)
 
 
-def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    sizes: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Any:
     """A function that is compiled when it is called: ``@morello.jit``.
 
     The first call with arguments of some shapes traces it into a graph, searches the
@@ -411,13 +363,20 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     Args:
         function: see `trace`.
+        sizes: the parameters whose outermost size each call says, by one kernel: the
+            first with a range, others with its name:
+            ``{"x": "rows=1..512", "y": "rows"}``.
         options: of `morello.compile`: ``threads``, ``target``, ``db``, ``time_limit``.
+
+    Raises:
+        ArgumentError: ``sizes`` names no parameter, or says two sizes.
     """
     if function is None:
-        return functools.partial(jit, **options)
+        return functools.partial(jit, sizes=sizes, **options)
     if not callable(function):
         raise MorelloError(
             f"morello.jit is given {type(function).__name__}, not a function",
             "write @morello.jit above a function on arrays",
         )
-    return Jitted(function, options)
+    size = CallSize.of(function, sizes) if sizes else None
+    return Jitted(function, options, size)

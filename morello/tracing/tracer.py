@@ -24,8 +24,7 @@ from morello.spec.graphs.expression import (
 )
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, dims_of, renamed
-from morello.tracing.constants import constant_of
-from morello.tracing.kinds import DTYPES, kind_of
+from morello.tracing.numbers import DTYPES, constant_of, kind_of
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import called, not_traced, noted, refusal
 from morello.tracing.slicing import Cut, axes_of, cuts_of, is_integer

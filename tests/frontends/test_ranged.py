@@ -13,7 +13,8 @@ from morello.errors import ArgumentError, MorelloError
 from morello.frontends.model import Model, model_of
 from morello.frontends.ranged import probe_sizes, ranged
 from morello.frontends.refusals import ModelError
-from morello.tracing.jit import TracedFunction, _shapes
+from morello.tracing.jit import _shapes
+from morello.tracing.traced import TracedFunction
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
 ROWS = range(2, 7)
@@ -85,6 +86,19 @@ def test_every_size_is_right_and_touches_nothing_else() -> None:
 def test_what_depends_on_the_size_otherwise_is_refused(function: Any) -> None:
     with pytest.raises(ModelError, match="depends on rows, which each call says"):
         ranged(lambda s: parts(function, (s, 4), (4, 6)), ROWS, "rows")
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("rows", [slice(2), slice(1, 2)])
+def test_rows_that_the_least_size_lacks_are_refused(rows: slice) -> None:
+    def read(size: int) -> Model:
+        return parts(lambda x: x[rows] + 1.0, (size, 4))
+
+    with pytest.raises(ModelError, match="it reads rows that batch = 1 lacks"):
+        ranged(read, range(1, 7), "batch")
+    kernel = ranged(read, range(2, 7), "batch").compile(target="avx2", threads=1)
+    x = numbers(np.random.default_rng(2), 2, 4)
+    np.testing.assert_array_equal(kernel(x), x[rows] + 1)
 
 
 @pytest.mark.quick

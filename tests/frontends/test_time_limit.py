@@ -11,7 +11,8 @@ from morello.compiler import searches
 from morello.errors import SearchError
 from morello.frontends.model import model_of
 from morello.search import Patience
-from morello.tracing.jit import TracedFunction, _shapes
+from morello.tracing.jit import _shapes
+from morello.tracing.traced import TracedFunction
 
 _LIMIT = 300.0
 

@@ -11,7 +11,8 @@ import morello
 from morello.errors import MorelloError
 from morello.machine import AVX2
 from morello.tracing.arguments import filled
-from morello.tracing.jit import TracedFunction, _shapes
+from morello.tracing.jit import _shapes
+from morello.tracing.traced import TracedFunction
 
 pytestmark = pytest.mark.quick
 
