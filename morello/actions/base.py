@@ -7,10 +7,10 @@ its runs · its cost. The search, the transform ops and the tests all call `expa
 """
 
 import dataclasses
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from morello.actions.sizes.over import rewrite_over
 from morello.errors import ScheduleError
@@ -27,7 +27,7 @@ from morello.spec import (
     TensorSpec,
 )
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.hashing import HashedOnce
+from morello.spec.hashing import Interned
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,7 +147,7 @@ def near_form(dtype: Dtype, layout: Layout) -> TensorSpec:
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Action(HashedOnce, ABC):
+class Action(Interned):
     """A rewrite. Its fields are the attributes of its transform op."""
 
     name: ClassVar[str]
@@ -159,12 +159,6 @@ class Action(HashedOnce, ABC):
     """Whether it applies where each call says a size (`sizes/over.py`)."""
     forks: ClassVar[bool] = False
     """Whether it makes a loop of several threads."""
-
-    __hash__ = HashedOnce.__hash__
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.__hash__ = HashedOnce.__hash__  # type: ignore[assignment]
 
     def __str__(self) -> str:
         given = ((f, getattr(self, f.name)) for f in dataclasses.fields(self))

@@ -1,6 +1,8 @@
-"""Values whose hash is computed once: they are keys of dicts very often."""
+"""Values that are keys of dicts very often: hashed once, or one object of all equal."""
 
 import dataclasses
+import weakref
+from abc import ABCMeta
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -39,3 +41,73 @@ class HashedOnce:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: v for name, v in self.__dict__.items() if name != _HASH}
+
+
+class _Reference(weakref.ref[Any]):
+    """A reference to the value that has some fields."""
+
+    __slots__ = ("fields",)
+    fields: tuple[Any, ...]
+
+
+class _OneOfEach(ABCMeta):
+    """The class of `Interned` classes, which makes their values.
+
+    Threads may make equal values at once: the one that is listed first is used.
+    """
+
+    _listed: dict[tuple[Any, ...], _Reference]
+    """The values that are in use, by their fields."""
+    _names: tuple[str, ...] | None
+    """The names of the fields, from the first value on."""
+    _defaults: tuple[Any, ...]
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], body: dict[str, Any]
+    ) -> "_OneOfEach":
+        body |= {"__eq__": object.__eq__, "__hash__": object.__hash__}
+        made = super().__new__(mcs, name, bases, body)
+        made._listed, made._names = {}, None
+        return made
+
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        """The value of these fields, which is made if it is not in use."""
+        values = cls._values(args, named)
+        reference = cls._listed.get(values)
+        if reference is not None and (value := reference()) is not None:
+            return value
+        made = super().__call__(*args, **named)
+        own = _Reference(made, cls._forget)
+        own.fields = values
+        while (value := (listed := cls._listed.setdefault(values, own))()) is None:
+            cls._forget(listed)
+        return value
+
+    def _values(cls, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """The fields in their order; the arguments as they are, where they are wrong:
+        no value has these."""
+        if cls._names is None:
+            fields: Any = dataclasses.fields(cls)  # type: ignore[arg-type]
+            cls._defaults = tuple(field.default for field in fields)
+            cls._names = tuple(field.name for field in fields)
+        count = len(args)
+        if not named:
+            return args + cls._defaults[count:]
+        names = cls._names[count:]
+        if not named.keys() <= {*names}:
+            return (args, *named.items())
+        return (*args, *map(named.get, names, cls._defaults[count:]))
+
+    def _forget(cls, reference: _Reference) -> None:
+        """A value is in use no more."""
+        if cls._listed.get(reference.fields) is reference:
+            cls._listed.pop(reference.fields, None)
+
+
+class Interned(metaclass=_OneOfEach):
+    """A frozen dataclass of which equal values are one object, so that to compare and
+    to hash them is quick. Its fields stay as they are given, and can be hashed."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return type(self), tuple(getattr(self, field.name) for field in fields)

@@ -12,7 +12,7 @@ from morello.errors import SpecError
 from morello.lazy import cached_property
 from morello.spec.checking import random_inputs
 from morello.spec.elements.dtypes import Dtype
-from morello.spec.hashing import HashedOnce
+from morello.spec.hashing import HashedOnce, Interned
 from morello.spec.kind import Array, Kind, each
 from morello.spec.operand import Operand
 from morello.spec.size_range import SizeRange, WrittenSizes
@@ -35,14 +35,12 @@ MAX_BYTES = 1 << 46
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class SpecKey(HashedOnce):
+class SpecKey(Interned):
     """Key that Specs of one table share: everything but sizes and limits."""
 
     kind: Kind
     tensors: tuple[TensorSpec, ...]
     serial: bool = True
-
-    __hash__ = HashedOnce.__hash__
 
     def __str__(self) -> str:
         forms = " ".join(map(str, self.tensors))

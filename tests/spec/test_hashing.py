@@ -1,14 +1,18 @@
 """Hashes that are kept: equal values have equal ones, here and in another process."""
 
 import copy
+import dataclasses
+import gc
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 
-from morello.spec import Limits, Spec, parse_spec
+from morello.spec import Limits, Spec, SpecKey, TensorSpec, parse_spec
+from morello.spec.hashing import Interned
 from tests.spec.strategies import specs
 
 pytestmark = pytest.mark.quick
@@ -26,14 +30,14 @@ sys.exit(0 if {key: 1}.get(same) == 1 else "another hash")
 @given(specs())
 def test_equal_keys_have_equal_hashes(spec: Spec) -> None:
     key = spec.key
-    hash(key)
-    for other in (pickle.loads(pickle.dumps(key)), copy.deepcopy(key)):
+    hash(spec)
+    for other in (pickle.loads(pickle.dumps(spec)), copy.deepcopy(spec)):
         assert "_hash" not in vars(other)
-        assert other == key
-        assert hash(other) == hash(key)
-        assert [hash(t) for t in other.tensors] == [hash(t) for t in key.tensors]
+        assert other == spec
+        assert hash(other) == hash(spec)
     changed = key.with_tensor(0, key.tensors[0].tiled(1))
-    assert (hash(changed) == hash(key)) == (changed == key)
+    same = [str(t) for t in changed.tensors] == [str(t) for t in key.tensors]
+    assert (changed is key) == (changed == key) == same
 
 
 def test_a_kept_hash_does_not_reach_another_process() -> None:
@@ -49,3 +53,63 @@ def test_a_kept_hash_does_not_reach_another_process() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@given(specs())
+def test_equal_keys_are_one(spec: Spec) -> None:
+    key = spec.key
+    for other in (
+        pickle.loads(pickle.dumps(key)),
+        copy.deepcopy(key),
+        SpecKey(tensors=key.tensors, kind=key.kind, serial=key.serial),
+        dataclasses.replace(key, tensors=tuple(map(parsed, key.tensors))),
+    ):
+        assert other is key
+
+
+def parsed(tensor: TensorSpec) -> TensorSpec:
+    return TensorSpec.parse(str(tensor))
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair(Interned):
+    first: int
+    second: int = 2
+
+
+def test_values_in_use_are_one() -> None:
+    assert (
+        Pair(1)
+        is Pair(1, 2)
+        is Pair(first=1)
+        is dataclasses.replace(Pair(1, 3), second=2)
+    )
+    assert Pair(1) != Pair(2)
+    assert str(Pair(1)).endswith("Pair(first=1, second=2)")
+
+
+def test_values_out_of_use_are_gone() -> None:
+    known = len(Pair._listed)
+    pair = Pair(5, 6)
+    assert len(Pair._listed) == known + 1
+    del pair
+    gc.collect()
+    assert len(Pair._listed) == known
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [((), {}), ((1, 2, 3), {}), ((1,), {"third": 3}), ((1,), {"first": 1})],
+)
+def test_wrong_fields_are_refused(args: tuple[int, ...], named: dict[str, int]) -> None:
+    kept = Pair(1)
+    with pytest.raises(TypeError):
+        Pair(*args, **named)
+    assert Pair(1) is kept
+
+
+def test_threads_make_one_value() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(200):
+            pairs = [*pool.map(Pair, [number] * 8)]
+            assert all(pair is pairs[0] for pair in pairs)

@@ -24,7 +24,7 @@ from morello.actions import ACTIONS, Action
 from morello.lazy import cached_property
 from morello.machine import Target
 from morello.spec import Kind, Limits, Memory, Spec, SpecKey, TensorSpec
-from morello.spec.hashing import HashedOnce
+from morello.spec.hashing import Interned
 from morello.spec.shares import is_worth_sharing, shares_of
 from morello.spec.structure import has_several_products, is_batch
 
@@ -142,7 +142,7 @@ ANY = -1
 
 
 @dataclasses.dataclass(frozen=True)
-class Box(HashedOnce):
+class Box(Interned):
     """The coordinates of one table: the sizes of each dimension, then the limits."""
 
     sizes: tuple[Axis, ...]
@@ -150,8 +150,6 @@ class Box(HashedOnce):
     """The values that are left of each memory: registers first, then caches."""
     caches: int
     """How many of the limits, the last, are those of caches."""
-
-    __hash__ = HashedOnce.__hash__
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:

@@ -149,13 +149,7 @@ class Evaluations:
 @lru_cache(maxsize=65536)
 def _child_keys(action: Action, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
     """The keys of the holes of an action, whatever the goal."""
-    return tuple(map(_the_one, action.child_keys(key, target)))
-
-
-@lru_cache(maxsize=65536)
-def _the_one(key: SpecKey) -> SpecKey:
-    """The one of all equal keys that is used, so that comparing them is quick."""
-    return key
+    return action.child_keys(key, target)
 
 
 def _evaluate(

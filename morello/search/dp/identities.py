@@ -19,12 +19,10 @@ class _Known:
     """Facts about a key that the search asks for repeatedly.
 
     Args:
-        key: the one instance that represents all equal keys, for fast comparison.
         passed: the memories that operands are in, or came through.
         decides: the memories whose remaining amount can still matter.
     """
 
-    key: SpecKey
     passed: frozenset[Memory]
     decides: Free
 
@@ -36,7 +34,7 @@ class _Known:
         passed = levels.union(*(level.path for level in levels))
         counted = target.limits.memories
         decides = tuple(m for m in counted if ax.matters(key, m, target))
-        return _Known(key, frozenset(passed), decides)
+        return _Known(frozenset(passed), decides)
 
 
 class Identities:
@@ -64,12 +62,8 @@ class Identities:
         self.store = store
         self._goals = goals
         self._boxes: dict[TableId, Box] = {}
-        self._same: dict[Box, Box] = {}
-        """The one of all equal boxes that is used, so that comparing them is quick."""
         self._new_axes: dict[tuple[TableId, Action | None, str, int], Axis] = {}
         """The sizes of dimensions that parents have not, of each hole."""
-        self._ids: dict[TableId, TableId] = {}
-        """The one of all equal identities, likewise."""
         self._keys: dict[SpecKey, _Known] = {}
 
     @property
@@ -113,8 +107,7 @@ class Identities:
             else self._new_axis(key, dim, -1 - d, (parent, action, role))
             for dim, d in enumerate(dims)
         )
-        known = self._known(key)
-        return self._the_one(known, sizes, parent)
+        return self._below(key, sizes, parent)
 
     def _new_axis(
         self,
@@ -163,23 +156,18 @@ class Identities:
 
     def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
         """The table of the tiles of loops, where these have another key."""
-        return self._the_one(self._known(key), parent.sizes, parent)
+        return self._below(key, parent.sizes, parent)
 
-    def _the_one(
-        self, known: _Known, sizes: tuple[Axis, ...], parent: TableId
-    ) -> TableId:
-        """The identity of a table that a parent's Specs lead to."""
-        identity = TableId(known.key, sizes, self._free(known, parent))
-        return self._ids.setdefault(identity, identity)
+    def _below(self, key: SpecKey, sizes: tuple[Axis, ...], parent: TableId) -> TableId:
+        """The identity of a table that a parent's Specs lead to.
 
-    def _free(self, known: _Known, parent: TableId) -> Free:
-        """Memories whose limits in a child may differ from the goal's.
-
-        They are the parent's, and memories that hold an operand of parent or child,
-        a part of which may thus be occupied.
+        Limits that may differ from the goal's are the parent's, and those of memories
+        that hold an operand of parent or child, a part of which may thus be occupied.
         """
+        known = self._known(key)
         taken = known.passed | self._known(parent.key).passed | set(parent.free)
-        return tuple(memory for memory in known.decides if memory in taken)
+        free = tuple(memory for memory in known.decides if memory in taken)
+        return TableId(key, sizes, free)
 
     def _known(self, key: SpecKey) -> _Known:
         found = self._keys.get(key)
@@ -200,5 +188,5 @@ class Identities:
                 self.target,
                 self.dense,
             )
-            found = self._boxes[identity] = self._same.setdefault(found, found)
+            self._boxes[identity] = found
         return found

@@ -13,7 +13,7 @@ from morello.search.compiled.words import address
 from morello.search.dp.axes import ANY, Axis, Box, Free, registers_taken
 from morello.spec import Memory, SpecKey
 from morello.spec.frame import Frame
-from morello.spec.hashing import HashedOnce
+from morello.spec.hashing import Interned
 from morello.spec.tensors.limits import Limits
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -27,15 +27,13 @@ NO_ACTION = -1
 
 
 @dataclasses.dataclass(frozen=True)
-class TableId(HashedOnce):
+class TableId(Interned):
     """The identity of a table: its key, the sizes of the goal and the free limits."""
 
     key: SpecKey
     sizes: tuple[Axis, ...]
     """The axes of the goal for each dimension, before they are cut for the key."""
     free: Free
-
-    __hash__ = HashedOnce.__hash__
 
 
 @dataclasses.dataclass(frozen=True)

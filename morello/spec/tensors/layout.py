@@ -19,7 +19,7 @@ import numpy as np
 from morello import new_arrays
 from morello.errors import SpecError
 from morello.lazy import cached_property
-from morello.spec.hashing import HashedOnce
+from morello.spec.hashing import Interned
 
 LINE_BYTES = 64
 """Bytes of a cache line on every x86 this project targets."""
@@ -28,7 +28,7 @@ _DIM = re.compile(r"(\d{1,2})(?:(p|oe)(\d{1,9}))?", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class PhysicalDim:
+class PhysicalDim(Interned):
     """One physical dimension: all of a logical one, or a fixed pack of it."""
 
     dim: int
@@ -63,12 +63,10 @@ def _product(factors: tuple[_Factor, ...], sizes: tuple[Any, ...], start: Any) -
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Layout(HashedOnce):
+class Layout(Interned):
     """An order of physical dimensions, outermost first."""
 
     dims: tuple[PhysicalDim, ...]
-
-    __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
         whole = [d.dim for d in self.dims if not d.pack]

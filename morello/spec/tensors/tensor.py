@@ -6,7 +6,7 @@ from typing import Any
 
 from morello.errors import SpecError
 from morello.spec.elements.dtypes import Dtype
-from morello.spec.hashing import HashedOnce
+from morello.spec.hashing import Interned
 from morello.spec.tensors.layout import LINE_BYTES, Layout, ceil_div
 from morello.spec.tensors.memories import Memory, register_files
 
@@ -16,7 +16,7 @@ _TEXT = re.compile(
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class TensorSpec(HashedOnce):
+class TensorSpec(Interned):
     """The form of one operand.
 
     Text: ``f32@L1[0,1,2]``, ``f32@MEM[0,1]!`` (contiguous), ``f32@VRF[0,1,2]v8``.
@@ -31,8 +31,6 @@ class TensorSpec(HashedOnce):
     are known to be gapless."""
     vector_width: int = 0
     """Elements of a row of a register, for operands in registers; 0 elsewhere."""
-
-    __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
         in_registers = self.level.is_registers
