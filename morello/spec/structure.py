@@ -8,6 +8,7 @@ from functools import lru_cache
 from morello.spec.embedding import Embedding
 from morello.spec.graphs.convolution import few_sizes, products_inside
 from morello.spec.graphs.graph import NEUTRAL, Graph
+from morello.spec.graphs.scaled import scaled_product
 from morello.spec.kind import Kind
 
 
@@ -77,7 +78,7 @@ def leader(kind: Kind, operand: int) -> int:
 
 def followers(kind: Kind, operand: int) -> tuple[int, ...]:
     """Operands that have to be in the memory of an operand, and move with it: they have
-    some of its dimensions, and not all."""
+    some of its dimensions, and not all, or scale its elements."""
     if kind.as_graph is None:
         return ()
     leaders = _leaders(kind.as_graph)
@@ -88,17 +89,25 @@ def followers(kind: Kind, operand: int) -> tuple[int, ...]:
 def _leaders(graph: Graph) -> tuple[int, ...]:
     """For each operand the first, outputs before inputs, of those of the most
     dimensions that have all of its own, and more; itself where there is none. What is
-    read through windows leads none: the filter is to stay while the image moves on."""
+    read through windows leads none: the filter is to stay while the image moves on. Of
+    a product of scaled integers these lead all that scales them."""
+    count = len(graph.operands)
     if graph.visits_once:
-        return tuple(range(len(graph.operands)))
+        return tuple(range(count))
+    scaled = scaled_product(graph)
+    if scaled is not None:
+        beside = (*scaled.scales, *scaled.zeros, *scaled.offsets)
+        leaders = dict.fromkeys(beside, scaled.integers)
+        leaders |= dict.fromkeys(scaled.row_scales, scaled.factors)
+        return tuple(leaders.get(i, i) for i in range(count))
     dims = [graph.dims_of(value) for value in graph.operands]
     plain = [all(a.is_plain for a in graph.axes(value)) for value in graph.operands]
-    count = len(graph.inputs)
-    order = [*range(count, len(dims)), *range(count)]
+    inputs = len(graph.inputs)
+    order = [*range(inputs, count), *range(inputs)]
 
     def leader_of(own: int) -> int:
         larger = [i for i in order if dims[own] < dims[i] and plain[i]]
         largest = [i for i in larger if not any(dims[i] < dims[j] for j in larger)]
         return next(iter(largest), own)
 
-    return tuple(leader_of(i) for i in range(len(dims)))
+    return tuple(leader_of(i) for i in range(count))

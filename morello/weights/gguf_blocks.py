@@ -17,9 +17,13 @@ class Parts:
     integers: Array
     """One for each element."""
     scales: Array
-    """One for each group of integers."""
+    """One for each group of integers, or for each block where there are multiples."""
     offsets: Array | None = None
-    """One a group of integers."""
+    """Numbers that are added, as many as scales."""
+    multiples: Array | None = None
+    """Factors of the scale of a block, one for each group of integers."""
+    offset_multiples: Array | None = None
+    """Factors of the offset of a block, likewise."""
     zeros: int = 0
     bits: int = 4
 
@@ -41,13 +45,15 @@ class BlockType:
         assert self.parts is not None
         parts = self.parts(blocks)
         integers = _columns(parts.integers, blocks)
+        beside = (
+            None if part is None else np.ascontiguousarray(_columns(part, blocks))
+            for part in (parts.offsets, parts.multiples, parts.offset_multiples)
+        )
         return ScaledWeights(
             in_halves(integers) if parts.bits == 4 else np.ascontiguousarray(integers),
             np.ascontiguousarray(_columns(parts.scales, blocks)),
             parts.zeros,
-            None
-            if parts.offsets is None
-            else np.ascontiguousarray(_columns(parts.offsets, blocks)),
+            *beside,
             bits=parts.bits,
         )
 
@@ -67,8 +73,7 @@ def _q4_0(blocks: Array) -> Parts:
 
 
 def _q4_1(blocks: Array) -> Parts:
-    offsets = blocks["least"].astype(np.float32)
-    return Parts(_halves(blocks["pairs"]), blocks["scale"], offsets)
+    return Parts(_halves(blocks["pairs"]), blocks["scale"], blocks["least"])
 
 
 def _q8_0(blocks: Array) -> Parts:
@@ -76,17 +81,14 @@ def _q8_0(blocks: Array) -> Parts:
 
 
 def _q4_k(blocks: Array) -> Parts:
-    """Eight groups of 32, whose scales and least values are products of 6 bits."""
+    """Eight groups of 32, whose scales and least values are multiples of the block's by
+    6 bits."""
     packed = blocks["groups"]
     low, least, both = packed[..., :4], packed[..., 4:8], packed[..., 8:]
     scales = np.concatenate((low & 63, both & 15 | low >> 2 & 48), axis=-1)
     leasts = np.concatenate((least & 63, both >> 4 | least >> 2 & 48), axis=-1)
     pairs = blocks["pairs"].reshape(*blocks.shape, 4, 32)
-    return Parts(
-        _halves(pairs),
-        _times(blocks["scale"], scales),
-        -_times(blocks["least"], leasts),
-    )
+    return Parts(_halves(pairs), blocks["scale"], -blocks["least"], scales, leasts)
 
 
 def _q6_k(blocks: Array) -> Parts:
@@ -97,13 +99,8 @@ def _q6_k(blocks: Array) -> Parts:
     upper = blocks["upper"].reshape(*blocks.shape, 2, 1, 32)
     shifts = np.array([0, 2, 4, 6], np.uint8)[:, None]
     integers = (low | (upper >> shifts & 3) << 4).astype(np.int8) - np.int8(32)
-    return Parts(integers, _times(blocks["scale"], blocks["groups"]), bits=8)
-
-
-def _times(scale: Array, factors: Array) -> Array:
-    """Factors of the groups of a block times its scale, rounded to f32."""
-    product: Array = scale.astype(np.float32)[..., None] * factors.astype(np.float32)
-    return product
+    groups = blocks["groups"]
+    return Parts(integers, blocks["scale"], multiples=groups, bits=8)
 
 
 def _plain(name: str, dtype: Any) -> BlockType:

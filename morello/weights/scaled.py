@@ -15,19 +15,27 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class ScaledWeights:
     """A matrix of weights, k x n: ``scales * (integers - zeros) + offsets``.
 
-    ``integers[i, j]`` has the scale, the zero and the offset ``[i // group, j]``. The
-    arrays may have further dimensions before these two, the same for all.
+    ``integers[i, j]`` has the scale, the zero and the offset ``[i // group, j]``.
+    Scales that are multiples of numbers of larger blocks are these and the multiples,
+    and so are offsets. The arrays may have further dimensions before these two, the
+    same for all.
     """
 
     stored: Array
     """The integers: s8 or u8, k x n; of 4 bits u8, k/2 x n, where the low half of a
     byte is of an even k, and the high half of the next."""
     scales: Array
-    """f16, bf16 or f32, k/group x n."""
+    """f16, bf16 or f32, k/group x n, or k/block x n where there are multiples."""
     zeros: Array | int = 0
     """The integers that stand for 0: one for all, or u8, k/group x n."""
     offsets: Array | None = None
-    """Numbers that are added, f32, k/group x n; None for nothing."""
+    """Numbers that are added, with dtypes and shapes as scales have them; None for
+    nothing."""
+    multiples: Array | None = None
+    """Factors of the scales of blocks, u8 or s8, k/group x n; None where groups have
+    scales of their own."""
+    offset_multiples: Array | None = None
+    """Factors of the offsets of blocks, likewise."""
     order: Array | None = None
     """The row of the weights that each row of ``stored`` is, k integers; None if they
     are in order. Activations are taken so: ``x[:, order]``."""
@@ -43,7 +51,8 @@ class ScaledWeights:
     @property
     def group(self) -> int:
         """Integers along k that share a scale."""
-        return self.shape[-2] // int(self.scales.shape[-2])
+        of_groups = self.scales if self.multiples is None else self.multiples
+        return self.shape[-2] // int(of_groups.shape[-2])
 
     @property
     def integers(self) -> Array:
@@ -60,9 +69,9 @@ class ScaledWeights:
             wide -= np.float32(self.zeros)
         else:
             wide -= self._along(self.zeros)
-        wide *= self._along(self.scales)
+        wide *= self._along(_multiplied(self.scales, self.multiples))
         if self.offsets is not None:
-            wide += self._along(self.offsets)
+            wide += self._along(_multiplied(self.offsets, self.offset_multiples))
         if self.order is None:
             return wide
         weights = np.empty_like(wide)
@@ -86,14 +95,13 @@ class ScaledWeights:
             )
         k, n = self.shape
         number = "q[k/2,n]" if self.bits < _BYTE else "q[k,n]"
-        at = f"[k//{self.group},n]"
         if not isinstance(self.zeros, int):
-            number = f"({number}-z{at})"
+            number = f"({number}-{self._read('z', self.zeros)})"
         elif self.zeros:
             number = f"({number}-{self.zeros})"
-        weight = f"s{at}*{number}"
+        weight = f"{self._read('s', self.scales, self.multiples)}*{number}"
         if self.offsets is not None:
-            weight = f"{weight}+o{at}"
+            weight += f"+{self._read('o', self.offsets, self.offset_multiples)}"
         dtypes = [_dtype(array) for array in self.arguments]
         narrow = ",".join(dtypes)
         if activations == "s8":
@@ -109,12 +117,29 @@ class ScaledWeights:
     @property
     def arguments(self) -> tuple[Array, ...]:
         """The arrays that a kernel of `spec` takes after x."""
-        zeros = () if isinstance(self.zeros, int) else (self.zeros,)
-        offsets = () if self.offsets is None else (self.offsets,)
-        return (self.scales, self.stored, *zeros, *offsets)
+        zeros = None if isinstance(self.zeros, int) else self.zeros
+        before = (self.scales, self.multiples, self.stored, zeros)
+        every = (*before, self.offsets, self.offset_multiples)
+        return tuple(array for array in every if array is not None)
 
     def _along(self, part: Array) -> Array:
+        """A part of groups, in f32, for each element."""
         return np.repeat(part.astype(np.float32), self.group, axis=-2)
+
+    def _read(self, name: str, part: Array, multiples: Array | None = None) -> str:
+        """The text that reads a part of a group, or its block's times its multiple."""
+        own = f"{name}[k//{self.shape[-2] // int(part.shape[-2])},n]"
+        return own if multiples is None else f"{own}*{self._read(2 * name, multiples)}"
+
+
+def _multiplied(part: Array, multiples: Array | None) -> Array:
+    """Scales of groups, rounded to f32 once."""
+    if multiples is None:
+        return part
+    times = int(multiples.shape[-2]) // int(part.shape[-2])
+    wide = np.repeat(part.astype(np.float32), times, axis=-2)
+    product: Array = wide * multiples.astype(np.float32)
+    return product
 
 
 _MATRIX, _BYTE = 2, 8

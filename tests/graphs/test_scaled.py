@@ -1,5 +1,6 @@
 """Products with narrow integers that have scales, against NumPy, bit for bit."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import morello
 from morello.errors import SpecError
+from morello.spec import Spec
 from morello.spec.checking import reference
 from morello.spec.graphs.graph import canonical
 from morello.spec.graphs.scaled import scaled_product
@@ -19,24 +21,48 @@ Array = np.ndarray[Any, np.dtype[Any]]
 PANEL = {"avx2": 32, "avx512": 64}
 
 FORMS = {
-    "nibbles": ("f32,bf16,u8,f32", "q[k/2,n]-8", "", True),
-    "nibbles with zeros": ("f32,f32,u8,f32,f32", "q[k/2,n]-z[k//32,n]", "x3", True),
-    "bytes": ("bf16,f32,s8,f32", "q[k,n]", "", False),
-    "bytes with zeros": ("f32,f32,u8,u8,f32", "q[k,n]-z[k//32,n]", "x3", False),
+    "nibbles": ("f32,bf16,u8,f32", "s[k//32,n]*(q[k/2,n]-8)"),
+    "nibbles with zeros": ("f32,f32,u8,f32,f32", "s[k//32,n]*(q[k/2,n]-z[k//32,n])"),
+    "nibbles with offsets": ("f32,f16,u8,f16,f32", "s[k//32,n]*q[k/2,n]+o[k//32,n]"),
+    "nibbles of two levels": (
+        "bf16,f16,u8,u8,f16,u8,f32",
+        "s[k//64,n]*t[k//32,n]*q[k/2,n]-o[k//64,n]*p[k//32,n]",
+    ),
+    "bytes": ("bf16,f32,s8,f32", "s[k//32,n]*q[k,n]"),
+    "bytes with zeros": ("f32,f32,u8,u8,f32", "s[k//32,n]*(q[k,n]-z[k//32,n])"),
+    "bytes with offsets": ("f32,f32,s8,f32,f32", "s[n]*(q[k,n]-3)+o[n]"),
 }
-"""Dtypes, the integers, the name of the zeros, whether two are in a byte."""
+"""Dtypes, and the weights."""
 
 
 def _kernel(form: str, m: int, n: int, k: int, target: str) -> morello.Kernel:
-    """A kernel whose integers, scales and zeros are in panels."""
-    dtypes, integers, zeros, _ = FORMS[form]
+    """A kernel whose integers, and what they have of blocks, are in panels."""
+    dtypes, weights = FORMS[form]
     packed = "".join(
-        f":{name}=[1,0,1p{PANEL[target]}]" for name in ("x1", "x2", zeros) if name
+        f":x{place}=[1,0,1p{PANEL[target]}]"
+        for place, read in enumerate(re.findall(r"\[(.*?)\]", weights), 1)
+        if "k" in read
     )
-    text = f"y[m,n]=sum(a[m,k]*(s[k//32,n]*({integers})))"
+    text = f"y[m,n]=sum(a[m,k]*({weights}))"
     return morello.compile(
         f"compose:{m}x{n}x{k}:{dtypes}{packed}:graph={text}", threads=1, target=target
     )
+
+
+def _numbers(spec: Spec, rng: np.random.Generator) -> list[Array]:
+    """Arguments whose sums are exact: scales are powers of two, the others small
+    integers, all bytes among them."""
+    found = []
+    for place in range(len(spec.dtypes) - 1):
+        dtype, shape = spec.dtypes[place], spec.shape(place)
+        if not dtype.is_float:
+            array = np.frombuffer(rng.bytes(int(np.prod(shape))), dtype.numpy)
+        elif place == 1:
+            array = 2.0 ** rng.integers(-1, 2, shape)
+        else:
+            array = rng.integers(-7, 8, shape)
+        found.append(array.reshape(shape).astype(dtype.numpy))
+    return found
 
 
 def _packed(numbers: Array) -> Array:
@@ -67,26 +93,13 @@ def test_products_are_exact(
     m, n, k = sizes
     kernel = _kernel(form, m, n, k, target)
     assert "scaled_rows" in kernel.schedule
-    rng, spec = np.random.default_rng(0), kernel.spec
-    a = rng.integers(-7, 8, (m, k))
-    blocks = (-(-k // 32), n)
-    scales = 2.0 ** rng.integers(-3, 4, blocks)
-    is_halved = FORMS[form][3]
-    low, high = (0, 16) if is_halved else (-128, 128)
-    signed = spec.dtypes[2].is_signed
-    q = rng.integers(low, high, (k, n)) + (0 if is_halved or signed else 128)
-    arrays = [a, scales, _packed(q) if is_halved else q]
-    zeros: Any = 8 if form == "nibbles" else 0
-    if "zeros" in form:
-        zeros = rng.integers(0, 16, blocks)
-        arrays.append(zeros)
-        zeros = _repeated(zeros, k)
-    wanted = a @ (_repeated(scales, k) * (q - zeros))
+    spec = kernel.spec
+    arrays = _numbers(spec, np.random.default_rng(0))
+    wide = tuple(array.astype(np.float64) for array in arrays)
+    ((wanted, _),) = reference(spec.kind, spec.sizes, wide)
     for side in ("end", "start"):
         guarded = [
-            guarded_array(
-                spec.to_physical(i, array.astype(spec.dtypes[i].numpy)), side, False
-            )
+            guarded_array(spec.to_physical(i, array), side, False)
             for i, array in enumerate(arrays)
         ]
         out = guarded_array(np.zeros((m, n), np.float32), side)

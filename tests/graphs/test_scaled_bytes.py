@@ -1,5 +1,6 @@
 """Products of bytes with scaled integers, both scaled, against NumPy, bit for bit."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 import morello
 from morello.machine import TARGETS
 from morello.machine.host import missing_features
+from morello.spec import Spec
+from morello.spec.checking import reference
 from tests.guarded import check_canaries, guarded_array
 from tests.kernels.harness import features_text
 
@@ -16,49 +19,61 @@ Array = np.ndarray[Any, np.dtype[Any]]
 PANEL = {"avx2": 32, "avx512": 64, "avx512-vnni-bf16": 64, "avx2-vnni": 32}
 
 FORMS = {
-    "nibbles": ("f32,s8,f16,u8,f32", "q[k/2,n]-8"),
-    "nibbles with zeros": ("f32,s8,f32,u8,u8,f32", "q[k/2,n]-z[k//32,n]"),
-    "signed bytes": ("f32,s8,bf16,s8,f32", "q[k,n]-3"),
-    "bytes with zeros": ("bf16,s8,f32,u8,u8,f32", "q[k,n]-z[k//32,n]"),
+    "nibbles": ("f32,s8,f16,u8,f32", "s[k//32,n]*(q[k/2,n]-8)"),
+    "nibbles with zeros": ("f32,s8,f32,u8,u8,f32", "s[k//32,n]*(q[k/2,n]-z[k//32,n])"),
+    "nibbles with offsets": ("f32,s8,f16,u8,f16,f32", "s[k//32,n]*q[k/2,n]+o[k//32,n]"),
+    "nibbles of two levels": (
+        "f32,s8,f16,u8,u8,f16,u8,f32",
+        "s[k//64,n]*t[k//32,n]*q[k/2,n]-o[k//64,n]*p[k//32,n]",
+    ),
+    "signed bytes": ("f32,s8,bf16,s8,f32", "s[k//32,n]*(q[k,n]-3)"),
+    "bytes with zeros": ("bf16,s8,f32,u8,u8,f32", "s[k//32,n]*(q[k,n]-z[k//32,n])"),
+    "bytes of two levels": ("f32,s8,f16,s8,s8,f32", "s[k//64,n]*t[k//16,n]*q[k,n]"),
 }
-"""Dtypes, and the integers."""
+"""Dtypes, and the weights."""
 
 
 def _kernel(
     form: str, m: int, n: int, k: int, target: str, equals: str = "="
 ) -> morello.Kernel:
-    """A kernel whose integers, scales and zeros are in panels."""
-    dtypes, integers = FORMS[form]
-    panel = PANEL[target]
-    packed = f":x2=[1,0,1p{panel}]:x3=[1,0,1p{panel},0p4]"
-    packed += f":x4=[1,0,1p{panel}]" if "z[" in integers else ""
-    weights = f"s[k//32,n]*({integers})"
-    text = f"out y[m,n]{equals}sum(d[m,k//32]*a[m,k]*({weights}))"
+    """A kernel whose integers, and what they have of blocks, are in panels."""
+    dtypes, weights = FORMS[form]
+    panel = f"[1,0,1p{PANEL[target]}"
+    packed = "".join(
+        f":x{place}={panel}{'' if '//' in read else ',0p4'}]"
+        for place, read in enumerate(re.findall(r"\[(.*?)\]", weights), 2)
+    )
+    block = 16 if "//16" in weights else 32
+    text = f"out y[m,n]{equals}sum(d[m,k//{block}]*a[m,k]*({weights}))"
     return morello.compile(
         f"compose:{m}x{n}x{k}:{dtypes}{packed}:graph={text}", threads=1, target=target
     )
 
 
-def _repeated(array: Array, axis: int) -> Array:
-    return np.repeat(array.astype(np.float64), 32, axis)
+def _arrays(spec: Spec) -> tuple[list[Array], Array]:
+    """Arguments whose sums are exact, factors and weights of all bytes; the result,
+    less what out holds before."""
+    rng = np.random.default_rng(sum(spec.sizes))
+    found = []
+    for place in range(len(spec.dtypes) - 1):
+        dtype, shape = spec.dtypes[place], spec.shape(place)
+        if not dtype.is_float:
+            array = np.frombuffer(rng.bytes(int(np.prod(shape))), dtype.numpy)
+            axes = spec.kind.operands[place].axes
+            if any(axis.is_divided and not axis.halves for axis in axes):
+                array = array & 15
+        elif place in _SCALES:
+            array = 2.0 ** rng.integers(-1, 2, shape)
+        else:
+            array = rng.integers(-7, 8, shape)
+        found.append(array.reshape(shape).astype(dtype.numpy))
+    wide = [array.astype(np.float64) for array in found]
+    held = [np.zeros(spec.shape(-1))] * spec.kind.accumulates
+    ((wanted, _),) = reference(spec.kind, spec.sizes, (*wide, *held))
+    return found, wanted
 
 
-def _arrays(form: str, m: int, n: int, k: int) -> tuple[list[Array], Array]:
-    """Arguments of numbers whose sums are exact, all bytes among them; the result."""
-    rng = np.random.default_rng(m + n + k)
-    blocks = k // 32
-    rows = 2.0 ** rng.integers(-2, 3, (m, blocks))
-    columns = 2.0 ** rng.integers(-2, 3, (blocks, n))
-    a = rng.integers(-128, 128, (m, k))
-    halved = "nibbles" in form
-    q = rng.integers(0, 16 if halved else 256, (k, n)) - 128 * (form == "signed bytes")
-    zeros: Any = rng.integers(0, 16 if halved else 256, (blocks, n))
-    zero: Any = {"nibbles": 8, "signed bytes": 3}.get(form)
-    arrays = [rows, a, columns, q[::2] | q[1::2] << 4 if halved else q]
-    if zero is None:
-        arrays.append(zeros)
-        zero = _repeated(zeros, 0)
-    return arrays, (_repeated(rows, 1) * a) @ (_repeated(columns, 0) * (q - zero))
+_SCALES = (0, 2)
 
 
 def _skip_without(target: str) -> None:
@@ -95,12 +110,10 @@ def test_products_are_exact(
     kernel = _kernel(form, m, n, k, target)
     assert "scaled_bytes" in kernel.schedule
     spec = kernel.spec
-    arrays, wanted = _arrays(form, m, n, k)
+    arrays, wanted = _arrays(spec)
     for side in ("end", "start"):
         guarded = [
-            guarded_array(
-                spec.to_physical(i, array.astype(spec.dtypes[i].numpy)), side, False
-            )
+            guarded_array(spec.to_physical(i, array), side, False)
             for i, array in enumerate(arrays)
         ]
         out = guarded_array(np.zeros((m, n), np.float32), side)
@@ -115,11 +128,8 @@ def test_products_are_added_to_what_out_holds(target: str) -> None:
     kernel = _kernel("nibbles", 2, 40, 64, target, "+=")
     assert "scaled_bytes" in kernel.schedule
     spec = kernel.spec
-    arrays, wanted = _arrays("nibbles", 2, 40, 64)
-    physical = [
-        spec.to_physical(i, array.astype(spec.dtypes[i].numpy))
-        for i, array in enumerate(arrays)
-    ]
+    arrays, wanted = _arrays(spec)
+    physical = [spec.to_physical(i, array) for i, array in enumerate(arrays)]
     out = np.full((2, 40), 0.25, np.float32)
     kernel(*physical, out)
     np.testing.assert_array_equal(out, (wanted + 0.25).astype(np.float32))

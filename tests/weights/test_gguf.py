@@ -2,14 +2,15 @@
 
 import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+import morello
 from morello.errors import ArgumentError
-from morello.weights import Gguf, ScaledWeights, read_gguf
+from morello.weights import Gguf, ScaledWeights, in_bytes, read_gguf
 
 BLOCKS = {"Q4_0": 18, "Q4_1": 20, "Q8_0": 34, "Q4_K": 144, "Q6_K": 210}
 NUMBERS = {"Q4_0": 2, "Q4_1": 3, "Q8_0": 8, "Q4_K": 12, "Q6_K": 14}
@@ -95,6 +96,35 @@ def test_any_bits_are_what_the_package_reads(name: str, tmp_path: Path) -> None:
     assert np.array_equal(np.isnan(values), is_nan)
     assert values[~is_nan].tobytes() == wanted[~is_nan].tobytes()
     assert not is_nan.all()
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("activations", ["f32", "s8"])
+@pytest.mark.parametrize("name", ["Q4_1", "Q4_K"])
+def test_kernels_read_blocks_with_least_values(
+    name: str, activations: Literal["f32", "s8"], tmp_path: Path
+) -> None:
+    """Each scale, least value and multiple is a whole number, and so are x."""
+    rng = np.random.default_rng(9)
+    count, per = 40, 256 if name.endswith("K") else 32
+    raw = rng.integers(0, 256, (count, 256 // per, BLOCKS[name]), np.uint8)
+    raw[..., :4] = rng.integers(1, 5, (*raw.shape[:2], 2)).astype("<f2").view(np.uint8)
+    tensor = {"w": ((count, 256), NUMBERS[name], raw.tobytes())}
+    weights = read_gguf(written(tmp_path, image(tensor)))["w"]
+    assert isinstance(weights, ScaledWeights)
+    x = rng.integers(-3, 4, (2, 256)).astype(np.float32)
+    arguments: tuple[Any, ...] = (x,)
+    if activations == "s8":
+        x[:, ::32] = 127
+        arguments = in_bytes(x, weights.group)
+    first = len(arguments)
+    names = [f"x{first + i}" for i in range(len(weights.arguments))]
+    text = weights.spec(2, activations) + "".join(f":{name}=any" for name in names)
+    kernel = morello.compile(text, threads=1, target="avx2", time_limit=5)
+    assert ("scaled_bytes" if activations == "s8" else "scaled_rows") in kernel.schedule
+    packed = map(kernel.pack, weights.arguments, names)
+    wanted = x.astype(np.float64) @ weights.values().astype(np.float64)
+    assert np.array_equal(kernel(*arguments, *packed), wanted)
 
 
 def test_a_file_that_the_package_writes(tmp_path: Path) -> None:

@@ -28,6 +28,14 @@ def parts() -> dict[str, ScaledWeights]:
         "a zero": ScaledWeights(halves, scales, 8, bits=4),
         "zeros": ScaledWeights(halves, scales, zeros, bits=4),
         "offsets": ScaledWeights(halves, wide, offsets=offsets, bits=4),
+        "multiples": ScaledWeights(
+            halves,
+            scales[:1],
+            offsets=offsets[1:].astype(np.float16),
+            multiples=zeros,
+            offset_multiples=zeros[::-1].copy(),
+            bits=4,
+        ),
         "bytes": ScaledWeights(signed, wide),
         "bytes with zeros": ScaledWeights(nibbles, scales, zeros),
     }
@@ -43,14 +51,15 @@ def test_a_kernel_multiplies_by_the_values(name: str) -> None:
     assert np.array_equal(kernel(x, *weights.arguments), wanted)
 
 
-@pytest.mark.parametrize("name", ["a zero", "zeros"])
+@pytest.mark.parametrize("name", ["a zero", "zeros", "offsets", "multiples"])
 def test_a_kernel_of_bytes_multiplies_by_the_values(name: str) -> None:
     """Each group of x has 127 in it, so that its scale is 1."""
     weights = parts()[name]
     x = np.random.default_rng(4).integers(-127, 128, (2, K)).astype(np.float32)
     x[:, ::GROUP] = 127
-    text = f"{weights.spec(2, 's8')}:x2=[1,0,1p32]:x3=[1,0,1p32,0p4]"
-    kernel = morello.compile(text, threads=1, target="avx2", time_limit=1)
+    opened = "".join(f":x{2 + i}=any" for i in range(len(weights.arguments)))
+    text = weights.spec(2, "s8") + opened
+    kernel = morello.compile(text, threads=1, target="avx2", time_limit=5)
     assert "scaled_bytes" in kernel.schedule
     scales, integers = in_bytes(x, GROUP)
     assert (scales == 1).all()

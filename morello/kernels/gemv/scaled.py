@@ -1,8 +1,10 @@
 """Few rows times narrow integers that have scales: widened in registers.
 
 The integers are read once, panel after panel, and become floats as they are read. Each
-vector of them is scaled once for all rows. The two halves of a byte are neighbours
-along k, so a vector of bytes is two vectors of one panel.
+vector of them is scaled, and its offsets are added, once for all rows. Of one or two
+rows each block is summed first; offsets are then added by the sum of the block's
+factors. The two halves of a byte are neighbours along k, so a vector of bytes is two
+vectors of one panel.
 """
 
 import dataclasses
@@ -12,6 +14,7 @@ import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.cost.counts import Op as Counted
+from morello.kernels.code.horizontal_sum import horizontal_sums, horizontal_sums_ops
 from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.gemv.scaled_operands import (
@@ -23,7 +26,7 @@ from morello.kernels.gemv.scaled_operands import (
 )
 from morello.kernels.predicates import free_vectors
 from morello.machine.isa import Op
-from morello.spec import Dtype, Spec, SpecKey
+from morello.spec import Dtype, Layout, PhysicalDim, Spec, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.tensors.layout import LINE_BYTES, ceil_div
@@ -34,14 +37,16 @@ _CHAINS = 8
 _TRIP = 4
 """Places along k of a trip of the loop."""
 
+_ROW_MAJOR = Layout((PhysicalDim(0), PhysicalDim(1)))
+
 _ENDS = 40
 """Cycles of a panel besides its products, in steps of a chain."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ScaledRows(ScaledKernel):
-    """out[m,n] = or += sum of a[m,k] * s * (q[k,n] - z), of a in L1 or L2, the others
-    anywhere; q of 8 bits, or of 4 in the halves of bytes."""
+    """out[m,n] = or += sum of a[m,k] * (s * (q[k,n] - z) + o), of a in L1 or L2, the
+    others anywhere; q of 8 bits, or of 4 in the halves of bytes."""
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
@@ -61,13 +66,16 @@ class ScaledRows(ScaledKernel):
         of = Operands.of(key, product)
         if key.dtypes[of.integers] not in (Dtype.U8, Dtype.S8):
             return False
-        along = (of.integers, *of.scales, *of.zeros, of.out)
+        along = (of.integers, *of.of_columns, of.out)
+        factors = key.tensors[of.factors].layout
+        own = key.kind.operands[of.factors].axis(product.inner)
         return (
             key.dtypes[of.out] is Dtype.F32
             and not product.row_scales
             and not any(t.level.is_registers for t in key.tensors)
             and not key.tensors[of.factors].level.is_main
-            and not key.tensors[of.factors].layout.is_packed
+            and not factors.is_packed
+            and (not of.offsets or factors.innermost == own)
             and not key.tensors[of.out].layout.is_packed
             and all(self.fits(key, i, product.columns) for i in along)
         )
@@ -99,15 +107,19 @@ class ScaledRows(ScaledKernel):
         bytes_ = k // 2 if product.halves else k
         blocks = ceil_div(k, product.block) if product.block else 1
         each: Ops = times(self._widening(of, product), k * vectors)
-        scaled = np.where(_is_apart(m * side, self.most_sums), 0, bool(of.scales))
+        apart, has_offsets = _is_apart(m * side, self.most_sums), bool(of.offsets)
+        scaled = np.where(apart, 0, bool(of.scales) or has_offsets)
         fma = k * vectors * (m + scaled)
+        added = np.where(apart, has_offsets, 0)
+        before = times(self._sum_ops(k, blocks), m * added)
+        fma = fma + m * blocks * vectors * added
         products: dict[Counted, Ints] = {
             "fma": fma,
             "load": bytes_ * vectors + m * k * passes,
             "shuffle": bytes_ * vectors,
         }
-        scales = len(of.scales) + len(of.zeros)
-        products["load"] = products["load"] + scales * blocks * vectors
+        beside = blocks * (vectors * len(of.of_columns) + m * passes * added)
+        products["load"] = products["load"] + beside
         chains = np.maximum(ceil_div(_CHAINS, m * side) // 2, 1)
         chain: Ops = {"fma": passes * (k // np.minimum(chains, 2) + _ENDS)}
         lines = [
@@ -115,22 +127,29 @@ class ScaledRows(ScaledKernel):
             Lines(of.factors, self.lines(frame, of.factors) * passes,
                   Access.OVERLAPPED),
             Lines(of.out, self.lines(frame, of.out), Access.STORED),
-            *(self.read(frame, i, blocks * passes) for i in (*of.scales, *of.zeros)),
+            *(self.read(frame, i, blocks * passes) for i in of.of_columns),
         ]  # fmt: skip
         ends: Ops = {
             "store": m * vectors,
             "load": m * vectors,
             "vector_op": m * vectors,
         }
-        phases = Phase(add(products, each), chain, tuple(lines)), Phase(ends)
+        main = Phase(add(products, each), chain, tuple(lines))
+        phases = Phase(before), main, Phase(ends)
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
+
+    def _sum_ops(self, k: Ints, blocks: Ints) -> Ops:
+        """The operations that sum each block of a row of factors."""
+        vectors = k // self.lanes + blocks
+        ends = add(horizontal_sums_ops(1, self.isa), {"shuffle": 1, "store": 1})
+        return add({"load": vectors, "vector_op": vectors}, times(ends, blocks))
 
     def _widening(self, of: Operands, product: ScaledProduct) -> Ops:
         """The operations of a vector of integers beside its load and its scale."""
         zero = 1 if of.zeros else 0
         if product.halves and self.isa.has(Op.LOOKUP):
             return {"vector_op": 1 + zero, "shuffle": 1}
-        zero = zero or bool(product.offset)
+        zero = zero or bool(product.zero)
         return {"vector_op": 1 + zero + (1 if product.halves else 0)}
 
     def _side(self, m: Ints) -> Ints:
@@ -145,7 +164,12 @@ class ScaledRows(ScaledKernel):
         m, n = rows_of(product, spec.sizes), spec.sizes[product.columns]
         width = int(self._side(m)) * self.lanes
         reads = self.code(emitter, spec, operands, product)
-        code = _Code(emitter, spec, reads, self.most_sums)
+        has_few = _is_apart(m * (width // self.lanes), self.most_sums)
+        code = _Code.with_sums(
+            reads,
+            spec,
+            is_apart=bool(has_few) and bool(reads.of.scales or reads.of.offsets),
+        )
         self.over_panels(emitter, n, width, code.columns)
 
 
@@ -156,7 +180,28 @@ class _Code:
     emitter: Emitter
     spec: Spec
     reads: ScaledCode
-    most_sums: int
+    is_apart: bool
+    """Whether each block of integers is summed by itself before it is scaled."""
+    block_sums: Buffer | None
+    """For each row and block, the sum of its factors, where offsets are multiplied by
+    it."""
+
+    @classmethod
+    def with_sums(cls, reads: ScaledCode, spec: Spec, is_apart: bool) -> "_Code":
+        """Sum the blocks of factors, if that is asked for."""
+        emitter = reads.emitter
+        if not (is_apart and reads.of.offsets):
+            return cls(emitter, spec, reads, is_apart, None)
+        near = reads.operands[reads.of.factors].tensor.level
+        form = TensorSpec(Dtype.F32, near, _ROW_MAJOR, contiguous=True)
+        rows = int(rows_of(reads.product, spec.sizes))
+        length = spec.sizes[reads.product.inner]
+        blocks = ceil_div(length, reads.product.block or length)
+        sums = emitter.scratch(form, (rows, blocks))
+        code = cls(emitter, spec, reads, is_apart, sums)
+        for row in range(rows):
+            code._sum_blocks(row, sums)
+        return code
 
     @property
     def product(self) -> ScaledProduct:
@@ -193,6 +238,52 @@ class _Code:
         """Rows of factors."""
         return int(rows_of(self.product, self.spec.sizes))
 
+    @property
+    def each(self) -> int:
+        """Places along k of a block."""
+        block = self.product.block
+        return self.length if block is None else min(block // self.step, self.length)
+
+    def _sum_blocks(self, row: int, sums: Buffer) -> None:
+        """Store the sum of each block of a row of factors."""
+        emitter, each = self.emitter, self.each * self.step
+        blocks, rest = divmod(self.length * self.step, each)
+
+        def one(number: Value, length: int) -> list[Value]:
+            total = self._sum(row, emitter.linear([(number, each)]), length)
+            emitter.store_element(total, sums, (row, number))
+            return []
+
+        if blocks > 1:
+            emitter.loop(0, blocks, 1, (), lambda number, _: one(number, each))
+        else:
+            one(0, each)
+        if rest:
+            one(blocks, rest)
+
+    def _sum(self, row: int, first: Value, length: int) -> Value:
+        """The sum of some neighbours of a row of factors."""
+        emitter, buffer = self.emitter, self.operands[self.of.factors]
+
+        def vector(at: Value, count: int, total: Value) -> Value:
+            inner = emitter.linear([(first, 1), (at, 1)])
+            index = self.reads.index(self.of.factors, row, inner, 0)
+            loaded = emitter.load(buffer, index, self.lanes, count)
+            wide = emitter.convert(loaded, buffer.tensor.dtype, Dtype.F32)
+            return emitter.add(total, wide)
+
+        whole = length // self.lanes * self.lanes
+        total: Value = emitter.constant(Dtype.F32, 0, self.lanes)
+        if whole:
+            (total,) = emitter.loop(
+                0, whole, self.lanes, (total,),
+                lambda at, carried: [vector(at, self.lanes, carried[0])],
+            )  # fmt: skip
+        if length > whole:
+            total = vector(whole, length - whole, total)
+        (total,) = horizontal_sums(emitter, [total])
+        return emitter.extract(total, 0)
+
     def columns(self, start: Value, count: int, last: bool) -> None:
         """All of k for some columns of every row."""
         emitter = self.emitter
@@ -202,10 +293,9 @@ class _Code:
         ]
         width = self.rows * len(places)
         sums: Sequence[Value] = self._zeros(width)
-        if not self._is_apart(width):
+        if not self.is_apart:
             sums = [*sums] * self._sets(width)
-        block = self.product.block
-        each = self.length if block is None else min(block // self.step, self.length)
+        each = self.each
 
         def one(number: Value, carried: Sequence[Value]) -> Sequence[Value]:
             first = emitter.linear([(number, each)])
@@ -219,10 +309,6 @@ class _Code:
             for j, (column, length) in enumerate(places):
                 total = self._total(sums, i * len(places) + j, width)
                 self._store(i, column, length, total)
-
-    def _is_apart(self, width: int) -> bool:
-        """Whether each block of integers is summed by itself before it is scaled."""
-        return bool(self.of.scales) and bool(_is_apart(width, self.most_sums))
 
     def _sets(self, width: int) -> int:
         """Sums of each column that take turns."""
@@ -255,27 +341,32 @@ class _Code:
     ) -> Sequence[Value]:
         """Add the products of rows that share a block of scales, which are loaded
         once."""
-        scales = [self.reads.beside(self.of.scales, 0, number, *p) for p in places]
         zeros = [self.reads.beside(self.of.zeros, 0, number, *p) for p in places]
+        if not self.is_apart:
+            beside = self._beside(number, places)
+            return self._products(first, length, places, beside, zeros, sums, last)
+        none: list[_Beside] = [(None, None)] * len(places)
         width = self.rows * len(places)
-        if not self._is_apart(width):
-            return self._products(first, length, places, scales, zeros, sums, last)
-        none: list[Value | None] = [None] * len(places)
         inside: Sequence[Value] = self._zeros(width * self._sets(width))
         inside = self._products(first, length, places, none, zeros, inside, last)
-        return [
-            self.emitter.multiply_add(
-                self._total(inside, i, width), scales[i % len(places)], total
-            )
-            for i, total in enumerate(sums)
-        ]
+        beside = self._beside(number, places)
+        found = []
+        for row in range(self.rows):
+            of_row = self._of_block(row, number)
+            for j, (scale, offset) in enumerate(beside):
+                at = row * len(places) + j
+                total = sums[at]
+                if offset is not None and of_row is not None:
+                    total = self.emitter.multiply_add(of_row, offset, total)
+                found.append(self._scaled(self._total(inside, at, width), scale, total))
+        return found
 
     def _products(
         self,
         first: Value,
         length: int,
         places: list[tuple[Value, int]],
-        scales: list[Value | None],
+        beside: list["_Beside"],
         zeros: list[Value | None],
         sums: Sequence[Value],
         last: bool,
@@ -288,7 +379,7 @@ class _Code:
             for by in range(min(_TRIP, length)):
                 here = self.emitter.offset(place, by)
                 self._prefetch(here, places, last)
-                self._place(here, by, places, scales, zeros, found)
+                self._place(here, by, places, beside, zeros, found)
             return found
 
         whole = length // _TRIP * _TRIP
@@ -299,7 +390,7 @@ class _Code:
         found = list(sums)
         for at in range(whole, length):
             here = self.emitter.linear([(first, 1), (at, 1)])
-            self._place(here, at, places, scales, zeros, found)
+            self._place(here, at, places, beside, zeros, found)
         return found
 
     def _place(
@@ -307,7 +398,7 @@ class _Code:
         at: Value,
         number: int,
         places: list[tuple[Value, int]],
-        scales: list[Value | None],
+        beside: list["_Beside"],
         zeros: list[Value | None],
         sums: list[Value],
     ) -> None:
@@ -318,8 +409,8 @@ class _Code:
             inner = emitter.linear([(at, self.step), (half, 1)])
             begin = (number * self.step + half) % (len(sums) // width) * width
             weights = [
-                self._weight(word, half, scale, zero)
-                for word, scale, zero in zip(words, scales, zeros, strict=True)
+                self._weight(word, half, own, zero)
+                for word, own, zero in zip(words, beside, zeros, strict=True)
             ]
             for i in range(self.rows):
                 factor = self._factor(i, inner)
@@ -335,22 +426,47 @@ class _Code:
         return self.emitter.convert(loaded, buffer.tensor.dtype, Dtype.S32)
 
     def _weight(
-        self, word: Value, half: int, scale: Value | None, zero: Value | None
+        self, word: Value, half: int, beside: "_Beside", zero: Value | None
     ) -> Value:
         """The scaled numbers of a vector of words."""
-        emitter, offset = self.emitter, self.product.offset
+        emitter, always = self.emitter, self.product.zero
         if self.product.halves and emitter.isa.has(Op.LOOKUP):
             word = emitter.shift_right(word, 4) if half else word
-            weight = emitter.lookup([x - offset for x in range(16)], word)
+            weight = emitter.lookup([x - always for x in range(16)], word)
         else:
             if self.product.halves:
                 word = emitter.half(word, half)
             weight = emitter.convert(word, Dtype.S32, Dtype.F32)
-            if offset:
-                zero = emitter.constant(Dtype.F32, offset, self.lanes)
+            if always:
+                zero = emitter.constant(Dtype.F32, always, self.lanes)
         if zero is not None:
             weight = emitter.subtract(weight, zero)
-        return weight if scale is None else emitter.multiply(weight, scale)
+        return self._scaled(weight, *beside)
+
+    def _scaled(self, value: Value, scale: Value | None, added: Value | None) -> Value:
+        """A value in its scale, and what is added to it."""
+        if scale is None:
+            return value if added is None else self.emitter.add(value, added)
+        if added is None:
+            return self.emitter.multiply(value, scale)
+        return self.emitter.multiply_add(value, scale, added)
+
+    def _beside(
+        self, number: Value, places: list[tuple[Value, int]]
+    ) -> list["_Beside"]:
+        """The scales and the offsets of some columns in a block."""
+        of = self.of.scales
+        return [
+            (self.reads.beside(of, 0, number, *p), self.reads.offsets(number, *p))
+            for p in places
+        ]
+
+    def _of_block(self, row: int, number: Value) -> Value | None:
+        """The sum of a block of factors of a row, in every lane; None of no offsets."""
+        if self.block_sums is None:
+            return None
+        element = self.emitter.load_element(self.block_sums, (row, number))
+        return self.emitter.broadcast(element, self.lanes)
 
     def _factor(self, row: int, inner: Value) -> Value:
         buffer = self.operands[self.of.factors]
@@ -366,6 +482,10 @@ class _Code:
         starts = [start for start, _ in places[:: max(LINE_BYTES // self.lanes, 1)]]
         most = self.length - 1 if last or not packed else None
         self.reads.prefetch(at, starts, self.lanes * len(places), most)
+
+
+_Beside = tuple[Value | None, Value | None]
+"""The scales of a vector of columns, and their offsets."""
 
 
 def _is_apart(width: Ints, most_sums: int) -> Ints:

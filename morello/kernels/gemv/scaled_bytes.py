@@ -1,8 +1,8 @@
 """Few rows of bytes times narrow integers, both scaled: dot products of integers.
 
 The products of a block of k are added as integers, which is exact; the sum becomes a
-float and is scaled. What stands for zero is taken off by the sum of the bytes of
-the block, which is computed once for all columns.
+float and is scaled. What stands for zero is taken off, and offsets are added, by the
+sum of the bytes of the block, which is computed once for all columns.
 
 The integers lie in panels of columns, in which four bytes along k are neighbours. The
 halves of these are of the even and of the odd integers of eight: the bytes of the other
@@ -35,12 +35,9 @@ from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 _GROUP = 4
 """Bytes along k that an instruction multiplies and adds."""
 
-_LEAST_BLOCK = 32
-"""Integers that sums of 16 bits hold for certain: eight sums of two products, each of
-at most 15 times 128. Blocks are multiples of it."""
-
 _TRIP = 4
-"""Places along k of a trip of the loop."""
+"""Places along k of a trip of the loop. Of halves they are 32 integers, which sums of
+16 bits hold for certain: eight sums of two products, each of at most 15 times 128."""
 
 _ORDERED = 16
 """Bytes that are put in order at a time."""
@@ -53,9 +50,9 @@ _Words = Callable[[Value], Sequence[Sequence[Value]]]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ScaledBytes(ScaledKernel):
-    """out[m,n] = or += sum of d[m,k/g] * a[m,k] * s * (q[k,n] - z), of a of s8 in L1 or
-    L2, the others anywhere; q in panels, of 4 bits, or of 8 where an instruction adds
-    four products to a sum."""
+    """out[m,n] = or += sum of d[m,k/g] * a[m,k] * (s * (q[k,n] - z) + o), of a of s8 in
+    L1 or L2, the others anywhere; q in panels, of 4 bits, or of 8 where an instruction
+    adds four products to a sum."""
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
@@ -86,8 +83,7 @@ class ScaledBytes(ScaledKernel):
             and not tensors[of.out].layout.is_packed
             and not any(tensors[i].layout.is_packed for i in of.row_scales)
             and all(
-                self.fits(key, i, product.columns)
-                for i in (*of.scales, *of.zeros, of.out)
+                self.fits(key, i, product.columns) for i in (*of.of_columns, of.out)
             )
         )
 
@@ -99,7 +95,7 @@ class ScaledBytes(ScaledKernel):
             and key.dtypes[of.factors] is Dtype.S8
             and key.dtypes[of.integers] in narrow
             and (product.halves or self.isa.has(Op.DOT4))
-            and (product.block or _LEAST_BLOCK) % _LEAST_BLOCK == 0
+            and (product.block or 0) % _least_block(product) == 0
             and (product.block or 0) <= _most_summed(product)
         )
 
@@ -118,7 +114,7 @@ class ScaledBytes(ScaledKernel):
         assert product is not None
         rows, k = rows_of(product, frame.sizes), frame.sizes[product.inner]
         name = frame.key.kind.dims[product.inner]
-        block = product.block or _LEAST_BLOCK
+        block = product.block or _least_block(product)
         most = _most_summed(product)
         found = [
             Condition(
@@ -145,18 +141,19 @@ class ScaledBytes(ScaledKernel):
         blocks = ceil_div(k, product.block) if product.block else 1
         dots = m * places * halves
         each: Ops = {"load": 1, "vector_op": 3 if product.halves else 1}
-        scaled: Ops = {"vector_op": 2, "fma": 2}
+        offsets = len(of.offsets)
+        scaled: Ops = {"vector_op": 2, "fma": 2 + bool(offsets)}
         inner: list[Ops] = [
             times(each, places * vectors),
             times(self._dot_ops, dots * vectors),
             {"load": dots * passes},
             times(scaled, m * blocks * vectors),
-            {"load": blocks * vectors * (len(of.scales) + len(of.zeros))},
+            {"load": blocks * vectors * len(of.of_columns)},
         ]
         total: Ops = {}
         for ops in inner:
             total = add(total, ops)
-        streamed = (of.integers, *of.scales, *of.zeros)
+        streamed = (of.integers, *of.of_columns)
         near = (of.factors, *of.row_scales)
         lines = [
             *(self.read(frame, i, passes * blocks) for i in streamed),
@@ -170,7 +167,7 @@ class ScaledBytes(ScaledKernel):
                 "load": dots,
                 "shuffle": m * (k // _ORDERED + 2 * blocks),
                 "store": m * (k // _ORDERED),
-                "scalar": m * blocks,
+                "scalar": m * blocks * (1 + bool(offsets)),
             },
         )
         phases = Phase(before), Phase(total, {}, tuple(lines)), Phase(ends)
@@ -219,6 +216,9 @@ class _Code:
     """The bytes of each row, in the order in which they are multiplied."""
     sums: Buffer
     """For each row and block, less the sum of its bytes, in f32."""
+    scaled_sums: Buffer | None
+    """For each row and block, the sum of its bytes times their scale, where there are
+    offsets."""
 
     @classmethod
     def of(cls, reads: ScaledCode, spec: Spec) -> "_Code":
@@ -233,7 +233,8 @@ class _Code:
         form = TensorSpec(Dtype.F32, near, _ROW_MAJOR, contiguous=True)
         blocks = length // (product.block or length)
         sums = emitter.scratch(form, (rows, blocks))
-        code = cls(reads, rows, length, spec.kind.accumulates, factors, sums)
+        scaled = emitter.scratch(form, (rows, blocks)) if product.offsets else None
+        code = cls(reads, rows, length, spec.kind.accumulates, factors, sums, scaled)
         for row in range(rows):
             if product.halves:
                 code._put_in_order(row)
@@ -284,17 +285,22 @@ class _Code:
         self.emitter.loop(0, self.length, _ORDERED, (), some)
 
     def _add_up(self, row: int) -> None:
-        """Store less the sum of the bytes of each block."""
+        """Store less the sum of the bytes of each block, and the sum in its scale."""
         ones = self.emitter.constant(Dtype.U8, 1, self.width)
 
         def one(number: Value, _: Sequence[Value]) -> list[Value]:
             everywhere = [[ones] * self.halves]
             (total,) = self._dots(number, lambda _: everywhere, [row], width=1)
             total = self.emitter.convert(total, Dtype.S32, Dtype.F32)
-            less = self.emitter.constant(Dtype.F32, -1, self.reads.lanes)
-            total = self.emitter.multiply(total, less)
-            scalar = self.emitter.extract(total, 0)
-            self.emitter.store_element(scalar, self.sums, (row, number))
+            minus = self.emitter.constant(Dtype.F32, -1, self.reads.lanes)
+            less = self.emitter.extract(self.emitter.multiply(total, minus), 0)
+            self.emitter.store_element(less, self.sums, (row, number))
+            if self.scaled_sums is not None:
+                scale = self.reads.beside(self.reads.of.row_scales, row, number, 0, 1)
+                if scale is not None:
+                    total = self.emitter.multiply(total, scale)
+                scalar = self.emitter.extract(total, 0)
+                self.emitter.store_element(scalar, self.scaled_sums, (row, number))
             return []
 
         blocks = self.length // self.block
@@ -345,6 +351,7 @@ class _Code:
         sums = self._dots(number, words, range(self.rows), len(places))
         scales = [self.reads.beside(of.scales, 0, number, *p) for p in places]
         zeros = [self.reads.beside(of.zeros, 0, number, *p) for p in places]
+        offsets = [self.reads.offsets(number, *p) for p in places]
         found = []
         for row in range(self.rows):
             of_row = self.reads.beside(of.row_scales, row, number, 0, 1)
@@ -357,7 +364,7 @@ class _Code:
                 if of_row is not None and scale is not None:
                     value = emitter.multiply(value, of_row)
                 by = scale if scale is not None else of_row
-                total = totals[at]
+                total = self._with_offset(totals[at], row, number, offsets[j])
                 found.append(
                     emitter.add(total, value)
                     if by is None
@@ -365,11 +372,21 @@ class _Code:
                 )
         return found
 
+    def _with_offset(
+        self, total: Value, row: int, number: Value, offset: Value | None
+    ) -> Value:
+        """A total and what the offset adds to it in a block."""
+        if offset is None or self.scaled_sums is None:
+            return total
+        of_row = self.emitter.load_element(self.scaled_sums, (row, number))
+        of_row = self.emitter.broadcast(of_row, self.reads.lanes)
+        return self.emitter.multiply_add(of_row, offset, total)
+
     def _without_zero(self, value: Value, zero: Value | None, less: Value) -> Value:
         """The sum of products with integers less what stands for zero."""
-        offset = self.reads.product.offset + (128 if self._is_signed else 0)
-        if offset:
-            number = self.emitter.constant(Dtype.F32, offset, self.reads.lanes)
+        always = self.reads.product.zero + (128 if self._is_signed else 0)
+        if always:
+            number = self.emitter.constant(Dtype.F32, always, self.reads.lanes)
             value = self.emitter.multiply_add(number, less, value)
         return value if zero is None else self.emitter.multiply_add(zero, less, value)
 
@@ -459,3 +476,8 @@ class _Code:
 def _most_summed(product: ScaledProduct) -> int:
     """Products whose sum 32 bits hold, whatever the bytes are."""
     return (1 << 31) // (128 * (15 if product.halves else 255))
+
+
+def _least_block(product: ScaledProduct) -> int:
+    """The integers of a trip of the loop: blocks are multiples of it."""
+    return _TRIP * _GROUP * (2 if product.halves else 1)

@@ -45,6 +45,7 @@ class Operands:
     scales: tuple[int, ...]
     row_scales: tuple[int, ...]
     zeros: tuple[int, ...]
+    offsets: tuple[int, ...]
     out: int
 
     @classmethod
@@ -56,8 +57,14 @@ class Operands:
             product.scales,
             product.row_scales,
             product.zeros,
+            product.offsets,
             len(key.tensors) - 1,
         )
+
+    @property
+    def of_columns(self) -> tuple[int, ...]:
+        """What each column has a number of for a block."""
+        return (*self.scales, *self.zeros, *self.offsets)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -104,7 +111,7 @@ class ScaledKernel(Kernel):
             return ()
         of, tensor = Operands.of(key, product), key.tensors[operand]
         axes = key.kind.operands[operand].axes
-        packed = operand in (of.integers, *of.scales, *of.zeros)
+        packed = operand in (of.integers, *of.of_columns)
         if not packed or len(axes) < 2 or tensor.layout.is_packed:
             return ()
         if not self.takes(key, of, product):
@@ -213,6 +220,14 @@ class ScaledCode:
                 vector = self.emitter.broadcast(element, self.lanes)
             found = vector if found is None else self.emitter.multiply(found, vector)
         return found
+
+    def offsets(self, number: Value, column: Value, count: int) -> Value | None:
+        """What is added to the scaled integers of a block, for some columns."""
+        found = self.beside(self.of.offsets, 0, number, column, count)
+        if found is None or not self.product.is_less:
+            return found
+        zero = self.emitter.constant(Dtype.F32, 0, self.lanes)
+        return self.emitter.subtract(zero, found)
 
     def _index_of_block(
         self, axes: tuple[IndexMap, ...], row: Value, number: Value, column: Value

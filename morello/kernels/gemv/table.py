@@ -119,8 +119,8 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
         ScaledRows(
             "scaled_rows",
             isa,
-            "out[m,n] = or += sum of a[m,k] · s · (q[k,n] - z), of integers of 8 or 4 "
-            "bits.",
+            "out[m,n] = or += sum of a[m,k] · (s · (q[k,n] - z) + o), of integers of 8 "
+            "or 4 bits.",
             panel=4,
             distance=4096,
         ),
@@ -133,8 +133,8 @@ def scaled_bytes(isa: Isa, name: str) -> Kernel:
     return ScaledBytes(
         name,
         isa,
-        "out[m,n] = or += sum of d[m,k/g] · a[m,k] · s · (q[k,n] - z), of bytes and "
-        "integers of 4 bits, or of 8 with VNNI.",
+        "out[m,n] = or += sum of d[m,k/g] · a[m,k] · (s · (q[k,n] - z) + o), of bytes "
+        "and integers of 4 bits, or of 8 with VNNI.",
         panel=4,
         # Cores see lines in a row coming by themselves where each is one load.
         distance=0 if isa.line_vectors == 1 else 8192,

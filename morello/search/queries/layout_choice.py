@@ -17,6 +17,7 @@ from morello.search.queries.best_program import Patience, best_program
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.shelf import SHELF
 from morello.spec import Layout, OpenSpec, Spec
+from morello.spec.structure import leader
 
 
 def best_settled(
@@ -67,9 +68,20 @@ def best_settled(
 
 
 def _settlements(goal: OpenSpec, target: Target) -> Iterator[Spec]:
-    """Every choice of layouts, the plain one first."""
+    """Every choice of layouts, the plain one first; what follows an operand is packed
+    where that is."""
     choices = [_layouts(goal.spec, index, target) for index in goal.open]
-    return map(goal.settled, itertools.product(*choices))
+    places = {index: at for at, index in enumerate(goal.open)}
+    along = [
+        (at, places[first])
+        for index, at in places.items()
+        if (first := leader(goal.spec.kind, index)) != index
+        and first in places
+        and len(choices[at]) > 1
+    ]
+    for layouts in itertools.product(*choices):
+        if all(layouts[a].is_packed == layouts[b].is_packed for a, b in along):
+            yield goal.settled(layouts)
 
 
 def _layouts(spec: Spec, operand: int, target: Target) -> tuple[Layout, ...]:

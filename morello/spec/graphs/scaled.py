@@ -1,8 +1,8 @@
 """Products of numbers with narrow integers that have scales, as one pattern.
 
-``y[m,n] = sum(d[m,k//32] * a[m,k] * (s[k//32,n] * (q[k,n] - z[k//32,n])))`` in any
-order of factors, whether or not the scaled integers have a name of their own; scales
-and zeros may be missing.
+``y[m,n] = sum(d[m,b] * a[m,k] * (s[b,n] * (q[k,n] - z[b,n]) + o[b,n]))``, where b is
+k//32, in any order of factors, whether or not the scaled integers have a name of their
+own; scales, zeros and offsets may be missing, and be products of several.
 """
 
 import dataclasses
@@ -24,11 +24,15 @@ class ScaledProduct:
     scales: tuple[int, ...]
     """The values that scale the product, without rows."""
     row_scales: tuple[int, ...]
-    """The values that scale it, with rows and without columns."""
+    """The values that scale it, with rows, or beside offsets, and without columns."""
     zeros: tuple[int, ...]
     """The value that is subtracted before, without rows: one or none."""
-    offset: float
+    zero: float
     """The number that is subtracted before, instead."""
+    offsets: tuple[int, ...]
+    """The values whose product is added to the scaled integers, without rows."""
+    is_less: bool
+    """Whether that is subtracted instead."""
     rows: int | None
     """The dimension of rows; None for a single one."""
     inner: int
@@ -54,11 +58,7 @@ def scaled_product(graph: Graph) -> ScaledProduct | None:
         return None
     (inner,) = node.reduced
     parts = [_as_integers(graph, part) for part in _terms(graph, node.expression)]
-    whole = [
-        i
-        for i, part in enumerate(parts)
-        if part is not None and len(graph.axes(part[0])) == _OUT_AXES
-    ]
+    whole = [i for i, part in enumerate(parts) if part and _is_whole(graph, part.value)]
     found = [_matched(graph, node.axes, inner, i, parts) for i in whole]
     # Of two plain factors that with the last dimension of the output has columns.
     last = node.axes[-1]
@@ -70,8 +70,23 @@ def scaled_product(graph: Graph) -> ScaledProduct | None:
 _OUT_AXES = 2
 """The most axes of an output, and those of the integers."""
 
-_Part = tuple[int, tuple[int, ...], float]
-"""A factor: a value, what is taken off, a number that is taken off."""
+
+@dataclasses.dataclass(frozen=True)
+class _Part:
+    """A factor of a product: a value, or one that is scaled."""
+
+    value: int
+    zeros: tuple[int, ...] = ()
+    zero: float = 0.0
+    scales: tuple[int, ...] = ()
+    """What scales it before offsets are added."""
+    offsets: tuple[int, ...] = ()
+    is_less: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a value and nothing else."""
+        return self == _Part(self.value)
 
 
 def _terms(graph: Graph, expression: Expression) -> list[Expression]:
@@ -85,17 +100,53 @@ def _terms(graph: Graph, expression: Expression) -> list[Expression]:
 
 
 def _as_integers(graph: Graph, expression: Expression) -> _Part | None:
+    """The part that a factor is; None where it is none."""
     match expression:
         case Reference(value):
-            return value, (), 0.0
+            return _Part(value)
+        case Call("sub", (Reference(value), Constant(number))):
+            return None if graph.is_node(value) else _Part(value, zero=number)
+        case Call("add", (Reference(value), Constant(number))):
+            return None if graph.is_node(value) else _Part(value, zero=-number)
         case Call("sub", (Reference(value), Reference(zero))):
             fits = not graph.is_node(value) and not graph.is_node(zero)
-            return (value, (zero,), 0.0) if fits else None
-        case Call("sub", (Reference(value), Constant(number))):
-            return None if graph.is_node(value) else (value, (), number)
-        case Call("add", (Reference(value), Constant(number))):
-            return None if graph.is_node(value) else (value, (), -number)
+            return _Part(value, (zero,)) if fits else None
+        case Call("add", (a, b)):
+            return _with_offsets(graph, a, b) or _with_offsets(graph, b, a)
+        case Call("sub", (a, b)):
+            part = _with_offsets(graph, a, b)
+            return part and dataclasses.replace(part, is_less=True)
     return None
+
+
+def _with_offsets(graph: Graph, scaled: Expression, added: Expression) -> _Part | None:
+    """A product of integers and scales to which a product of values is added."""
+    factors, offsets = (
+        [_as_integers(graph, part) for part in _terms(graph, expression)]
+        for expression in (scaled, added)
+    )
+    whole = [p for p in factors if p and _is_whole(graph, p.value) and not p.offsets]
+    if len(whole) != 1:
+        return None
+    (own,) = whole
+    scales = [part for part in factors if part is not own]
+    beside = [part for part in (*scales, *offsets) if part and part.is_plain]
+    values = [part.value for part in beside]
+    if len(beside) < len(scales) + len(offsets) or any(
+        graph.is_node(value) for value in values
+    ):
+        return None
+    return dataclasses.replace(
+        own,
+        scales=tuple(values[: len(scales)]),
+        offsets=tuple(values[len(scales) :]),
+    )
+
+
+def _is_whole(graph: Graph, value: int) -> bool:
+    """Whether a value has an element, or half a byte, for each place of two axes."""
+    axes = graph.axes(value)
+    return len(axes) == _OUT_AXES and all(a.is_plain or a.halves for a in axes)
 
 
 def _matched(
@@ -108,22 +159,32 @@ def _matched(
     """The product of which the part at a place has the integers."""
     own = parts[place]
     others = [part for i, part in enumerate(parts) if i != place]
-    if own is None or any(p is None or p[1] or p[2] for p in others):
+    if own is None or any(p is None or not p.is_plain for p in others):
         return None
-    integers, zeros, offset = own
+    integers = own.value
     columns = next((d for d in out if d in graph.dims_of(integers)), None)
     if columns is None or graph.dims_of(integers) != {inner, columns}:
         return None
     rows = next((d for d in out if d != columns), None)
-    values = [part[0] for part in others if part is not None]
+    values = [part.value for part in others if part is not None]
     wanted = {inner} if rows is None else {rows, inner}
     factors = [v for v in values if graph.dims_of(v) == wanted and _plain(graph, v)]
     if len(factors) != 1:
         return None
     scales = [v for v in values if v != factors[0]]
-    of_rows = tuple(v for v in scales if rows is not None and rows in graph.dims_of(v))
+    # One row has no dimension: what scales the offsets, too, is of rows.
+    of_rows = tuple(
+        v
+        for v in scales
+        if rows in graph.dims_of(v) or (own.offsets and columns not in graph.dims_of(v))
+    )
     scales = [v for v in scales if v not in of_rows]
-    beside = [axis for v in (*scales, *zeros) for axis in graph.axes(v)]
+    if own.offsets and scales:
+        return None
+    scales += own.scales
+    beside = [
+        axis for v in (*scales, *own.zeros, *own.offsets) for axis in graph.axes(v)
+    ]
     before = [axis for v in of_rows for axis in graph.axes(v)]
     along = [axis for axis in (*beside, *before) if inner in axis.dims]
     fits = all(_is_scale(axis, inner, columns) for axis in beside)
@@ -141,8 +202,10 @@ def _matched(
         integers,
         tuple(scales),
         of_rows,
-        zeros,
-        offset,
+        own.zeros,
+        own.zero,
+        own.offsets,
+        own.is_less,
         rows,
         inner,
         columns,
