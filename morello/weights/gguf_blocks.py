@@ -45,15 +45,18 @@ class BlockType:
         assert self.parts is not None
         parts = self.parts(blocks)
         integers = _columns(parts.integers, blocks)
-        beside = (
-            None if part is None else np.ascontiguousarray(_columns(part, blocks))
-            for part in (parts.offsets, parts.multiples, parts.offset_multiples)
-        )
+
+        def beside(part: Array | None) -> Array | None:
+            whole = None if part is None else _columns(part, blocks)
+            return None if whole is None else np.ascontiguousarray(whole)
+
         return ScaledWeights(
             in_halves(integers) if parts.bits == 4 else np.ascontiguousarray(integers),
             np.ascontiguousarray(_columns(parts.scales, blocks)),
             parts.zeros,
-            *beside,
+            beside(parts.offsets),
+            beside(parts.multiples),
+            beside(parts.offset_multiples),
             bits=parts.bits,
         )
 
