@@ -10,11 +10,12 @@ from morello.dialect.ops import SPEC_OPS
 from morello.dialect.range_check import RangeCheckOp, read_range_check
 from morello.errors import SpecError
 from morello.kernels import KERNELS, Kernel
-from morello.machine.isa import AVX2
+from morello.machine.isa import AVX2, Op
 from morello.mlir import all_ops, ir
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.emission import emit_kernel, emit_range_check
 from morello.passes.parts.float_control import guard_float_control
+from morello.passes.parts.tiles import release_tiles
 from morello.spec import Spec
 from morello.spec.frame import Frame
 from morello.suggestions import did_you_mean
@@ -103,7 +104,8 @@ class LowerKernels(Pass):
     Before: ``morello.kernel`` ops on strided memrefs, or on memrefs of vectors for
     registers; ``morello.range_check`` ops. After: vector, arith, math, memref and scf
     ops in their places, with a ``memref.alloc`` where a kernel has memory of its own; a
-    guard of MXCSR in functions and parallel loops whose kernels compute with floats.
+    guard of MXCSR in functions and parallel loops whose kernels compute with floats; an
+    instruction at the end of those with kernels in tiles that releases these.
     Refuses: a kernel that is not known, or that does not take the Spec it is given; a
     Spec op, which no schedule has made into kernels.
     """
@@ -120,6 +122,8 @@ class LowerKernels(Pass):
         looks = all_ops(module, RangeCheckOp.OPERATION_NAME, outer_first=True)
         leaves = [_check(op) for op in kernels]
         guard_float_control(leaf.op for leaf in leaves if leaf.computes_with_floats)
+        tiles = [leaf.op for leaf in leaves if leaf.kernel.isa.has(Op.TILE_RELEASE)]
+        release_tiles(tiles)
         for leaf in leaves:
             emit_kernel(leaf.kernel, leaf.spec, list(leaf.op.operands), leaf.op)
             leaf.op.erase()

@@ -247,6 +247,28 @@ class Emitter(ABC):
         say."""
 
     @abstractmethod
+    def configure_tiles(self, shapes: dict[int, tuple[int, int]]) -> None:
+        """Give tiles, by number, rows and bytes in a row: all tiles become zero."""
+
+    @abstractmethod
+    def zero_tile(self, tile: int) -> None:
+        """Set a tile to zero."""
+
+    @abstractmethod
+    def load_tile(self, tile: int, buffer: Buffer, index: Index, dim: int) -> None:
+        """Load a tile whose first row begins at an element; each other row is where the
+        next element along ``dim``, or the next pack of it, is."""
+
+    @abstractmethod
+    def store_tile(self, tile: int, buffer: Buffer, index: Index, dim: int) -> None:
+        """Store a tile where `load_tile` would load it from."""
+
+    @abstractmethod
+    def dot_tiles(self, op: Op, total: int, a: int, b: int) -> None:
+        """Rows of a tile multiplied by columns of another and added to a third, as
+        `Op.TILE_DOT_BF16` and its like say."""
+
+    @abstractmethod
     def together(self, vectors: Sequence[Value]) -> Sequence[Value]:
         """Return these vectors, none of which is used before all are computed.
 

@@ -11,6 +11,7 @@ from morello.kernels.gemm.dot_bf16 import GemmDotBf16
 from morello.kernels.gemm.outer import GemmOuter
 from morello.kernels.gemm.strips import GemmStrips
 from morello.kernels.gemm.sweep import GemmPanels, GemmRows
+from morello.kernels.gemm.tile_dot import TileDot
 from morello.kernels.gemm.tiles import GemmRegisters, GemmTile
 from morello.kernels.gemm.windows import GemmWindows
 from morello.kernels.gemv import table as gemv
@@ -24,7 +25,15 @@ from morello.kernels.reduce import ReduceColumns, ReduceRows
 from morello.kernels.scalar import Scalar
 from morello.kernels.template import Kernel
 from morello.kernels.vector import VectorMap
-from morello.machine.isa import AVX2, AVX2_VNNI, AVX512, AVX512_VNNI_BF16, Isa, Op
+from morello.machine.isa import (
+    AVX2,
+    AVX2_VNNI,
+    AVX512,
+    AVX512_AMX,
+    AVX512_VNNI_BF16,
+    Isa,
+    Op,
+)
 from morello.spec import (
     L1,
     VRF,
@@ -330,6 +339,27 @@ def rows_of_dots(isa: Isa) -> tuple[Kernel, ...]:
     return (*dots, *gemv.rows_of_quads(isa))
 
 
+def rows_of_tiles(isa: Isa) -> tuple[Kernel, ...]:
+    """The kernels of registers that are tiles."""
+    return tuple(
+        TileDot(
+            name,
+            isa,
+            f"out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], of {lhs} and {rhs} into {out}, "
+            "in tiles, over all of k; rhs in panels in L1 or L2.",
+            dtypes=(lhs, rhs, out),
+            instruction=instruction,
+        )
+        for name, lhs, rhs, out, instruction in (
+            ("tile_dot2_bf16", Dtype.BF16, Dtype.BF16, Dtype.F32, Op.TILE_DOT_BF16),
+            ("tile_dot4_exact", Dtype.U8, Dtype.S8, Dtype.S32, Op.TILE_DOT_U8S8),
+            ("tile_dot4_signed", Dtype.S8, Dtype.S8, Dtype.S32, Op.TILE_DOT_S8S8),
+            ("tile_dot4_unsigned", Dtype.U8, Dtype.U8, Dtype.S32, Op.TILE_DOT_U8U8),
+            ("tile_dot4_signed_lhs", Dtype.S8, Dtype.U8, Dtype.S32, Op.TILE_DOT_S8U8),
+        )
+    )
+
+
 def named(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
     """The kernels under the names that tell their instruction set."""
     return tuple(
@@ -348,6 +378,7 @@ KERNELS: dict[str, Kernel] = by_name(
             *rows_of_dots(AVX2_VNNI),
             *rows_of_dots(AVX512_VNNI_BF16),
             *gemv.rows_of_far_quads(AVX512_VNNI_BF16),
+            *rows_of_tiles(AVX512_AMX),
         )
     )
 )

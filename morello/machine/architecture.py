@@ -52,6 +52,11 @@ class Architecture:
     tuning: frozenset[str]
     """Features that steer LLVM and need nothing of the CPU."""
     float_control: FloatControl
+    withheld: Callable[[], frozenset[str]] = dataclasses.field(repr=False)
+    """Features that the system lets no process use, whatever the CPU has."""
+    permit: Callable[[frozenset[str]], None] = dataclasses.field(repr=False)
+    """Asks the system to permit this process what code with some features does. Raises
+    `TargetError` where it refuses."""
     needs: Callable[[frozenset[str]], tuple[int, ...]] = dataclasses.field(repr=False)
     """The features that CPU and system must have, as words for the function
     ``check_cpu``, which is in the file of C called as the first of `names`. Raises

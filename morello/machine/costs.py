@@ -101,6 +101,14 @@ class OpCosts:
     """The same of bf16, two of which are added to a sum."""
     dot_bf16_latency: int = 6000
     """From one of them to the next that needs its result."""
+    tile_dot: int = 16000
+    """A product of two tiles, added to a third, whatever rows they have."""
+    tile_dot_latency: int = 52000
+    """From one of them to the next that needs its result."""
+    tile_row: int = 2250
+    """A row of a tile loaded from L1 or L2."""
+    tile_config: int = 214000
+    """A configuration of the tiles."""
 
 
 ORDERS: tuple[tuple[str, str], ...] = (

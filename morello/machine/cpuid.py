@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from morello.errors import CompileError
+from morello.machine.tile_permission import TILE_FEATURES
 
 _A, _B, _C, _D = range(4)
 """EAX, EBX, ECX, EDX, in the order in which ``cpuid`` answers here."""
@@ -74,7 +75,10 @@ BITS: dict[str, tuple[Query, int]] = {
     "avx512bitalg": (_7C, 12),
     "avx512vpopcntdq": (_7C, 14),
     "rdpid": (_7C, 22),
+    "amx-bf16": (_7D, 22),
     "avx512fp16": (_7D, 23),
+    "amx-tile": (_7D, 24),
+    "amx-int8": (_7D, 25),
     "avxvnni": (_71A, 4),
     "avx512bf16": (_71A, 5),
     "avxifma": (_71A, 23),
@@ -95,6 +99,7 @@ _OSXSAVE = 27
 
 _YMM = 0x6
 _ZMM = 0xE6
+_TILES = 0x60000
 """Registers that the system saves, as bits of XCR0."""
 
 
@@ -118,9 +123,10 @@ def _masks(features: Iterable[str]) -> dict[Query, int]:
 
 def _saved_registers(features: frozenset[str]) -> int:
     """The bits of XCR0 that features need."""
+    tiles = _TILES if TILE_FEATURES & features else 0
     if any(feature.startswith("avx512") for feature in features):
-        return _ZMM
-    return _YMM if {"avx", "fma", "f16c", "avx2"} & features else 0
+        return tiles | _ZMM
+    return tiles | (_YMM if {"avx", "fma", "f16c", "avx2"} & features else 0)
 
 
 def needs(features: frozenset[str]) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ _GENERIC = {
     "avx2-vnni": "avx2",
     "avx512": "avx512",
     "avx512-vnni-bf16": "avx512",
+    "avx512-amx": "avx512",
 }
 """By instruction set, the target for any CPU that has it: its costs stand in."""
 

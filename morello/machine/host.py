@@ -43,6 +43,7 @@ class Host:
         known_features: every feature that LLVM asked it about.
         cores: processors that this process may use (its affinity).
         caches: data caches, the nearest first; empty where the system does not say.
+        withheld: of the features those that the system lets no process use.
     """
 
     cpu: str
@@ -50,6 +51,7 @@ class Host:
     known_features: frozenset[str]
     cores: int
     caches: tuple[Cache, ...]
+    withheld: frozenset[str] = frozenset()
 
     def cache(self, level: int) -> Cache | None:
         """The data cache of a level, or None where it is not known."""
@@ -100,7 +102,8 @@ def _processor() -> tuple[str, frozenset[str], frozenset[str]]:
 def host() -> Host:
     """This machine, with the affinity that the process has now."""
     name, has, asked = _processor()
-    return Host(name, has, asked, len(os.sched_getaffinity(0)), read_caches())
+    cores, withheld = len(os.sched_getaffinity(0)), has & HOST.withheld()
+    return Host(name, has, asked, cores, read_caches(), withheld)
 
 
 def model_name() -> str:

@@ -27,6 +27,28 @@ class Op(enum.Enum):
     DOT2_BF16 = "dot2_bf16"
     """Neighbouring bf16 are multiplied, each two products added to an f32, one after
     the other; denormals count as zero."""
+    TILE_DOT_BF16 = "tile_dot_bf16"
+    """Rows of a tile of bf16 by columns of one of pairs: products with even k are added
+    up, those with odd k, both sums, and that to a tile of f32; denormals count as
+    zero."""
+    TILE_DOT_U8S8 = "tile_dot_u8s8"
+    """Rows of a tile of u8 by columns of one of quads of s8, added to a tile of s32."""
+    TILE_DOT_S8S8 = "tile_dot_s8s8"
+    """The same of s8 and s8."""
+    TILE_DOT_U8U8 = "tile_dot_u8u8"
+    """The same of u8 and u8."""
+    TILE_DOT_S8U8 = "tile_dot_s8u8"
+    """The same of s8 and u8."""
+    TILE_ZERO = "tile_zero"
+    """A tile becomes zero."""
+    TILE_LOAD = "tile_load"
+    """The rows of a tile are loaded, each so many bytes after the one before."""
+    TILE_STORE = "tile_store"
+    """The rows of a tile are stored likewise."""
+    TILE_CONFIGURE = "tile_configure"
+    """Each tile gets a number of rows and of bytes in a row; all become zero."""
+    TILE_RELEASE = "tile_release"
+    """The thread has no tiles any more, and the system none to save."""
     SCALE = "scale"
     """Floats times 2 to the power of whole floats, rounded once; lanes that a mask
     leaves out are zero and take no time, whatever they would become."""
@@ -165,3 +187,23 @@ AVX512_VNNI_BF16 = AVX512.having(
     dot2_bf16="llvm.x86.avx512bf16.dpbf16ps.512",
 )
 """AVX-512 with VNNI and BF16."""
+
+AVX512_AMX = AVX512_VNNI_BF16.having(
+    "avx512-amx",
+    ("amx-tile", "amx-bf16", "amx-int8"),
+    "_amx",
+    tile_dot_bf16="llvm.x86.tdpbf16ps",
+    tile_dot_u8s8="llvm.x86.tdpbusd",
+    tile_dot_s8s8="llvm.x86.tdpbssd",
+    tile_dot_u8u8="llvm.x86.tdpbuud",
+    tile_dot_s8u8="llvm.x86.tdpbsud",
+    tile_zero="llvm.x86.tilezero",
+    tile_load="llvm.x86.tileloadd64",
+    tile_store="llvm.x86.tilestored64",
+    tile_configure="llvm.x86.ldtilecfg",
+    tile_release="llvm.x86.tilerelease",
+)
+"""AVX-512 with AMX: eight tiles of 16 rows of 64 bytes, which code names by number.
+
+LLVM can allocate tiles itself, but its scheduler then renames them to ones that the
+configuration lacks, and unoptimised code with them makes it abort."""

@@ -16,11 +16,13 @@ from morello.machine.targets.avx2_vnni import AVX2_VNNI
 from morello.machine.targets.avx2_zen3 import AVX2_ZEN3
 from morello.machine.targets.avx2_zen5 import AVX2_ZEN5
 from morello.machine.targets.avx512 import AVX512
+from morello.machine.targets.avx512_amx import AVX512_AMX
 from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
 from morello.machine.targets.avx512_zen5 import AVX512_ZEN5
 
-_GOLDEN_COVE = (AVX512_VNNI_BF16, AVX2_GOLDEN_COVE)
-"""The second where a hypervisor hides AVX-512."""
+_GOLDEN_COVE = (AVX512_AMX, AVX512_VNNI_BF16, AVX2_GOLDEN_COVE)
+"""The second where the system withholds tiles, the third where a hypervisor hides
+AVX-512."""
 
 _SERVERS = ("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d")
 
@@ -74,4 +76,4 @@ def _measured(machine: Host) -> tuple[Target, ...]:
 
 
 def _runs(machine: Host, target: Target) -> bool:
-    return machine.features.issuperset(target.features)
+    return (machine.features - machine.withheld).issuperset(target.features)

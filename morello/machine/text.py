@@ -25,6 +25,7 @@ from morello.machine.targets.avx2_vnni import AVX2_VNNI
 from morello.machine.targets.avx2_zen3 import AVX2_ZEN3
 from morello.machine.targets.avx2_zen5 import AVX2_ZEN5
 from morello.machine.targets.avx512 import AVX512
+from morello.machine.targets.avx512_amx import AVX512_AMX
 from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
 from morello.machine.targets.avx512_zen5 import AVX512_ZEN5
 from morello.suggestions import did_you_mean
@@ -39,6 +40,7 @@ TARGETS = {
         AVX2_VNNI,
         AVX512,
         AVX512_VNNI_BF16,
+        AVX512_AMX,
         AVX512_ZEN5,
     )
 }

@@ -350,10 +350,11 @@ def _untuned(text: str) -> str:
 
 
 def _require(cpu: str, features: str) -> None:
-    """Refuse what would end in an illegal instruction.
+    """Refuse what would end in an illegal instruction, and ask the system to permit
+    what it only permits who asks.
 
     Raises:
-        TargetError: names what the machine lacks.
+        TargetError: names what the machine lacks, or why the system refuses.
     """
     missing = missing_features(cpu, features)
     if missing:
@@ -362,6 +363,7 @@ def _require(cpu: str, features: str) -> None:
             f"lacks {', '.join(missing)}",
             "compile for a target that it has",
         )
+    HOST.permit(required_features(cpu, features))
 
 
 def compile_optimised(text: str, opt: int) -> Engine:

@@ -36,8 +36,9 @@ class Matmul(Kind):
     odd k leaves one product, which fits); the pairs are added up modulo 2^16, so their
     order means nothing.
 
-    A flushing product of floats may take denormals for zero, in factors and in sums;
-    of other numbers it is the same product.
+    A flushing product of floats may take denormals for zero, in factors and in sums,
+    and a sum that is zero may have either sign; of other numbers it is the same
+    product.
     """
 
     name: ClassVar[str] = "matmul"
@@ -48,7 +49,8 @@ class Matmul(Kind):
     saturating: bool = dataclasses.field(default=False, metadata={"optional": True})
     """Whether pairs of products saturate, as the instruction ``vpmaddubsw`` has it."""
     flushing: bool = dataclasses.field(default=False, metadata={"optional": True})
-    """Whether denormals may count as zero, as the instruction ``vdpbf16ps`` has it."""
+    """Whether denormals may count as zero, as the instructions ``vdpbf16ps`` and
+    ``tdpbf16ps`` have it."""
 
     @property
     def dims(self) -> tuple[str, ...]:

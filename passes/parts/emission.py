@@ -17,7 +17,7 @@ from morello.kernels.emitter import Body, Buffer, Index, Pack, Value
 from morello.kernels.template import Kernel
 from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
-from morello.passes.parts.registers import Registers
+from morello.passes.parts.tiles import Tiles
 from morello.passes.parts.vector_ops import (
     call,
     constant_of,
@@ -40,7 +40,7 @@ _TO_L1, _TO_L2 = 3, 2
 """The locality of a prefetch that x86 makes PREFETCHT0, and PREFETCHT1."""
 
 
-class MlirEmitter(Registers):
+class MlirEmitter(Tiles):
     """Writes before one op; constants go first, so that loops can share them."""
 
     def __init__(

@@ -10,13 +10,12 @@ from collections.abc import Iterable
 
 from morello.machine.architectures import HOST
 from morello.mlir import dialect, ir
+from morello.passes.parts.descriptors import ALIGNED, field_of
+from morello.passes.parts.vector_ops import run
 
 arith = dialect("arith")
 memref = dialect("memref")
 scf = dialect("scf")
-
-_ALIGNED = 1
-"""Field of a memref that is the address of its elements."""
 
 _THREADS = "scf.parallel"
 
@@ -26,12 +25,12 @@ def guard_float_control(ops: Iterable[ir.Operation]) -> None:
 
     Each iteration of a parallel loop is a thread, which has a register of its own.
     """
-    for op in dict.fromkeys(map(_body, ops)):
+    for op in dict.fromkeys(map(thread_body, ops)):
         with op.context, op.location:
             _guard(op.regions[0].blocks[0])
 
 
-def _body(op: ir.Operation) -> ir.Operation:
+def thread_body(op: ir.Operation) -> ir.Operation:
     """Enclosing parallel loop or function of an op."""
     around = op.parent.operation
     while around.name not in (_THREADS, "func.func"):
@@ -44,7 +43,7 @@ def _guard(block: ir.Block) -> None:
     word = ir.IntegerType.get_signless(32)
     with ir.InsertionPoint.at_block_begin(block):
         old, new = (_slot(word) for _ in range(2))
-        _call(HOST.float_control.read, old[1])
+        run(HOST.float_control.read, old[1])
         before = memref.LoadOp(old[0], []).result
         kept = _constant(word, HOST.float_control.flags)
         plain = arith.AndIOp(before, kept).result
@@ -59,36 +58,14 @@ def _guard(block: ir.Block) -> None:
 def _slot(word: ir.Type) -> tuple[ir.Value, ir.Value]:
     """A word on the stack, and its address: a field of what a memref will be."""
     slot = memref.AllocaOp(ir.MemRefType.get([], word), [], []).result
-    fields = ir.Type.parse("!llvm.struct<(ptr, ptr, i64)>")
-    whole = ir.Operation.create(
-        "builtin.unrealized_conversion_cast", [fields], [slot]
-    ).results[0]
-    address = ir.Operation.create(
-        "llvm.extractvalue",
-        [ir.Type.parse("!llvm.ptr")],
-        [whole],
-        {"position": ir.DenseI64ArrayAttr.get([_ALIGNED])},
-    )
-    return slot, address.results[0]
+    return slot, field_of(slot, ALIGNED)
 
 
 def _set_if(condition: ir.Value, address: ir.Value) -> None:
     changed = scf.IfOp(condition)
     with ir.InsertionPoint(changed.then_block):
-        _call(HOST.float_control.write, address)
+        run(HOST.float_control.write, address)
         scf.YieldOp([])
-
-
-def _call(name: str, address: ir.Value) -> None:
-    ir.Operation.create(
-        "llvm.call_intrinsic",
-        operands=[address],
-        attributes={
-            "intrin": ir.StringAttr.get(name),
-            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0]),
-        },
-    )
 
 
 def _constant(kind: ir.Type, number: int) -> ir.Value:

@@ -123,9 +123,20 @@ def plus(value: Value, number: int) -> Value:
 
 def call(name: str, kind: ir.Type, *operands: Value) -> Value:
     """Call an instruction, by the name of its intrinsic, on some values."""
-    called = ir.Operation.create(
+    return _call(name, [kind], operands).results[0]
+
+
+def run(name: str, *operands: Value) -> None:
+    """Call an instruction without a result."""
+    _call(name, [], operands)
+
+
+def _call(
+    name: str, results: Sequence[ir.Type], operands: Sequence[Value]
+) -> ir.Operation:
+    return ir.Operation.create(
         "llvm.call_intrinsic",
-        results=[kind],
+        results=list(results),
         operands=list(operands),
         attributes={
             "intrin": ir.StringAttr.get(name),
@@ -133,7 +144,6 @@ def call(name: str, kind: ir.Type, *operands: Value) -> Value:
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
         },
     )
-    return called.results[0]
 
 
 def opaque(values: Sequence[Value], register: str) -> list[Value]:

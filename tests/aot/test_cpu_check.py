@@ -67,18 +67,23 @@ EVERY = -1
 
 
 def answers(
-    features: frozenset[str], leaves: dict[tuple[int, int], Registers], xcr0: int
+    features: frozenset[str],
+    leaves: dict[tuple[int, int], Registers],
+    xcr0: int,
+    permission: int = 0,
 ) -> int:
     """The answer on a CPU that is made up.
 
     Args:
         leaves: EAX, EBX, ECX and EDX by leaf and sub-leaf; others have every bit.
         xcr0: what the system saves.
+        permission: what it answers to who asks for tiles.
     """
     text = called() + cpu_check("has", features)
     four = "{ i32, i32, i32, i32 }"
     text = re.sub(r'asm sideeffect "cpuid", "[^"]*"', "@cpuid", text)
     text = re.sub(r'asm sideeffect "xgetbv", "[^"]*"', "@xgetbv", text)
+    text = re.sub(r'asm sideeffect "syscall", "[^"]*"', "@permit", text)
     lines = [f"define {four} @cpuid(i32 %leaf, i32 %sub) {{"]
     for number, ((leaf, sub), found) in enumerate(leaves.items()):
         fields = ", ".join(f"i32 {word & 0xFFFFFFFF}" for word in found)
@@ -92,12 +97,20 @@ def answers(
     lines.append(f"  ret {four} {{ i32 -1, i32 -1, i32 -1, i32 -1 }}\n}}")
     lines.append("define { i32, i32 } @xgetbv(i32 %which) {")
     lines.append(f"  ret {{ i32, i32 }} {{ i32 {xcr0}, i32 0 }}\n}}")
+    # arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA)
+    lines.append("define i64 @permit(i64 %call, i64 %what, i64 %state) {")
+    for name, number in (("call", 158), ("what", 0x1023), ("state", 18)):
+        lines.append(f"  %is_{name} = icmp eq i64 %{name}, {number}")
+    lines.append(f"""  %two = and i1 %is_call, %is_what
+  %all = and i1 %two, %is_state
+  %answer = select i1 %all, i64 {permission}, i64 -38
+  ret i64 %answer\n}}""")
     engine = load(compile_for_linker("", text + "\n".join(lines), cpu="x86-64"))
     native = ctypes.CFUNCTYPE(ctypes.c_int)(engine.address("has"))
     return int(native())
 
 
-OSXSAVE, YMM, ZMM = 1 << 27, 0x6, 0xE6
+OSXSAVE, YMM, ZMM, TILES = 1 << 27, 0x6, 0xE6, 0x60000
 BASIC, EXTENDED = (0, 0), (1 << 31, 0)
 
 
@@ -136,6 +149,23 @@ def test_a_cpu_that_is_made_up(
     wanted: int,
 ) -> None:
     assert answers(frozenset(features.split()), leaves, xcr0) == wanted
+
+
+@pytest.mark.parametrize(
+    ("features", "xcr0", "permission", "wanted"),
+    [
+        ("amx-tile avx512f", TILES | ZMM, 0, 1),
+        ("amx-int8", TILES, 0, 1),
+        ("amx-tile avx512f", ZMM, 0, 0),
+        ("amx-bf16", 0x20000, 0, 0),
+        ("amx-tile avx512f", TILES | ZMM, -28, 0),  # ENOSPC
+        ("avx512f", TILES | ZMM, -28, 1),  # who has no use for tiles does not ask
+    ],
+)
+def test_tiles_are_asked_for(
+    features: str, xcr0: int, permission: int, wanted: int
+) -> None:
+    assert answers(frozenset(features.split()), {}, xcr0, permission) == wanted
 
 
 def test_nothing_but_x86_64_is_used_before_the_answer() -> None:

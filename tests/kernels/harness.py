@@ -19,6 +19,7 @@ from morello.dialect.memrefs import tile_extent
 from morello.kernels import KERNELS
 from morello.kernels.template import Kernel
 from morello.machine import Target
+from morello.machine.architectures import HOST
 from morello.machine.host import missing_features
 from morello.machine.isa import Isa
 from morello.machine.targets.avx2 import AVX2
@@ -63,6 +64,9 @@ def skip_where_it_cannot_run(isa: Isa) -> None:
     missing = missing_features(isa.cpu, features_text(isa))
     if missing:
         pytest.skip(f"this CPU lacks {', '.join(missing)}, which {isa.name} needs")
+    withheld = HOST.withheld() & set(isa.features)
+    if withheld:
+        pytest.skip(f"the system withholds {', '.join(sorted(withheld))}")
 
 
 def features_text(isa: Isa) -> str:

@@ -79,7 +79,7 @@ def test_it_is_exact_stays_within_bounds_and_repeats_itself(name: str) -> None:
             first, _ = run(case, address, inputs, "end")
             again, _ = run(case, address, inputs, "start")
             assert np.array_equal(bits(first), bits(again)), case
-            if adds_floats(case.spec.key):
+            if adds_floats(case.spec.key) and not case.spec.kind.flushing:
                 check_zeros(case, address)
         return len(cases)
 

@@ -28,7 +28,10 @@ KNOWN: dict[str, tuple[int, int, str, int]] = {
     "avx512vl": (7, 0, "b", 31),
     "avx512vbmi": (7, 0, "c", 1),
     "avx512vnni": (7, 0, "c", 11),
+    "amx-bf16": (7, 0, "d", 22),
     "avx512fp16": (7, 0, "d", 23),
+    "amx-tile": (7, 0, "d", 24),
+    "amx-int8": (7, 0, "d", 25),
     "avxvnni": (7, 1, "a", 4),
     "avx512bf16": (7, 1, "a", 5),
     "avxvnniint8": (7, 1, "d", 4),
@@ -53,13 +56,15 @@ def test_a_feature_is_asked_for_by_its_bit(
 ) -> None:
     masks, saved = masks_of(feature)
     *query, place = bit
-    uses = feature.startswith("avx512") or feature in ("avx", "fma", "f16c", "avx2")
+    uses = feature.startswith(("avx512", "amx"))
+    uses = uses or feature in ("avx", "fma", "f16c", "avx2")
     if uses:  # the system lets programs ask which registers it saves
         assert masks[_1C] >> 27 & 1
         masks[_1C] &= ~(1 << 27)
     assert {q: m for q, m in masks.items() if m} == {tuple(query): 1 << place}
-    zmm = feature.startswith("avx512")
-    assert saved == (0xE6 if zmm else 0x6 if uses else 0)
+    registers = {"avx512": 0xE6, "amx-": 0x60000}
+    wanted = [r for start, r in registers.items() if feature.startswith(start)]
+    assert saved == (wanted[0] if wanted else 0x6 if uses else 0)
 
 
 def test_features_are_asked_for_together() -> None:
@@ -71,6 +76,7 @@ def test_features_are_asked_for_together() -> None:
         (0x80000001, 0, "c"): 1 << 5,
     }
     assert saved == 0xE6
+    assert masks_of("avx512f", "amx-tile")[1] == 0x600E6
 
 
 def test_no_two_features_have_one_bit() -> None:

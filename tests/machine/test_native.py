@@ -1,5 +1,6 @@
 """``native``: the known target that is nearest to a machine."""
 
+import dataclasses
 import subprocess
 import sys
 import warnings
@@ -16,6 +17,7 @@ from morello.machine.targets.avx2_vnni import AVX2_VNNI
 from morello.machine.targets.avx2_zen3 import AVX2_ZEN3
 from morello.machine.targets.avx2_zen5 import AVX2_ZEN5
 from morello.machine.targets.avx512 import AVX512
+from morello.machine.targets.avx512_amx import AVX512_AMX
 from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
 from morello.machine.targets.avx512_zen5 import AVX512_ZEN5
 from morello.machine.text import TargetWarning
@@ -53,8 +55,19 @@ def test_others_have_the_target_with_the_most_of_their_instructions() -> None:
 def test_a_server_is_known_by_its_tiles_whatever_model_it_says_it_is() -> None:
     have = (*AVX512_FEATURES, "amx-tile")
     assert native("rocketlake", *have) is AVX512_VNNI_BF16
+    assert native("rocketlake", *AVX512_AMX.features, *AVX2.features) is AVX512_AMX
     assert native("rocketlake", *AVX2.features, "amx-tile") is AVX2_GOLDEN_COVE
     assert native("rocketlake", *AVX2.features) is AVX2
+
+
+def test_tiles_that_the_system_withholds_are_not_used() -> None:
+    have = frozenset((*AVX512_AMX.features, *AVX2.features))
+    for cpu in ("graniterapids", "rocketlake"):
+        machine = Host(cpu, have, have, 1, ())
+        assert native_target(machine) is AVX512_AMX
+        withheld = frozenset(f for f in have if f.startswith("amx-"))
+        machine = dataclasses.replace(machine, withheld=withheld)
+        assert native_target(machine) is AVX512_VNNI_BF16
 
 
 def test_a_cpu_without_costs_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

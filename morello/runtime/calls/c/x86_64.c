@@ -19,6 +19,10 @@ enum { LACKS = 1, HAS = 2 };
 
 enum { EAX, EBX, ECX, EDX };
 
+/* Tiles (AMX): their bit in XCR0 and its number, and the system call that asks Linux to
+   permit them to this process. Those who may use them have asked. */
+enum { TILES = 1u << 18, TILE_DATA = 18, ARCH_PRCTL = 158, REQUEST = 0x1023 };
+
 #define INLINE static inline __attribute__((always_inline))
 
 /* A register of the answer. */
@@ -28,6 +32,15 @@ INLINE uint32_t ask(uint32_t leaf, uint32_t subleaf, uint32_t number) {
                    : "=a"(a), "=b"(b), "=c"(c), "=d"(d)
                    : "a"(leaf), "c"(subleaf));
   return number == EAX ? a : number == EBX ? b : number == ECX ? c : d;
+}
+
+INLINE bool permits_tiles(void) {
+  long answer;
+  __asm__ volatile("syscall"
+                   : "=a"(answer)
+                   : "a"((long)ARCH_PRCTL), "D"((long)REQUEST), "S"((long)TILE_DATA)
+                   : "rcx", "r11", "memory");
+  return answer == 0;
 }
 
 INLINE bool has_all(const Needs *needs) {
@@ -41,10 +54,11 @@ INLINE bool has_all(const Needs *needs) {
   if (!needs->saved) return true;
   uint32_t low, high; /* of XCR0 */
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return (low & needs->saved) == needs->saved;
+  if ((low & needs->saved) != needs->saved) return false;
+  return !(needs->saved & TILES) || permits_tiles();
 }
 
-/* 1 where all is there, else 0. The answer is kept, because CPUID takes about a
+/* 1 where all is there and permitted, else 0. The answer is kept, because CPUID takes about a
    microsecond in a virtual machine. */
 int check_cpu(int *kept, const Needs *needs) {
   int answer = __atomic_load_n(kept, __ATOMIC_RELAXED);

@@ -11,23 +11,23 @@ entry:
 for.cond.i.preheader:
   %count.i = getelementptr inbounds nuw i8, ptr %needs, i64 4
   %1 = load i32, ptr %count.i, align 4
-  %cmp.i22.not = icmp eq i32 %1, 0
-  br i1 %cmp.i22.not, label %for.end.i, label %for.body.i.lr.ph
+  %cmp.i24.not = icmp eq i32 %1, 0
+  br i1 %cmp.i24.not, label %for.end.i, label %for.body.i.lr.ph
 
 for.body.i.lr.ph:
   %questions.i = getelementptr inbounds nuw i8, ptr %needs, i64 8
   br label %for.body.i
 
 for.cond.i:
-  %inc.i = add nuw nsw i64 %i.0.i23, 1
+  %inc.i = add nuw nsw i64 %i.0.i25, 1
   %2 = load i32, ptr %count.i, align 4
   %conv.i = zext i32 %2 to i64
   %cmp.i = icmp samesign ult i64 %inc.i, %conv.i
   br i1 %cmp.i, label %for.body.i, label %for.end.i
 
 for.body.i:
-  %i.0.i23 = phi i64 [ 0, %for.body.i.lr.ph ], [ %inc.i, %for.cond.i ]
-  %arrayidx.i = getelementptr inbounds nuw %struct.Question, ptr %questions.i, i64 %i.0.i23
+  %i.0.i25 = phi i64 [ 0, %for.body.i.lr.ph ], [ %inc.i, %for.cond.i ]
+  %arrayidx.i = getelementptr inbounds nuw %struct.Question, ptr %questions.i, i64 %i.0.i25
   %3 = load i32, ptr %arrayidx.i, align 4
   %subleaf3.i = getelementptr inbounds nuw i8, ptr %arrayidx.i, i64 4
   %4 = load i32, ptr %subleaf3.i, align 4
@@ -37,7 +37,7 @@ for.body.i:
   %6 = tail call { i32, i32, i32, i32 } asm sideeffect "cpuid", "={ax},={bx},={cx},={dx},{ax},{cx},~{dirflag},~{fpsr},~{flags}"(i32 %and.i, i32 0)
   %asmresult.i13 = extractvalue { i32, i32, i32, i32 } %6, 0
   %cmp5.i = icmp ult i32 %asmresult.i13, %3
-  br i1 %cmp5.i, label %has_all.exit.thread18, label %if.end.i
+  br i1 %cmp5.i, label %has_all.exit.thread20, label %if.end.i
 
 if.end.i:
   %cmp7.i = icmp eq i32 %3, 7
@@ -49,7 +49,7 @@ land.lhs.true9.i:
   %7 = tail call { i32, i32, i32, i32 } asm sideeffect "cpuid", "={ax},={bx},={cx},={dx},{ax},{cx},~{dirflag},~{fpsr},~{flags}"(i32 7, i32 0)
   %asmresult.i4 = extractvalue { i32, i32, i32, i32 } %7, 0
   %cmp11.i = icmp ult i32 %asmresult.i4, %4
-  br i1 %cmp11.i, label %has_all.exit.thread18, label %if.end14.i
+  br i1 %cmp11.i, label %has_all.exit.thread20, label %if.end14.i
 
 if.end14.i:
   %number.i = getelementptr inbounds nuw i8, ptr %arrayidx.i, i64 8
@@ -78,32 +78,42 @@ ask.exit:
   %cond13.i = phi i32 [ %asmresult.i8, %cond.true.i ], [ %asmresult3.i7, %cond.false6.i ], [ %asmresult1.i5, %if.end14.i ], [ %asmresult2.i6, %switch.edge.i ]
   %and16.i = and i32 %cond13.i, %5
   %cmp17.not.i = icmp eq i32 %and16.i, %5
-  br i1 %cmp17.not.i, label %for.cond.i, label %has_all.exit.thread18
+  br i1 %cmp17.not.i, label %for.cond.i, label %has_all.exit.thread20
 
 for.end.i:
   %10 = load i32, ptr %needs, align 4
   %tobool26.not.i = icmp eq i32 %10, 0
-  br i1 %tobool26.not.i, label %has_all.exit.thread, label %has_all.exit
+  br i1 %tobool26.not.i, label %has_all.exit.thread, label %if.end28.i
 
-has_all.exit:
+if.end28.i:
   %11 = tail call { i32, i32 } asm sideeffect "xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}"(i32 0)
   %asmresult.i = extractvalue { i32, i32 } %11, 0
   %12 = load i32, ptr %needs, align 4
   %and31.i = and i32 %asmresult.i, %12
-  %cmp33.i = icmp eq i32 %and31.i, %12
-  %cond.fr = freeze i1 %cmp33.i
-  br i1 %cond.fr, label %has_all.exit.thread, label %has_all.exit.thread18
+  %cmp33.not.i = icmp eq i32 %and31.i, %12
+  br i1 %cmp33.not.i, label %if.end36.i, label %has_all.exit.thread20
+
+if.end36.i:
+  %and38.i = and i32 %12, 262144
+  %tobool39.not.i = icmp eq i32 %and38.i, 0
+  br i1 %tobool39.not.i, label %has_all.exit.thread, label %has_all.exit
+
+has_all.exit:
+  %13 = tail call i64 asm sideeffect "syscall", "={ax},{ax},{di},{si},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"(i64 158, i64 4131, i64 18)
+  %.fr = freeze i64 %13
+  %cmp.i15 = icmp eq i64 %.fr, 0
+  br i1 %cmp.i15, label %has_all.exit.thread, label %has_all.exit.thread20
 
 has_all.exit.thread:
-  br label %has_all.exit.thread18
+  br label %has_all.exit.thread20
 
-has_all.exit.thread18:
-  %13 = phi i32 [ 2, %has_all.exit.thread ], [ 1, %has_all.exit ], [ 1, %land.lhs.true9.i ], [ 1, %for.body.i ], [ 1, %ask.exit ]
-  store atomic i32 %13, ptr %kept monotonic, align 4
+has_all.exit.thread20:
+  %14 = phi i32 [ 2, %has_all.exit.thread ], [ 1, %has_all.exit ], [ 1, %if.end28.i ], [ 1, %ask.exit ], [ 1, %for.body.i ], [ 1, %land.lhs.true9.i ]
+  store atomic i32 %14, ptr %kept monotonic, align 4
   br label %if.end
 
 if.end:
-  %answer.0 = phi i32 [ %0, %entry ], [ %13, %has_all.exit.thread18 ]
+  %answer.0 = phi i32 [ %0, %entry ], [ %14, %has_all.exit.thread20 ]
   %sub = add i32 %answer.0, -1
   ret i32 %sub
 }
