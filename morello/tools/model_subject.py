@@ -7,6 +7,7 @@ import numpy as np
 
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError
+from morello.frontends.grouping.packing import opened
 from morello.frontends.mlir import from_mlir
 from morello.frontends.model import Model
 from morello.machine import Target
@@ -46,15 +47,13 @@ def part_requests(model: Model, target: str | None, db: str | None) -> list[Requ
     """The Spec of each part of a model, as if a command line gave it."""
     machine = tool_target(target)
     laid_out = dataclasses.replace(machine, relayouts=False)
-    return [
-        Request(
-            OpenSpec(part.spec(machine.limits), ()),
-            laid_out if part.is_laid_out else machine,
-            None,
-            db,
-        )
-        for part in model.parts
-    ]
+    requests = []
+    for part in model.parts:
+        free = opened(model.tensors, model.steps, part, weights=False)
+        goal = OpenSpec(part.spec(machine.limits), free)
+        searched = laid_out if part.is_laid_out else machine
+        requests.append(Request(goal, searched, None, db))
+    return requests
 
 
 @dataclasses.dataclass(frozen=True)

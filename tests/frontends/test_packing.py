@@ -58,3 +58,35 @@ def test_weights_are_packed_when_they_are_known() -> None:
         assert array.shape != w.shape
         for run in (plain, compiled, again):
             np.testing.assert_array_equal(run(x, w), np.abs(x @ w.T))
+
+
+CONVOLUTION = """
+func.func @net(%x: tensor<1x9x7x32xf32>) -> tensor<1x4x5x32xf32> {
+  %w = arith.constant CONSTANT : tensor<3x3x32x32xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x4x5x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4x5x32xf32>)
+      -> tensor<1x4x5x32xf32>
+  %y = linalg.conv_2d_nhwc_hwcf {strides = dense<[2, 1]> : vector<2xi64>}
+      ins(%x, %w : tensor<1x9x7x32xf32>, tensor<3x3x32x32xf32>)
+      outs(%f : tensor<1x4x5x32xf32>) -> tensor<1x4x5x32xf32>
+  return %y : tensor<1x4x5x32xf32>
+}
+"""
+
+
+def convolved(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (1, 2))[:, ::2]
+    return np.einsum("nhwcij,ijcf->nhwf", windows, w)
+
+
+def test_filters_of_a_convolution_are_packed_unasked() -> None:
+    x, w = drawn(1, 9, 7, 32), drawn(3, 3, 32, 32)
+    model = trusted_model(CONVOLUTION.replace("CONSTANT", f"dense<{w.tolist()}>"))
+    assert [part.is_laid_out for part in model.parts] == [True]
+    kernel = model.compile(target="avx2", threads=1)
+    (array,) = kernel.constants.values()
+    assert array.shape != w.shape
+    np.testing.assert_array_equal(np.sort(array, axis=None), np.sort(w, axis=None))
+    np.testing.assert_array_equal(kernel(x), convolved(x, w))
+    np.testing.assert_array_equal(model.evaluate(x), convolved(x, w))

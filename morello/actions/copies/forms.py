@@ -1,5 +1,6 @@
 """Forms that kernels ask for operands in (`Kernel.forms`): what moves are tried for."""
 
+import dataclasses
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -38,10 +39,9 @@ def _known_forms(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]
 
 
 def forms_beforehand(key: SpecKey, operand: int, target: Target) -> tuple[Form, ...]:
-    """`asked_forms`, and those that kernels ask for in what is packed beforehand."""
-    asked = asked_forms(key, operand, target)
-    if not target.relayouts:
-        return asked
+    """`asked_forms`, and those that kernels ask for in what is packed beforehand:
+    there is no copy in programs, so that these may be without relayouts."""
+    asked = asked_forms(key, operand, dataclasses.replace(target, relayouts=True))
     kernels = [KERNELS[name] for name in target.kernels]
     return (*asked, *(f for k in kernels for f in k.forms_beforehand(key, operand)))
 

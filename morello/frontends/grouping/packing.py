@@ -52,11 +52,12 @@ def opened(
     tensors: Tensors, steps: tuple[Step, ...], part: Part, weights: bool
 ) -> tuple[int, ...]:
     """The operands of a part whose layout may be chosen: large factors of a product
-    that are constants, or weights if so asked, whole, and read by it alone."""
+    that are constants, or weights if so asked, whole, and read by it alone.
+
+    Filters that have been turned to have channels last are constants, too.
+    """
     nodes = [tensors.all[node] for node in part.nodes]
-    if part.is_laid_out or not any(
-        isinstance(n, Node) and is_product(n) for n in nodes
-    ):
+    if not any(isinstance(n, Node) and is_product(n) for n in nodes):
         return ()
     readers = [tensor for step in steps for tensor in step.inputs]
     indices = []
