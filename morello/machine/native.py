@@ -18,6 +18,7 @@ from morello.machine.targets.avx2_zen5 import AVX2_ZEN5
 from morello.machine.targets.avx512 import AVX512
 from morello.machine.targets.avx512_amx import AVX512_AMX
 from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
+from morello.machine.targets.avx512_zen4 import AVX512_ZEN4
 from morello.machine.targets.avx512_zen5 import AVX512_ZEN5
 
 _GOLDEN_COVE = (AVX512_AMX, AVX512_VNNI_BF16, AVX2_GOLDEN_COVE)
@@ -29,8 +30,7 @@ _SERVERS = ("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d
 _BY_NAME = {
     **dict.fromkeys(_SERVERS, _GOLDEN_COVE),
     "znver3": (AVX2_ZEN3,),
-    # Its 64-byte instructions take two turns: no more multiply-adds of f32.
-    "znver4": (AVX2,),
+    "znver4": (AVX512_ZEN4, AVX2),
     "znver5": (AVX512_ZEN5, AVX2_ZEN5),
 }
 """By the name that LLVM has for a CPU, the targets that were measured on its cores, the

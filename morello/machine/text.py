@@ -27,6 +27,7 @@ from morello.machine.targets.avx2_zen5 import AVX2_ZEN5
 from morello.machine.targets.avx512 import AVX512
 from morello.machine.targets.avx512_amx import AVX512_AMX
 from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
+from morello.machine.targets.avx512_zen4 import AVX512_ZEN4
 from morello.machine.targets.avx512_zen5 import AVX512_ZEN5
 from morello.suggestions import did_you_mean
 
@@ -41,6 +42,7 @@ TARGETS = {
         AVX512,
         AVX512_VNNI_BF16,
         AVX512_AMX,
+        AVX512_ZEN4,
         AVX512_ZEN5,
     )
 }

@@ -19,6 +19,7 @@ from morello.machine.targets.avx2_zen5 import AVX2_ZEN5
 from morello.machine.targets.avx512 import AVX512
 from morello.machine.targets.avx512_amx import AVX512_AMX
 from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
+from morello.machine.targets.avx512_zen4 import AVX512_ZEN4
 from morello.machine.targets.avx512_zen5 import AVX512_ZEN5
 from morello.machine.text import TargetWarning
 
@@ -38,7 +39,8 @@ def test_a_cpu_has_the_target_that_was_measured_on_its_cores() -> None:
         assert native(cpu, *AVX512_FEATURES) is AVX512_VNNI_BF16
         assert native(cpu, *AVX2.features, "avxvnni") is AVX2_GOLDEN_COVE
     assert native("znver3", *AVX2.features) is AVX2_ZEN3
-    assert native("znver4", *AVX512_FEATURES) is AVX2
+    assert native("znver4", *AVX512_FEATURES) is AVX512_ZEN4
+    assert native("znver4", *AVX2.features) is AVX2
     assert native("znver5", *AVX512_FEATURES, "avxvnni") is AVX512_ZEN5
     assert native("znver5", *AVX2.features, "avxvnni") is AVX2_ZEN5
 
