@@ -85,6 +85,33 @@ func.func @strips(%a: memref<1x7x32xf32>, %b: memref<1x32x16xf32>, %o: memref<1x
   return
 }
 
+// In tiles: a configuration, four sums for all of k, whose last part is shorter than a tile.
+// Each thread releases its tiles.
+// CHECK-LABEL: func.func @tiles
+// CHECK: scf.parallel
+// CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tilezero"
+// CHECK: scf.for
+// CHECK: llvm.call_intrinsic "llvm.x86.tileloadd64"
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tdpbusd"
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tilestored64"
+// CHECK: llvm.call_intrinsic "llvm.x86.ldtilecfg"
+// CHECK: llvm.call_intrinsic "llvm.x86.tileloadd64"
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tdpbusd"
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.x86.tilestored64"
+// CHECK-NEXT: llvm.call_intrinsic "llvm.x86.tilerelease"
+// CHECK-NEXT: scf.reduce
+// CHECK-NOT: tilerelease
+func.func @tiles(%lhs: memref<1x32x132xi8>, %rhs: memref<1x1x33x32x4xi8>, %out: memref<1x32x32xi32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  scf.parallel (%thread) = (%zero) to (%one) step (%one) {
+    "morello.kernel"(%lhs, %rhs, %out) {kernel = "tile_dot4_exact_amx", kind = "matmul", limits = #morello.limits<"vrf=32,l1=768,l2=16384">, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, options = {accum = false}, serial = true, sizes = array<i64: 1, 32, 132, 32>, tensors = [#morello.tensor<"u8", "L1", #morello.layout<"[0,1,2]">, false, 0 : i64>, #morello.tensor<"s8", "L2", #morello.layout<"[0,2,1,2p32,1p4]">, false, 0 : i64>, #morello.tensor<"s32", "L1", #morello.layout<"[0,1,2]">, false, 0 : i64>]} : (memref<1x32x132xi8>, memref<1x1x33x32x4xi8>, memref<1x32x32xi32>) -> ()
+    scf.reduce
+  }
+  return
+}
+
 // -----
 
 func.func @unknown(%src: memref<6x8xi32>, %dst: memref<8x6xi32>) {
