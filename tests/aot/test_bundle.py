@@ -5,7 +5,7 @@ import re
 import shlex
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -18,8 +18,10 @@ from morello.aot.variants import Variants
 from morello.errors import CompileError
 from morello.runtime.object_file import undefined_symbols
 from morello.tools.morello import main
+from morello.weights import ScaledWeights, in_bytes
 from tests.aot.compiler import NEEDS_CC, NEEDS_CXX, STRICT, Linked, run
 from tests.aot.test_variants import constant, needing
+from tests.guarded import check_canaries, guarded_array
 from tests.quality.compiled import arguments, same_bytes, unsearched
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -72,6 +74,41 @@ def test_the_pack_function_does_what_the_kernel_reads(
                 f"u{array.itemsize}"
             ).flat[0]
             assert same_bytes([result.base], [untouched])
+
+
+@NEEDS_CC
+@pytest.mark.parametrize("activations", ["f32", "s8"])
+def test_a_linked_product_reads_the_weights_that_it_packs(
+    activations: Literal["f32", "s8"], tmp_path: Path
+) -> None:
+    """Integers of 4 bits with offsets: guarded operands, sums that are exact."""
+    rng = np.random.default_rng(1)
+    k, n, group = 96, 70, 32
+    weights = ScaledWeights(
+        rng.integers(0, 256, (k // 2, n)).astype(np.uint8),
+        (2.0 ** rng.integers(-1, 2, (k // group, n))).astype(np.float16),
+        offsets=rng.integers(-7, 8, (k // group, n)).astype(np.float16),
+        bits=4,
+    )
+    x = rng.integers(-127, 128, (2, k)).astype(np.float32)
+    x[:, ::group] = 127  # the scale of each group is 1
+    before = (x,) if activations == "f32" else in_bytes(x, group)
+    names = [f"x{len(before) + i}" for i in range(len(weights.arguments))]
+    text = weights.spec(2, activations) + "".join(f":{name}=any" for name in names)
+    kernel = morello.compile(text, threads=1, target="avx2", time_limit=5)
+    assert "scaled_" in kernel.schedule
+    linked = Linked(kernel.library("k"), tmp_path)
+    arguments = [guarded_array(array, "end") for array in before]
+    for name, array in zip(names, weights.arguments, strict=True):
+        packed = kernel.spec.argument(int(name[1:]), 0xFF)
+        given = [ctypes.c_void_p(array.ctypes.data), None]
+        linked._native[f"k_pack_{name}"](*given, ctypes.c_void_p(packed.ctypes.data))
+        arguments.append(guarded_array(packed, "end", False))
+    out = guarded_array(np.zeros((2, n), np.float32), "end")
+    assert linked(*arguments, out) == Status.OK
+    check_canaries(out)
+    wanted = x.astype(np.float64) @ weights.values().astype(np.float64)
+    assert np.array_equal(out, wanted)
 
 
 def test_operands_that_lie_row_major_have_no_pack_function() -> None:
