@@ -14,9 +14,9 @@ import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.cost.counts import Op as Counted
-from morello.kernels.code.horizontal_sum import horizontal_sums, horizontal_sums_ops
 from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.gemv.scaled_factors import Factors, factors_ops
 from morello.kernels.gemv.scaled_operands import (
     Operands,
     ScaledCode,
@@ -26,7 +26,7 @@ from morello.kernels.gemv.scaled_operands import (
 )
 from morello.kernels.predicates import free_vectors
 from morello.machine.isa import Op
-from morello.spec import Dtype, Layout, PhysicalDim, Spec, SpecKey, TensorSpec
+from morello.spec import Dtype, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.tensors.layout import LINE_BYTES, ceil_div
@@ -36,8 +36,6 @@ _CHAINS = 8
 
 _TRIP = 4
 """Places along k of a trip of the loop."""
-
-_ROW_MAJOR = Layout((PhysicalDim(0), PhysicalDim(1)))
 
 _ENDS = 40
 """Cycles of a panel besides its products, in steps of a chain."""
@@ -55,8 +53,13 @@ class ScaledRows(ScaledKernel):
 
     @property
     def most_sums(self) -> int:
-        """Vectors of sums that leave registers for all else."""
+        """Vectors of sums of a block and of all that leave registers for all else."""
         return self.isa.registers * 3 // 4
+
+    def _most_rows(self, side: int) -> int:
+        """Rows whose sums leave registers for words and weights of each vector, a
+        factor and a constant."""
+        return (self.isa.registers - 2 * side - 2) // side
 
     def accepts(self, key: SpecKey) -> bool:
         """Integers of 8 bits or less; all with n innermost, in panels or not."""
@@ -81,11 +84,11 @@ class ScaledRows(ScaledKernel):
         )
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """Registers for the sums of two vectors of each row; whole bytes and blocks."""
+        """Registers for the sums of a vector of each row; whole bytes and blocks."""
         product = product_of(frame.key)
         assert product is not None
         rows = rows_of(product, frame.sizes)
-        most = self.most_sums // 2
+        most = self._most_rows(1)
         name = frame.key.kind.dims[product.inner]
         found = [
             Condition(rows <= most, f"takes at most {most} rows: tile them smaller"),
@@ -106,12 +109,13 @@ class ScaledRows(ScaledKernel):
         passes = ceil_div(vectors, side)
         bytes_ = k // 2 if product.halves else k
         blocks = ceil_div(k, product.block) if product.block else 1
-        each: Ops = times(self._widening(of, product), k * vectors)
         apart, has_offsets = _is_apart(m * side, self.most_sums), bool(of.offsets)
+        folded = np.where(apart, False, self._folds(frame.key, of, product))
+        each: Ops = times(self._widening(of, product, folded), k * vectors)
         scaled = np.where(apart, 0, bool(of.scales) or has_offsets)
         fma = k * vectors * (m + scaled)
         added = np.where(apart, has_offsets, 0)
-        before = times(self._sum_ops(k, blocks), m * added)
+        before = factors_ops(self.isa, m, k, blocks * added)
         fma = fma + m * blocks * vectors * added
         products: dict[Counted, Ints] = {
             "fma": fma,
@@ -138,23 +142,30 @@ class ScaledRows(ScaledKernel):
         phases = Phase(before), main, Phase(ends)
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
 
-    def _sum_ops(self, k: Ints, blocks: Ints) -> Ops:
-        """The operations that sum each block of a row of factors."""
-        vectors = k // self.lanes + blocks
-        ends = add(horizontal_sums_ops(1, self.isa), {"shuffle": 1, "store": 1})
-        return add({"load": vectors, "vector_op": vectors}, times(ends, blocks))
-
-    def _widening(self, of: Operands, product: ScaledProduct) -> Ops:
+    def _widening(self, of: Operands, product: ScaledProduct, folded: Ints) -> Ops:
         """The operations of a vector of integers beside its load and its scale."""
-        zero = 1 if of.zeros else 0
-        if product.halves and self.isa.has(Op.LOOKUP):
+        is_looked_up = product.halves and self.isa.has(Op.LOOKUP)
+        has_zero = bool(of.zeros) or (bool(product.zero) and not is_looked_up)
+        zero = np.where(folded, 0, has_zero)
+        if is_looked_up:
             return {"vector_op": 1 + zero, "shuffle": 1}
-        zero = zero or bool(product.zero)
         return {"vector_op": 1 + zero + (1 if product.halves else 0)}
+
+    def _folds(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
+        """Whether zeros can be taken off by the multiply-add that scales: of f16 the
+        product of a scale and a zero is exact. A table takes them off for nothing."""
+        if [key.dtypes[i] for i in of.scales] != [Dtype.F16] or of.offsets:
+            return False
+        if of.zeros:
+            return key.dtypes[of.zeros[0]] in (Dtype.U8, Dtype.S8)
+        is_looked_up = product.halves and self.isa.has(Op.LOOKUP)
+        is_whole = product.zero == int(product.zero)
+        return is_whole and 0 < abs(product.zero) <= _LARGEST_ZERO and not is_looked_up
 
     def _side(self, m: Ints) -> Ints:
         """Number of vectors of sums that a row has in registers at a time."""
-        side = np.where(m * self.panel <= self.most_sums, self.panel, 2)
+        narrow = np.where(m <= self._most_rows(2), 2, 1)
+        side = np.where(m <= self._most_rows(self.panel), self.panel, narrow)
         return int(side) if np.ndim(side) == 0 else side
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -165,11 +176,11 @@ class ScaledRows(ScaledKernel):
         width = int(self._side(m)) * self.lanes
         reads = self.code(emitter, spec, operands, product)
         has_few = _is_apart(m * (width // self.lanes), self.most_sums)
-        code = _Code.with_sums(
-            reads,
-            spec,
-            is_apart=bool(has_few) and bool(reads.of.scales or reads.of.offsets),
-        )
+        has_offsets = bool(reads.of.offsets)
+        is_apart = bool(has_few) and (has_offsets or bool(reads.of.scales))
+        is_folded = not is_apart and self._folds(spec.key, reads.of, product)
+        factors = Factors(reads, spec).prepared(is_apart and has_offsets)
+        code = _Code(emitter, spec, reads, is_apart, is_folded, factors)
         self.over_panels(emitter, n, width, code.columns)
 
 
@@ -182,26 +193,9 @@ class _Code:
     reads: ScaledCode
     is_apart: bool
     """Whether each block of integers is summed by itself before it is scaled."""
-    block_sums: Buffer | None
-    """For each row and block, the sum of its factors, where offsets are multiplied by
-    it."""
-
-    @classmethod
-    def with_sums(cls, reads: ScaledCode, spec: Spec, is_apart: bool) -> "_Code":
-        """Sum the blocks of factors, if that is asked for."""
-        emitter = reads.emitter
-        if not (is_apart and reads.of.offsets):
-            return cls(emitter, spec, reads, is_apart, None)
-        near = reads.operands[reads.of.factors].tensor.level
-        form = TensorSpec(Dtype.F32, near, _ROW_MAJOR, contiguous=True)
-        rows = int(rows_of(reads.product, spec.sizes))
-        length = spec.sizes[reads.product.inner]
-        blocks = ceil_div(length, reads.product.block or length)
-        sums = emitter.scratch(form, (rows, blocks))
-        code = cls(emitter, spec, reads, is_apart, sums)
-        for row in range(rows):
-            code._sum_blocks(row, sums)
-        return code
+    is_folded: bool
+    """Whether zeros are taken off by the multiply-add that scales."""
+    factors: Factors
 
     @property
     def product(self) -> ScaledProduct:
@@ -226,63 +220,17 @@ class _Code:
     @property
     def step(self) -> int:
         """Integers along k of a place."""
-        return 2 if self.product.halves else 1
+        return self.factors.step
 
     @property
     def length(self) -> int:
         """Places along k."""
-        return self.spec.sizes[self.product.inner] // self.step
+        return self.factors.length
 
     @property
     def rows(self) -> int:
         """Rows of factors."""
-        return int(rows_of(self.product, self.spec.sizes))
-
-    @property
-    def each(self) -> int:
-        """Places along k of a block."""
-        block = self.product.block
-        return self.length if block is None else min(block // self.step, self.length)
-
-    def _sum_blocks(self, row: int, sums: Buffer) -> None:
-        """Store the sum of each block of a row of factors."""
-        emitter, each = self.emitter, self.each * self.step
-        blocks, rest = divmod(self.length * self.step, each)
-
-        def one(number: Value, length: int) -> list[Value]:
-            total = self._sum(row, emitter.linear([(number, each)]), length)
-            emitter.store_element(total, sums, (row, number))
-            return []
-
-        if blocks > 1:
-            emitter.loop(0, blocks, 1, (), lambda number, _: one(number, each))
-        else:
-            one(0, each)
-        if rest:
-            one(blocks, rest)
-
-    def _sum(self, row: int, first: Value, length: int) -> Value:
-        """The sum of some neighbours of a row of factors."""
-        emitter, buffer = self.emitter, self.operands[self.of.factors]
-
-        def vector(at: Value, count: int, total: Value) -> Value:
-            inner = emitter.linear([(first, 1), (at, 1)])
-            index = self.reads.index(self.of.factors, row, inner, 0)
-            loaded = emitter.load(buffer, index, self.lanes, count)
-            wide = emitter.convert(loaded, buffer.tensor.dtype, Dtype.F32)
-            return emitter.add(total, wide)
-
-        whole = length // self.lanes * self.lanes
-        total: Value = emitter.constant(Dtype.F32, 0, self.lanes)
-        if whole:
-            (total,) = emitter.loop(
-                0, whole, self.lanes, (total,),
-                lambda at, carried: [vector(at, self.lanes, carried[0])],
-            )  # fmt: skip
-        if length > whole:
-            total = vector(whole, length - whole, total)
-        (total,) = horizontal_sums(emitter, [total])
-        return emitter.extract(total, 0)
+        return self.factors.rows
 
     def columns(self, start: Value, count: int, last: bool) -> None:
         """All of k for some columns of every row."""
@@ -295,7 +243,7 @@ class _Code:
         sums: Sequence[Value] = self._zeros(width)
         if not self.is_apart:
             sums = [*sums] * self._sets(width)
-        each = self.each
+        each = self.factors.each
 
         def one(number: Value, carried: Sequence[Value]) -> Sequence[Value]:
             first = emitter.linear([(number, each)])
@@ -312,7 +260,7 @@ class _Code:
 
     def _sets(self, width: int) -> int:
         """Sums of each column that take turns."""
-        return 2 if width <= _CHAINS and self.length * self.step > 1 else 1
+        return 2 if 2 * width <= _CHAINS and self.length * self.step > 1 else 1
 
     def _zeros(self, count: int) -> list[Value]:
         return [self.emitter.constant(Dtype.F32, 0, self.lanes)] * count
@@ -344,6 +292,9 @@ class _Code:
         zeros = [self.reads.beside(self.of.zeros, 0, number, *p) for p in places]
         if not self.is_apart:
             beside = self._beside(number, places)
+            if self.is_folded:
+                beside = self._folded(beside, zeros)
+                zeros = [None] * len(places)
             return self._products(first, length, places, beside, zeros, sums, last)
         none: list[_Beside] = [(None, None)] * len(places)
         width = self.rows * len(places)
@@ -352,7 +303,7 @@ class _Code:
         beside = self._beside(number, places)
         found = []
         for row in range(self.rows):
-            of_row = self._of_block(row, number)
+            of_row = self.factors.of_block(row, number)
             for j, (scale, offset) in enumerate(beside):
                 at = row * len(places) + j
                 total = sums[at]
@@ -413,7 +364,7 @@ class _Code:
                 for word, own, zero in zip(words, beside, zeros, strict=True)
             ]
             for i in range(self.rows):
-                factor = self._factor(i, inner)
+                factor = self.factors.vector(i, inner)
                 for j, weight in enumerate(weights):
                     own = begin + i * len(places) + j
                     sums[own] = emitter.multiply_add(factor, weight, sums[own])
@@ -437,7 +388,7 @@ class _Code:
             if self.product.halves:
                 word = emitter.half(word, half)
             weight = emitter.convert(word, Dtype.S32, Dtype.F32)
-            if always:
+            if always and not self.is_folded:
                 zero = emitter.constant(Dtype.F32, always, self.lanes)
         if zero is not None:
             weight = emitter.subtract(weight, zero)
@@ -451,6 +402,20 @@ class _Code:
             return self.emitter.multiply(value, scale)
         return self.emitter.multiply_add(value, scale, added)
 
+    def _folded(
+        self, beside: list["_Beside"], zeros: list[Value | None]
+    ) -> list["_Beside"]:
+        """The scales, and less the zeros in their scales as offsets."""
+        emitter, minus = self.emitter, -(self.product.zero or 1)
+        less = emitter.constant(Dtype.F32, minus, self.lanes)
+        found: list[_Beside] = []
+        for (scale, _), zero in zip(beside, zeros, strict=True):
+            assert scale is not None
+            offset = emitter.multiply(scale, less)
+            offset = offset if zero is None else emitter.multiply(offset, zero)
+            found.append((scale, offset))
+        return found
+
     def _beside(
         self, number: Value, places: list[tuple[Value, int]]
     ) -> list["_Beside"]:
@@ -460,20 +425,6 @@ class _Code:
             (self.reads.beside(of, 0, number, *p), self.reads.offsets(number, *p))
             for p in places
         ]
-
-    def _of_block(self, row: int, number: Value) -> Value | None:
-        """The sum of a block of factors of a row, in every lane; None of no offsets."""
-        if self.block_sums is None:
-            return None
-        element = self.emitter.load_element(self.block_sums, (row, number))
-        return self.emitter.broadcast(element, self.lanes)
-
-    def _factor(self, row: int, inner: Value) -> Value:
-        buffer = self.operands[self.of.factors]
-        index = self.reads.index(self.of.factors, row, inner, 0)
-        element = self.emitter.load_element(buffer, index)
-        element = self.emitter.convert(element, buffer.tensor.dtype, Dtype.F32)
-        return self.emitter.broadcast(element, self.lanes)
 
     def _prefetch(self, at: Value, places: list[tuple[Value, int]], last: bool) -> None:
         """Ask for the lines of a place further on; no farther than the last one of the
@@ -492,3 +443,7 @@ def _is_apart(width: Ints, most_sums: int) -> Ints:
     """Whether there are registers for so many vectors of sums of all, and two of each
     of a block."""
     return width * 3 <= most_sums
+
+
+_LARGEST_ZERO = 2.0**11
+"""Whole numbers up to here, times numbers of f16, are numbers of f32."""
