@@ -14,6 +14,7 @@ from morello.aot.entry_points import (
     unchecked_name,
 )
 from morello.errors import CompileError
+from morello.machine.tile_permission import TILE_FEATURES
 from morello.runtime.calls.call_table import ALIGNMENT
 from morello.runtime.calls.parameter import Parameter
 from morello.runtime.element_types import element_type_of, names
@@ -178,6 +179,15 @@ def _features(interface: Interface) -> str:
         more = [feature for feature in features if feature not in least]
         paragraphs.append(
             _paragraph(f"With {', '.join(more)}, too, it runs the code for {target}.")
+        )
+    if any(TILE_FEATURES.intersection(features) for _, features in interface.variants):
+        own, supported = interface.name, supported_name(interface.name)
+        paragraphs.append(
+            _paragraph(
+                f"The first call of {own} or {supported} asks Linux to permit tiles "
+                "(AMX) to this process; where it refuses, the system lacks them. "
+                f"{unchecked_name(own)} does not ask."
+            )
         )
     return "\n".join(paragraphs)
 
