@@ -147,8 +147,8 @@ class ScaledRows(ScaledKernel):
         is_looked_up = product.halves and self.isa.has(Op.LOOKUP)
         has_zero = bool(of.zeros) or (bool(product.zero) and not is_looked_up)
         zero = np.where(folded, 0, has_zero)
-        if is_looked_up:
-            return {"vector_op": 1 + zero, "shuffle": 1}
+        if is_looked_up:  # by a port of multiply-adds
+            return {"vector_op": 1 + zero, "fma": 1}
         return {"vector_op": 1 + zero + (1 if product.halves else 0)}
 
     def _folds(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
