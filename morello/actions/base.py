@@ -141,6 +141,7 @@ def canonical(tensor: TensorSpec) -> TensorSpec:
     return near_form(tensor.dtype, Layout.row_major(tensor.rank))
 
 
+@lru_cache(maxsize=4096)
 def near_form(dtype: Dtype, layout: Layout) -> TensorSpec:
     """The form of an operand in the first-level cache."""
     return TensorSpec(dtype, L1, layout)

@@ -198,6 +198,7 @@ def _leading(graph: Graph, halves: Halves) -> int | None:
     return next(lead, None)
 
 
+@lru_cache(maxsize=65536)
 def is_row(graph: Graph, halves: Halves, value: int) -> bool:
     """Whether a temporary lacks a dimension that another one, or an operand, has beside
     all of its own."""
@@ -301,8 +302,10 @@ def _rounded(key: SpecKey) -> frozenset[int]:
 
 def rounds(key: SpecKey, graph: Graph, halves: Halves) -> str:
     """Why what is left between the halves is not what nodes read; empty if it is."""
-    rest = {*graph.node_values} - {*halves.first} | {*halves.again}
     left = (_rounded(key) & {*halves.first}) - {*halves.again}
+    if not left:
+        return ""
+    rest = {*graph.node_values} - {*halves.first} | {*halves.again}
     for value in sorted(left):
         if any(value in graph.arguments(v) for v in rest):
             name = value_name(graph, value)

@@ -63,13 +63,16 @@ def tile_key(key: SpecKey, dim: int) -> SpecKey:
             if dim in operand.dims
         ):
             return key
-        plain = (dataclasses.replace(t, contiguous=False) for t in key.tensors)
-        return dataclasses.replace(key, tensors=tuple(plain))
+        tiles = (
+            dataclasses.replace(t, contiguous=False) if t.contiguous else t
+            for t in key.tensors
+        )
+        return SpecKey(key.kind, tuple(tiles), key.serial)
     tensors = tuple(
         tensor.tiled(operand.axis(dim)) if dim in operand.dims else tensor
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
     )
-    return dataclasses.replace(key, tensors=tensors)
+    return SpecKey(key.kind, tensors, key.serial)
 
 
 @lru_cache(maxsize=65536)

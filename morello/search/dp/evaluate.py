@@ -50,23 +50,11 @@ class Below(Protocol):
         """Costs of a table that was solved before."""
 
 
-@dataclasses.dataclass(frozen=True)
-class _Term:
-    """Numbers for each point, or for all; and for each class of what a cache has left.
+Term = tuple[Array, int, int]
+"""Numbers for each point, or for all, and for each class of what a cache has left: with
+them the steps from a point to the next, 0 where all have the same, and from a class."""
 
-    Args:
-        point: the step from a point to the next; 0 where all have the same.
-        each: the step from a class to the next.
-    """
-
-    values: Array
-    point: int
-    each: int = 0
-
-    @property
-    def words(self) -> tuple[int, int]:
-        """The address of the values, and their step from point to point."""
-        return address(self.values), self.point
+_ZERO = np.zeros((), np.int32)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,73 +164,58 @@ def _evaluate(
 def _gather(found: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | None:
     place = found.box
     holes = [
-        _Places.of(found, child, box)
+        _places(found, child, box)
         for child, box in zip(found.children, boxes, strict=True)
         if box is not None
     ]
     points = place.points
     viable: Any = np.ones(points, np.bool_)
     for hole in holes:
-        for there in (hole.at >= 0, hole.fixed >= 0):
+        at, _, fixed, *_ = hole
+        for there in (at >= 0, fixed >= 0):
             viable &= there[..., 0, 0] if np.ndim(there) else there
     own = _by_classes(found.own, place)
     viable &= np.isfinite(own).any(axis=(-2, -1))
     chosen = np.flatnonzero(viable)
     if not chosen.size:
         return None
-    price = _term(own, points, chosen)
+    price, point, _ = _term(own, points, chosen)
     near, far = own.shape[-2:]
     steps = (far * (near > 1), int(far > 1))
     rows = chosen * math.prod(place.classes)
-    terms = [hole.terms(points, chosen) for hole in holes]
-    words = (len(chosen), address(rows), *price.words, *steps)
-    places = []
-    for found_terms in terms:
-        near_term, far_term = found_terms[-2:]
-        words_of = (word for term in found_terms[:-2] for word in term.words)
-        steps_of = (w for t in (near_term, far_term) for w in (*t.words, t.each))
-        places.append((*words_of, *steps_of))
-    return Gathered((rows, price, terms), words, tuple(places))
+    words = (len(chosen), address(rows), address(price), point, *steps)
+    arrays, places = [rows, price], []
+    for hole in holes:
+        found_terms = [_term(values, points, chosen) for values in hole]
+        arrays += (array for array, _, _ in found_terms)
+        words_of = [
+            word for array, point, _ in found_terms for word in (address(array), point)
+        ]
+        near_each, far_each = (each for _, _, each in found_terms[-2:])
+        places.append((*words_of[:-2], near_each, *words_of[-2:], far_each))
+    return Gathered(tuple(arrays), words, tuple(places))
 
 
-@dataclasses.dataclass(frozen=True)
-class _Places:
-    """Indices of child Specs in their table; each array broadcasts to the box.
+def _places(parent: Evaluated, child: Child, box: Box) -> tuple[Array, ...]:
+    """Indices of child Specs in their table: arrays that broadcast to the box.
 
-    Args:
-        at: index among the points of the sizes.
-        fixed: part of the slice index that depends on no cache, to which are added
-        near: the part that depends on what remains of caches but the farthest, and
-        far: the part that depends on what remains of the farthest.
+    In the order of `gather.HOLE`, after the words of the table: the index among the
+    points of the sizes; how often the hole counts; the part of the slice index that
+    depends on no cache, to which are added the one that depends on what remains of
+    caches but the farthest, and the one that depends on what remains of that.
+
+    Raises:
+        ValueError: a place varies with the farthest cache and with nearer ones.
     """
-
-    times: Array
-    at: Array
-    fixed: Array
-    near: Array
-    far: Array
-
-    @classmethod
-    def of(cls, parent: Evaluated, child: Child, box: Box) -> "_Places":
-        """The places of a hole.
-
-        Raises:
-            ValueError: a place varies with the farthest cache and with nearer ones.
-        """
-        at = _at(box.sizes, tuple(map(parent.values_of, child.frame.sizes)), parent.box)
-        if child.there is not None:
-            there = np.asarray(child.there) != 0
-            at = np.where(_by_classes(there, parent.box), at, ABSENT).astype(np.int32)
-        times = np.asarray(_by_classes(child.times, parent.box), np.float64)
-        if _varies(at) or _varies(times):
-            raise ValueError(f"hole '{child.role}' is another for each limit")
-        free = tuple(map(parent.values_of, child.frame.limits.free))
-        return cls(times, at, *_slices(box.limits, free, parent.box))
-
-    def terms(self, points: tuple[int, ...], chosen: Integers) -> tuple[_Term, ...]:
-        """In the order of `gather.HOLE`, after those of the table, at some points."""
-        arrays = (self.at, self.times, self.fixed, self.near, self.far)
-        return tuple(_term(array, points, chosen) for array in arrays)
+    at = _at(box.sizes, tuple(map(parent.values_of, child.frame.sizes)), parent.box)
+    if child.there is not None:
+        there = np.asarray(child.there) != 0
+        at = np.where(_by_classes(there, parent.box), at, ABSENT).astype(np.int32)
+    times = np.asarray(_by_classes(child.times, parent.box), np.float64)
+    if _varies(at) or _varies(times):
+        raise ValueError(f"hole '{child.role}' is another for each limit")
+    free = tuple(map(parent.values_of, child.frame.limits.free))
+    return (at, times, *_slices(box.limits, free, parent.box))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -306,14 +279,19 @@ def _slices(
 def _slices_each(
     below: tuple[Axis, ...], values: tuple[_Values, ...], box: Box
 ) -> tuple[Array, Array, Array]:
-    sums: list[Any] = [0, 0, 0]
+    sums: list[Any] = [_ZERO, _ZERO, _ZERO]
     stride = 1
     for axis, value in zip(reversed(below), reversed(values), strict=True):
+        if axis == (ANY,):
+            continue
         place = _by_classes(_place(axis, value), box)
         kind = _varies(place)
         sums[kind] = sums[kind] + np.where(place < 0, NONE, place * stride)
         stride *= len(axis)
-    fixed, near, far = (np.asarray(np.maximum(s, NONE), np.int32) for s in sums)
+    fixed, near, far = (
+        total if total is _ZERO else np.asarray(np.maximum(total, NONE), np.int32)
+        for total in sums
+    )
     return fixed, near, far
 
 
@@ -349,19 +327,21 @@ def _varies(array: Array) -> int:
     return 1 if near > 1 else 2 if far > 1 else 0
 
 
-def _term(values: Array, points: tuple[int, ...], chosen: Integers) -> _Term:
+def _term(values: Array, points: tuple[int, ...], chosen: Integers) -> Term:
     """A term of the chosen points, from values that broadcast to a box."""
-    near, far = values.shape[-2:] if values.ndim else (1, 1)
+    if not values.ndim:
+        return values.reshape(1), 0, 0
+    near, far = values.shape[-2:]
     width = near * far
     each = int(width > 1)
     if values.size == width:
-        return _Term(np.ascontiguousarray(values).reshape(-1), 0, each)
+        return np.ascontiguousarray(values).reshape(-1), 0, each
     if values.shape[:-2] != points:
         values = np.broadcast_to(values, (*points, near, far))
     every = values.reshape(-1, width)
     if len(chosen) < len(every):
         every = every[chosen]
-    return _Term(np.ascontiguousarray(every).reshape(-1), width, each)
+    return np.ascontiguousarray(every).reshape(-1), width, each
 
 
 def _place(axis: Axis, value: _Values) -> Any:

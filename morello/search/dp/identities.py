@@ -65,6 +65,8 @@ class Identities:
         self._new_axes: dict[tuple[TableId, Action | None, str, int], Axis] = {}
         """The sizes of dimensions that parents have not, of each hole."""
         self._keys: dict[SpecKey, _Known] = {}
+        self._taken: dict[TableId, frozenset[Memory]] = {}
+        """Memories of which a part may be occupied below a table."""
 
     @property
     def dense(self) -> ax.Dense:
@@ -102,10 +104,12 @@ class Identities:
             role: of the hole.
         """
         sizes = tuple(
-            parent.sizes[d]
-            if d >= 0
-            else self._new_axis(key, dim, -1 - d, (parent, action, role))
-            for dim, d in enumerate(dims)
+            [
+                parent.sizes[d]
+                if d >= 0
+                else self._new_axis(key, dim, -1 - d, (parent, action, role))
+                for dim, d in enumerate(dims)
+            ]
         )
         return self._below(key, sizes, parent)
 
@@ -165,9 +169,12 @@ class Identities:
         that hold an operand of parent or child, a part of which may thus be occupied.
         """
         known = self._known(key)
-        taken = known.passed | self._known(parent.key).passed | set(parent.free)
-        free = tuple(memory for memory in known.decides if memory in taken)
-        return TableId(key, sizes, free)
+        taken = self._taken.get(parent)
+        if taken is None:
+            taken = self._known(parent.key).passed.union(parent.free)
+            self._taken[parent] = taken
+        free = [m for m in known.decides if m in known.passed or m in taken]
+        return TableId(key, sizes, tuple(free))
 
     def _known(self, key: SpecKey) -> _Known:
         found = self._keys.get(key)

@@ -8,6 +8,7 @@ that overwrites are settled one after another, ascending.
 """
 
 import dataclasses
+from array import array
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -94,10 +95,11 @@ class TableSolver:
             costs = Costs(self.box, self.slices.costs, self.slices.place)
         else:
             costs = Costs.of(self.box, self.costs)
-        finite = costs.slices[np.isfinite(costs.slices)]
-        if finite.size and finite.max() >= COST_BOUND:
+        is_finite = np.isfinite(costs.slices)
+        most = np.max(costs.slices, where=is_finite, initial=0.0)
+        if most >= COST_BOUND:
             raise SearchError(
-                f"a program of {self.key} costs {finite.max():.3g} millicycles, more "
+                f"a program of {self.key} costs {most:.3g} millicycles, more "
                 f"than can be counted exactly",
                 "use smaller sizes",
             )
@@ -295,15 +297,15 @@ def _words(
     found: Iterable[tuple[int, Gathered, list[Costs]]],
 ) -> tuple[Integers, Integers]:
     """Actions and their holes as `compiled/gather.py` reads them."""
-    actions: list[tuple[int, ...]] = []
-    holes: list[tuple[int, ...]] = []
+    actions, holes = array("q"), array("q")
     for index, gathered, tables in found:
-        actions.append((index, *gathered.action, len(holes), len(tables)))
+        first = len(holes) // len(HOLE)
+        actions.extend((index, *gathered.action, first, len(tables)))
         for table, places in zip(tables, gathered.holes, strict=True):
-            holes.append((*table.words, *places))
+            holes.extend((*table.words, *places))
     return (
-        np.asarray(actions, np.int64).reshape(-1, len(ACTION)),
-        np.asarray(holes, np.int64).reshape(-1, len(HOLE)),
+        np.frombuffer(actions, np.int64).reshape(-1, len(ACTION)),
+        np.frombuffer(holes, np.int64).reshape(-1, len(HOLE)),
     )
 
 

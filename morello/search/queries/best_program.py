@@ -224,8 +224,11 @@ def _first(spec: Spec, solvers: tuple[Solver, ...], grace: float) -> Solution:
     return Solution(best, Statistics(0, 0, 0.0), complete=False)
 
 
-def watch_of(patience: Patience) -> Watch:
-    """Make the callback that stops a solver; the time begins now."""
+def watch_of(patience: Patience) -> Watch | None:
+    """Make the callback that stops a solver; the time begins now. None if nobody is
+    told anything, and there is no limit."""
+    if patience.watch is None and patience.seconds is None:
+        return None
     start = time.monotonic()
 
     def watch(statistics: Statistics) -> None:

@@ -9,6 +9,7 @@ import dataclasses
 import functools
 
 from morello.errors import SpecError
+from morello.lazy import cached_property
 from morello.suggestions import did_you_mean
 
 
@@ -56,8 +57,15 @@ class Memory:
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return Memory.parse, (self.name,)
 
+    @cached_property
+    def _place(self) -> tuple[int, str]:
+        return -len(self.path), self.name
+
     def __lt__(self, other: "Memory") -> bool:
-        return (-len(self.path), self.name) < (-len(other.path), other.name)
+        return self._place < other._place
+
+    def __gt__(self, other: "Memory") -> bool:  # half as long as with `total_ordering`
+        return self._place > other._place
 
     def __str__(self) -> str:
         return self.name
