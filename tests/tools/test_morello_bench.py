@@ -14,7 +14,7 @@ import pytest
 from morello.compiler.kernel import Kernel
 from morello.compiler.tuning.timing import LEAST_SAMPLES, SAMPLE_SECONDS, pinned, sample
 from morello.machine import AVX2
-from morello.machine.isa import AVX2_VNNI
+from morello.machine.isa import AVX2_VNNI, AVX512_AMX, AVX512_VNNI_BF16, Isa
 from morello.spec import Compose, parse_spec
 from morello.tools.morello import main
 from morello.tools.subcommands.bench import Measurement, operand_bytes, peak_dtype
@@ -148,9 +148,21 @@ def test_dtype_of_the_peak(spec: str, dtype: str | None) -> None:
     assert peak_dtype(parse_spec(spec, AVX2.limits), AVX2.isa) == dtype
 
 
-def test_bytes_have_a_peak_where_one_instruction_multiplies_them() -> None:
-    spec = parse_spec("matmul:2x2x2:u8,s8,s32", AVX2.limits)
-    assert peak_dtype(spec, AVX2_VNNI) == "u8"
+@pytest.mark.parametrize(
+    ("spec", "isa", "dtype"),
+    [
+        ("matmul:2x2x2:u8,s8,s32", AVX2_VNNI, "u8"),
+        ("matmul:2x2x2:u8,s8,s32", AVX512_AMX, None),
+        ("matmul:2x2x2:bf16,bf16,f32:flushing=true", AVX2_VNNI, "f32"),
+        ("matmul:2x2x2:bf16,bf16,f32:flushing=true", AVX512_VNNI_BF16, "bf16"),
+        ("matmul:2x2x2:bf16,bf16,f32:flushing=true", AVX512_AMX, None),
+        ("matmul:2x2x2:bf16,bf16,f32", AVX512_AMX, "f32"),
+    ],
+)
+def test_narrow_products_have_a_peak_where_one_instruction_multiplies_them(
+    spec: str, isa: Isa, dtype: str | None
+) -> None:
+    assert peak_dtype(parse_spec(spec, AVX2.limits), isa) == dtype
 
 
 def test_bytes_count_reads_and_writes() -> None:

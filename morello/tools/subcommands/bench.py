@@ -17,11 +17,11 @@ from morello.errors import MorelloError
 from morello.explain.words import read_text
 from morello.machine import print_target
 from morello.machine.host import host
-from morello.machine.isa import Isa
+from morello.machine.isa import Isa, Op
 from morello.machine.processors import processors
 from morello.runtime.peak import measure_peak, peak_dtypes
 from morello.search import Statistics
-from morello.spec import Array, Dtype, Spec, print_spec
+from morello.spec import Array, Dtype, Matmul, Spec, print_spec
 from morello.tools.commands import BenchOptions
 from morello.tools.input_output import UsageError, write_output
 from morello.tools.progress import progress, search_text
@@ -172,16 +172,22 @@ def _measure(
 def peak_dtype(spec: Spec, isa: Isa) -> str | None:
     """The dtype of the multiply-adds that bound a Spec; None if no loop is known.
 
-    Narrow floats are widened and multiplied as f32. Products of bytes have a loop where
-    one instruction computes them. Other narrow integers have faster instructions than
-    s32 has, and a Spec without arithmetic has no such peak.
+    Narrow floats are widened and multiplied as f32. Products of bytes, and those of
+    bf16 that flush, have a loop where one instruction of vectors computes them, but not
+    where tiles do. Other narrow integers have faster instructions than s32 has, and a
+    Spec without arithmetic has no such peak.
     """
     if not spec.flops:
         return None
+    has_tiles = isa.has(Op.TILE_ZERO)
+    flushes = isinstance(spec.kind, Matmul) and spec.kind.flushing
+    is_bf16 = spec.dtypes[:2] == (Dtype.BF16, Dtype.BF16)
+    if flushes and is_bf16 and "bf16" in peak_dtypes(isa):
+        return None if has_tiles else "bf16"
     if all(spec.dtypes[out] is Dtype.F32 for out in spec.kind.written):
         return "f32"
     if spec.dtypes == (Dtype.U8, Dtype.S8, Dtype.S32) and "u8" in peak_dtypes(isa):
-        return "u8"
+        return None if has_tiles else "u8"
     return "s32" if set(spec.dtypes) == {Dtype.S32} else None
 
 
