@@ -20,6 +20,7 @@ from morello.aot.stages import Stages, name_module
 from morello.docstrings import summary
 from morello.errors import CompileError
 from morello.lazy import cached_property
+from morello.machine.architectures import HOST
 from morello.machine.host import required_features
 from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import Compiled, compile_for_linker
@@ -135,7 +136,8 @@ class Library(Files):
     @property
     def required(self) -> frozenset[str]:
         """The CPU features that the kernel needs."""
-        return required_features(self.stages.target.cpu, self.features)
+        every = required_features(self.stages.target.cpu, self.features)
+        return HOST.used(every, self.stages.llvm)
 
     @property
     def workspace_bytes(self) -> int:

@@ -54,6 +54,11 @@ class Architecture:
     float_control: FloatControl
     withheld: Callable[[], frozenset[str]] = dataclasses.field(repr=False)
     """Features that the system lets no process use, whatever the CPU has."""
+    used: Callable[[frozenset[str], str], frozenset[str]] = dataclasses.field(
+        repr=False
+    )
+    """The features that a module of LLVM IR needs, of those that it may use, as far as
+    its text says so."""
     permit: Callable[[frozenset[str]], None] = dataclasses.field(repr=False)
     """Asks the system to permit this process what code with some features does. Raises
     `TargetError` where it refuses."""

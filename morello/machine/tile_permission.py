@@ -17,6 +17,9 @@ from morello.errors import TargetError
 TILE_FEATURES = frozenset({"amx-tile", "amx-bf16", "amx-int8"})
 """CPU features whose instructions need it."""
 
+_CONFIGURES = "@llvm.x86.ldtilecfg"
+"""A call that all code with tiles has."""
+
 _ARCH_PRCTL = 158
 """The system call, of which the following are the first argument."""
 
@@ -52,6 +55,12 @@ def _is_supported() -> bool:
     mask = ctypes.c_uint64(0)
     failed = _arch_prctl(_GET_SUPPORTED, ctypes.addressof(mask))
     return not failed and bool(mask.value >> _TILE_DATA & 1)
+
+
+def used(features: frozenset[str], llvm: str) -> frozenset[str]:
+    """The features that a module of LLVM IR needs, of those that it may use: without a
+    tile it needs none of these, nor their permission."""
+    return features if _CONFIGURES in llvm else features - TILE_FEATURES
 
 
 def permit(features: Set[str]) -> None:

@@ -2,7 +2,7 @@
 
 from morello.machine.architecture import Architecture, FloatControl
 from morello.machine.cpuid import needs
-from morello.machine.tile_permission import permit, withheld
+from morello.machine.tile_permission import permit, used, withheld
 
 _V1 = frozenset({"64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2"})
 _V2 = _V1 | {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"}
@@ -73,6 +73,7 @@ X86_64 = Architecture(
         "llvm.x86.sse.stmxcsr", "llvm.x86.sse.ldmxcsr", _FLAGS, _MASKS
     ),
     withheld=withheld,
+    used=used,
     permit=permit,
     needs=needs,
 )

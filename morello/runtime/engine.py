@@ -349,7 +349,7 @@ def _untuned(text: str) -> str:
     return text
 
 
-def _require(cpu: str, features: str) -> None:
+def _require(cpu: str, features: str, llvm: str) -> None:
     """Refuse what would end in an illegal instruction, and ask the system to permit
     what it only permits who asks.
 
@@ -363,7 +363,7 @@ def _require(cpu: str, features: str) -> None:
             f"lacks {', '.join(missing)}",
             "compile for a target that it has",
         )
-    HOST.permit(required_features(cpu, features))
+    HOST.permit(HOST.used(required_features(cpu, features), llvm))
 
 
 def compile_optimised(text: str, opt: int) -> Engine:
@@ -391,7 +391,7 @@ def load(compiled: Compiled) -> Engine:
         TargetError: this machine lacks a feature that the code may use.
         CompileError: the code calls a function that this process does not have.
     """
-    _require(compiled.cpu, compiled.features)
+    _require(compiled.cpu, compiled.features, compiled.llvm)
     # Made first: it is what opens the symbols of this process to the search below.
     machine = _target_machine(compiled.cpu, compiled.features, 3)
     # Its module is empty and in the context that lives as long as the process: with one
@@ -425,5 +425,5 @@ def compile_llvm(text: str, *, cpu: str, features: str = "", opt: int = 3) -> En
         CompileError: a module that cannot be compiled or loaded.
         TargetError: an unknown CPU or feature, or one that this machine lacks.
     """
-    _require(cpu, features)
+    _require(cpu, features, text)
     return load(compile_object(text, cpu=cpu, features=features, opt=opt))

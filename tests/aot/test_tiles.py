@@ -11,6 +11,8 @@ from morello.compiler.kernel import parameters
 from morello.compiler.stages import build_stages
 from morello.machine import AVX2, Target, host
 from morello.machine.architectures import HOST
+from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
+from morello.machine.tile_permission import TILE_FEATURES
 from morello.search import Solver
 from morello.spec import parse_spec
 from tests.aot.compiler import NEEDS_CC, STRICT, run
@@ -49,9 +51,9 @@ def checksum() -> int:
     return total
 
 
-def library_for(target: Target) -> Library:
+def library_for(target: Target, text: str = SPEC) -> Library:
     """The kernel for a machine, which need not be this one."""
-    spec = parse_spec(SPEC, target.limits)
+    spec = parse_spec(text, target.limits)
     stages = build_stages(spec, target, Solver(target.at(spec)).solve(spec))
     return Library(stages, parameters(spec), "k")
 
@@ -85,3 +87,10 @@ def test_an_object_for_several_cpus_takes_another_kernel(tmp_path: Path) -> None
     for suffix in (".o", ".h"):
         library.save(tmp_path / f"k{suffix}")
     assert answer("k", tmp_path) == [1, Status.OK.value, checksum()]
+
+
+def test_an_object_without_tiles_does_not_need_them() -> None:
+    library = library_for(CHEAP, "fill:5x9:f32")
+    assert library.required == library_for(AVX512_VNNI_BF16, "fill:5x9:f32").required
+    assert "tiles" not in library.header
+    assert library_for(CHEAP).required - library.required == TILE_FEATURES

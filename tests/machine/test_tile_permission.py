@@ -8,7 +8,8 @@ import morello.machine.tile_permission as module
 from morello.errors import TargetError
 from morello.machine.host import host
 from morello.machine.targets.avx512_amx import AVX512_AMX
-from morello.machine.tile_permission import TILE_FEATURES, permit, withheld
+from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
+from morello.machine.tile_permission import TILE_FEATURES, permit, used, withheld
 from morello.runtime.engine import compile_llvm
 
 pytestmark = pytest.mark.quick
@@ -68,12 +69,27 @@ def test_a_refusal_says_why_and_what_to_do(
     assert len(asked) == 2
 
 
+CODE = """
+declare void @llvm.x86.ldtilecfg(ptr)
+define void @f(ptr %p) {
+  call void @llvm.x86.ldtilecfg(ptr %p)
+  ret void
+}
+"""
+
+
+def test_code_without_tiles_needs_none() -> None:
+    """Nor the permission: most programs of the target have none."""
+    assert used(TILES, CODE) == TILES
+    plain = used(TILES, "define void @f() { ret void }")
+    assert plain == frozenset(AVX512_VNNI_BF16.features)
+
+
 def test_code_with_tiles_is_loaded_where_cpu_and_system_have_them() -> None:
-    text = "define void @f() { ret void }"
     has = "amx-tile" in host().features
 
     def load() -> None:
-        compile_llvm(text, cpu="x86-64", features="+amx-tile")
+        compile_llvm(CODE, cpu="x86-64", features="+amx-tile")
 
     if has and not withheld():
         load()
