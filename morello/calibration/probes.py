@@ -11,6 +11,7 @@ import math
 import statistics
 import time
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,9 @@ _SAMPLES = 25
 _BYTES = 4096
 """Bytes of the buffer that loads and stores use: eight lines of it, in L1."""
 
+_CONFIGURATION = 2048
+"""Where in it the configuration of tiles is."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Probe:
@@ -41,6 +45,8 @@ class Probe:
         ops: instructions in ``text``.
         chain: whether each waits for the one before.
         needs: what not every instruction set has.
+        before: instructions before the loop.
+        after: instructions after it.
     """
 
     coefficient: str
@@ -49,6 +55,8 @@ class Probe:
     ops: int = 1
     chain: bool = False
     needs: Op = Op.FMA
+    before: str = ""
+    after: str = ""
 
     def code(self, isa: Isa) -> str:
         """Assembly of the loop's body."""
@@ -95,8 +103,23 @@ def probes(isa: Isa) -> tuple[Probe, ...]:
             chain=True,
             needs=Op.DOT2_BF16,
         ),
+        *_tile_probes(),
     )
     return tuple(probe for probe in candidates if isa.has(probe.needs))
+
+
+def _tile_probes() -> tuple[Probe, ...]:
+    """Products of tiles, in four sums or in one."""
+    common: dict[str, Any] = {
+        "needs": Op.TILE_DOT_U8S8,
+        "before": f"ldtilecfg {_CONFIGURATION}($0)",
+        "after": "tilerelease",
+    }
+    text = "tdpbusd %tmm6, %tmm4, %tmm{i}"
+    return (
+        Probe("tile_dot", text, 4, **common),
+        Probe("tile_dot_latency", text, 4, chain=True, **common),
+    )
 
 
 _CLOBBERS = ",".join(f"~{{xmm{i}}}" for i in range(16))
@@ -130,12 +153,13 @@ def bounds(target: Target, probed: Mapping[str, float]) -> Bounds:
 
 def probe(watch: Stopwatch, isa: Isa) -> dict[str, float]:
     """Millicycles of each instruction of `probes`, timed in turns by one clock."""
-    text = "\n".join(_function(p, isa) for p in probes(isa))
+    text = "\n".join(written(p, isa) for p in probes(isa))
     features = ",".join(f"+{feature}" for feature in isa.features)
     engine = compile_llvm(text, cpu=isa.cpu, features=features)
     memory = np.zeros(_BYTES + 64, np.uint8)
-    address = int(memory.ctypes.data)
-    address += -address % 64
+    line = -int(memory.ctypes.data) % 64
+    address = int(memory.ctypes.data) + line
+    configure(memory[line + _CONFIGURATION :])
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
     best = {p: [math.inf, math.inf] for p in probes(isa)}
     clocks = []
@@ -156,13 +180,19 @@ def probe(watch: Stopwatch, isa: Isa) -> dict[str, float]:
     }
 
 
-def _function(p: Probe, isa: Isa) -> str:
+def configure(memory: np.ndarray[Any, Any]) -> None:
+    """Write a configuration of eight whole tiles: palette 1, 64 bytes, 16 rows."""
+    memory[0], memory[16:32:2], memory[48:56] = 1, 64, 16
+
+
+def written(p: Probe, isa: Isa) -> str:
     """A loop that begins with zeros: whatever is in the registers may be denormal
     numbers, for which some cores take a hundred cycles."""
     return f"""
 define void @probe_{p.coefficient}(ptr %p, i64 %n) {{
 entry:
   call void asm sideeffect "vzeroall", "{_CLOBBERS}"()
+  {_once(p.before)}
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
@@ -171,6 +201,12 @@ loop:
   %done = icmp uge i64 %next, %n
   br i1 %done, label %exit, label %loop
 exit:
+  {_once(p.after)}
   ret void
 }}
 """
+
+
+def _once(text: str) -> str:
+    """A call of assembly that may read the buffer; none without text."""
+    return f'call void asm sideeffect "{text}", "r,~{{memory}}"(ptr %p)' if text else ""

@@ -17,8 +17,8 @@ from morello.errors import TargetError
 TILE_FEATURES = frozenset({"amx-tile", "amx-bf16", "amx-int8"})
 """CPU features whose instructions need it."""
 
-_CONFIGURES = "@llvm.x86.ldtilecfg"
-"""A call that all code with tiles has."""
+_CONFIGURES = "ldtilecfg"
+"""An instruction that all code with tiles has."""
 
 _ARCH_PRCTL = 158
 """The system call, of which the following are the first argument."""

@@ -2,16 +2,18 @@
 
 import dataclasses
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import morello
 from morello.calibration import calibrate as module
 from morello.calibration import draw
 from morello.calibration.draw import Plan
-from morello.calibration.probes import bounds, probe, probes
+from morello.calibration.probes import bounds, configure, probe, probes, written
 from morello.calibration.reprice import Ledger
 from morello.calibration.specs import ALL, specs
 from morello.calibration.specs import QUICK as QUICK_SPECS
@@ -19,11 +21,13 @@ from morello.calibration.timing import Program, Stopwatch, Time
 from morello.learned.ledger import FITTED, with_costs
 from morello.machine import AVX2, TARGETS, find_target, print_target
 from morello.machine.digests import COST_MODEL, digests_of
-from morello.machine.isa import Isa
+from morello.machine.isa import Isa, Op
+from morello.runtime.engine import compile_object
 from morello.search import Impl, Solver
 from morello.spec import Spec, parse_spec
 from morello.tools.morello import main
-from tests.kernels.harness import skip_where_it_cannot_run
+from tests.kernels.harness import features_text, skip_where_it_cannot_run
+from tests.kernels.tiles import Tiles
 
 Capture = pytest.CaptureFixture[str]
 QUICK = ["calibrate", "--quick", "--programs", "2", "--seconds", "0.005"]
@@ -213,7 +217,8 @@ def test_instructions_are_probed_and_bound_their_coefficients(isa: Isa) -> None:
     found = probe(Stopwatch(0.01), isa)
     assert set(found) == {p.coefficient for p in probes(isa)} <= set(FITTED)
     # At most four a cycle; a result is not there before the next cycle begins.
-    assert all(200 < cost < 20000 for cost in found.values())
+    vectors = [c for name, c in found.items() if not name.startswith("tile_")]
+    assert all(200 < cost < 20000 for cost in vectors)
     assert found["fma_latency"] > 2 * found["fma"]
     within = bounds(AVX2, found)
     assert set(within) == set(FITTED)
@@ -221,6 +226,23 @@ def test_instructions_are_probed_and_bound_their_coefficients(isa: Isa) -> None:
     assert low < found["load"] < high
     loop = AVX2.coefficients.loop
     assert within["loop"] == (round(loop / 5), 5 * loop)
+
+
+def test_probes_of_tiles_configure_them_and_release_them() -> None:
+    """As assembly: no CPU of the tests need have them."""
+    (isa,) = (isa for isa in ISAS.values() if isa.has(Op.TILE_DOT_U8S8))
+    found = [p for p in probes(isa) if p.needs is Op.TILE_DOT_U8S8]
+    assert {p.coefficient for p in found} == {"tile_dot", "tile_dot_latency"}
+    text = "\n".join(written(p, isa) for p in found)
+    code = compile_object(text, cpu=isa.cpu, features=features_text(isa)).assembly()
+    for one in code.split(".globl")[1:]:
+        words = ("ldtilecfg", *["tdpbusd"] * 4, "tilerelease")
+        assert re.findall("|".join(set(words)), one) == list(words)
+    memory = np.zeros(64, np.uint8)
+    configure(memory)
+    tiles = Tiles()
+    tiles.configure(memory.ctypes.data)
+    assert tiles.shapes == [(16, 64)] * 8
 
 
 def test_a_program_twice_as_long_takes_twice_as_long() -> None:
