@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from morello.compiler.driver import Driver, available_threads
 from morello.compiler.goal import Program
 from morello.compiler.kernel import Kernel
-from morello.compiler.searches import Searches, tuning_time
 from morello.compiler.target_choice import chosen_target
-from morello.compiler.threads import thread_count
 from morello.errors import ArgumentError
 from morello.frontends.expected import Expected
 from morello.frontends.grouping.compiling import (
+    Answer,
     Progress,
     model_stages,
     searched_parts,
@@ -28,6 +26,7 @@ from morello.frontends.grouping.groups import grouped
 from morello.frontends.grouping.parts import Part, PlainPart, Step, whole_part
 from morello.frontends.grouping.steps import counted, fallback_of
 from morello.frontends.held_arrays import ModelArrays
+from morello.frontends.kept_kernels import keep_kernel, model_driver
 from morello.frontends.linalg.importing import imported
 from morello.frontends.linalg.reading import chosen_function, read_program
 from morello.frontends.linalg.signature import Signature
@@ -45,10 +44,7 @@ from morello.processes.subinterpreters import in_any_interpreter
 from morello.runtime.calls.parameter import Parameter
 from morello.search import Patience
 from morello.search.storage.overlay import Overlay, PathLike
-from morello.spec import print_spec
-
-FEW_PROGRAMS = 12
-"""Most programs of a part whose size each call says: a model has many parts."""
+from morello.spec import OpenSpec, print_spec
 
 
 class Model(Program):
@@ -118,6 +114,7 @@ class Model(Program):
         tune: bool | float | str | None = None,
         pack: bool | None = None,
         progress: Progress | None = None,
+        keep: str | None = None,
     ) -> Kernel:
         """Search the best program of each part, and compile all as one function.
 
@@ -132,22 +129,27 @@ class Model(Program):
                 in panels in place of what was read, at no more memory, unless it is
                 False; weights, which are copied, if it is True.
             progress: called with a sentence before each search.
+            keep: the name under which the kernel is kept for the next process, beside
+                the machine code (`morello.frontends.kept_kernels`).
 
         Raises:
             TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
         """
-        machine = chosen_target(target)
-        count = available_threads(thread_count(threads, None))
         if self.tensors.size is not None:
-            count = 1  # of the most that are allowed
-        searches = Searches(db, time_limit, tuning_time(tune), programs=FEW_PROGRAMS)
-        driver = Driver(machine, count, searches)
+            threads = 1  # of the most that are allowed
+        driver = model_driver(target, threads, db, time_limit, tune)
         tensors = dataclasses.replace(self.tensors, all=list(self.tensors.all))
-        programs, weights = searched_parts(tensors, self.steps, driver, progress, pack)
+        answers: dict[OpenSpec, Answer] = {}
+        programs, weights = searched_parts(
+            tensors, self.steps, driver, progress, pack, answers
+        )
         stages = model_stages(tensors, programs, driver.target)
         steps = [p if isinstance(p, PlainPart) else p[0] for p in programs]
         held = ModelArrays.of(tensors, steps, self.preparation, weights)
-        return driver.kernel(stages, parameters(tensors), held=held)
+        kernel = driver.kernel(stages, parameters(tensors), held=held)
+        if keep is not None:
+            keep_kernel(keep, kernel, str(self), answers, driver)
+        return kernel
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it; the first call compiles. See `Kernel`."""

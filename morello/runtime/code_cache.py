@@ -5,6 +5,7 @@ that its contents depend on: the module, the CPU and its features, LLVM's versio
 Morello's. Its contents run in this process, so it is read only if the file and the
 folder belong to the user and nobody else may write them; a database, which may come
 from anyone, has no machine code in it. What is damaged, foreign or missing is compiled.
+`read_entry` and `write_entry` are the same for what others make and run.
 
 Invariant: code is loaded by `engine.load`, which refuses it where the CPU lacks a
 feature; the CPU is that of the caller, not what a file says.
@@ -57,12 +58,11 @@ def compile_cached(
     """
     if folder is None:
         return load(compile_object(text, cpu=cpu, features=features))
-    path = folder / f"{_key(text, cpu, features)}{SUFFIX}"
-    code = _read(path, cpu, features)
+    key = entry_key(cpu, features, text)
+    code = _unpacked(read_entry(folder, key), cpu, features)
     if code is None:
         code = compile_object(text, cpu=cpu, features=features)
-        with contextlib.suppress(OSError):  # the next process compiles it again
-            _write(path, code)
+        write_entry(folder, key, _packed(code))
     return load(code)
 
 
@@ -85,21 +85,24 @@ def clear(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _key(text: str, cpu: str, features: str) -> str:
+def entry_key(*parts: str) -> str:
+    """The name of what depends on some texts, the CPU, and versions."""
     versions = VERSION, __version__, llvmlite.__version__, lb.llvm_version_info
-    parts = repr((versions, HOST.triple, HOST.tune, cpu, features)), text
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    every = repr((versions, HOST.triple, HOST.tune)), *parts
+    return hashlib.sha256("\0".join(every).encode()).hexdigest()
 
 
 def _is_ours(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
 
 
-def _read(path: Path, cpu: str, features: str) -> Compiled | None:
-    """Read the code of an entry; None if it cannot be trusted or is damaged."""
+def read_entry(folder: Path, key: str) -> bytes | None:
+    """The contents of an entry; None if there is none, or it cannot be trusted or is
+    damaged."""
+    path = folder / f"{key}{SUFFIX}"
     try:
-        folder = path.parent.lstat()
-        if not (stat.S_ISDIR(folder.st_mode) and _is_ours(folder)):
+        status = folder.lstat()
+        if not (stat.S_ISDIR(status.st_mode) and _is_ours(status)):
             return None
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         with os.fdopen(os.open(path, flags), "rb") as file:
@@ -109,47 +112,58 @@ def _read(path: Path, cpu: str, features: str) -> Compiled | None:
             data = file.read(LIMIT)
         with contextlib.suppress(OSError):
             os.utime(path)  # it was read now
-        return _unpacked(data, cpu, features)
-    except (OSError, ValueError, KeyError, TypeError, zlib.error):
+        digest, packed = data[:32], data[32:]
+        if hashlib.sha256(packed).digest() != digest:
+            return None
+        return zlib.decompress(packed)
+    except (OSError, zlib.error):
         return None
 
 
-def _unpacked(data: bytes, cpu: str, features: str) -> Compiled:
-    """The contents of a file.
-
-    Raises:
-        ValueError, KeyError, TypeError, zlib.error: it is damaged.
-    """
-    digest, packed = data[:32], data[32:]
-    if hashlib.sha256(packed).digest() != digest:
-        raise ValueError("another checksum")
-    head, _, rest = zlib.decompress(packed).partition(b"\n")
-    values = json.loads(head)
-    length = values["llvm"]
-    return Compiled(
-        llvm=rest[:length].decode(),
-        object=rest[length:],
-        functions=tuple(values["functions"]),
-        cpu=cpu,
-        features=features,
-        calls=tuple(values["calls"]),
-    )
-
-
-def _write(path: Path, compiled: Compiled) -> None:
+def write_entry(folder: Path, key: str, data: bytes) -> None:
     """Write an entry whole, for the user alone, and keep the folder within its limit.
+    What cannot be written is made again by the next process."""
+    with contextlib.suppress(OSError):
+        _write(folder / f"{key}{SUFFIX}", zlib.compress(data, 1))
 
-    Raises:
-        OSError: it cannot be written.
-    """
+
+def _unpacked(data: bytes | None, cpu: str, features: str) -> Compiled | None:
+    """The machine code of an entry; None if it has none."""
+    if data is None:
+        return None
+    head, _, rest = data.partition(b"\n")
+    try:
+        values = json.loads(head)
+        length = values["llvm"]
+        return Compiled(
+            llvm=rest[:length].decode(),
+            object=rest[length:],
+            functions=tuple(values["functions"]),
+            cpu=cpu,
+            features=features,
+            calls=tuple(values["calls"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _packed(compiled: Compiled) -> bytes:
+    """The contents of an entry of machine code."""
     llvm = compiled.llvm.encode()
     values = {
         "llvm": len(llvm),
         "functions": compiled.functions,
         "calls": compiled.calls,
     }
-    head = json.dumps(values).encode()
-    packed = zlib.compress(b"\n".join((head, llvm + compiled.object)), 1)
+    return b"\n".join((json.dumps(values).encode(), llvm + compiled.object))
+
+
+def _write(path: Path, packed: bytes) -> None:
+    """Write a file whole.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     path.parent.mkdir(mode=0o700, exist_ok=True)
     new = path.with_name(f".{secrets.token_hex(8)}{_NEW}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -12,9 +12,11 @@ from torch.fx.passes.tools_common import stable_topological_sort
 
 from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError
+from morello.frontends.kept_kernels import kept_kernel
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.refusals import ModelError
 from morello.torch.constants import fused
+from morello.torch.graph_names import graph_name
 from morello.torch.lowering import (
     linalg_bytecode,
     lowered,
@@ -73,15 +75,37 @@ class Group:
         """Compile it in the background, or now if the user waits."""
         simple = None
         with self._or_eager():
+            name = graph_name(self._graph, self._inputs, self._weights, self._options)
+            if self._load(name):
+                return
             simple = lowered(self._graph, self._inputs)
         if simple is None:
             self.is_settled = True
             return
-        future = submit(functools.partial(self._compile, simple))
+        future = submit(functools.partial(self._compile, simple, name))
         if self._options.wait:
             future.result()
 
-    def _compile(self, simple: GraphModule) -> None:
+    def _load(self, name: str | None) -> bool:
+        """Take the program that a process before has made; whether there is one."""
+        if name is None:
+            return False
+        options = self._options
+        kept = kept_kernel(
+            name,
+            target=options.target,
+            threads=_threads(options),
+            db=options.database,
+            tune=options.tune,
+        )
+        if kept is None:
+            return False
+        kernel, text = kept
+        self._take(kernel)
+        log.info("compiled a group of %s before:\n%s", _names(self._graph), text)
+        return True
+
+    def _compile(self, simple: GraphModule, name: str | None) -> None:
         with self._or_eager():
             try:
                 model = read_model(simple, self._weights)
@@ -91,16 +115,20 @@ class Group:
                     raise MorelloError(told(simple, error)) from error
                 self._divide(simple, parts, told(simple, error))
             else:
-                compiled = compiled_model(model, simple, self._options)
-                results = results_of(self._graph)
-                self.native = NativeCall(
-                    compiled,
-                    results,
-                    self._weights,
-                    self._guarded,
-                    freeze=self._options.freeze,
-                )
-                self._serve(self.native)
+                self._take(compiled_model(model, simple, self._options, name))
+        self.is_settled = True
+
+    def _take(self, compiled: Kernel) -> None:
+        """Call a program from now on, and nothing else."""
+        results = results_of(self._graph)
+        self.native = NativeCall(
+            compiled,
+            results,
+            self._weights,
+            self._guarded,
+            freeze=self._options.freeze,
+        )
+        self._serve(self.native)
         self.is_settled = True
 
     def _serve(self, run: Callable[..., Any]) -> None:
@@ -191,25 +219,32 @@ def read_model(simple: GraphModule, weights: Sequence[int]) -> Model:
     )
 
 
-def compiled_model(model: Model, simple: GraphModule, options: Options) -> Kernel:
+def _threads(options: Options) -> int:
+    return torch.get_num_threads() if options.threads is None else options.threads
+
+
+def compiled_model(
+    model: Model, simple: GraphModule, options: Options, keep: str | None = None
+) -> Kernel:
     """The program of a model.
 
     Args:
         simple: the lowered graph that it is.
         options: of the user.
+        keep: as `Model.compile` takes it.
 
     Raises:
         SearchError, CompileError: there is none.
     """
-    threads = options.threads
     compiled = model.compile(
         target=options.target,
-        threads=torch.get_num_threads() if threads is None else threads,
+        threads=_threads(options),
         db=options.database,
         time_limit=patience(options.time_limit),
         tune=options.tune,
-        pack=options.freeze if options.pack is None else options.pack,
+        pack=options.packs,
         progress=lambda what: log.info("searching %s", what),
+        keep=keep,
     )
     log.info("compiled a group of %s:\n%s", _names(simple), model)
     copies = 0 if compiled.held is None else compiled.held.copied_bytes

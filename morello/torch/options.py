@@ -49,6 +49,11 @@ class Options:
     shapes: int = 8
     batch: int = 0
 
+    @property
+    def packs(self) -> bool:
+        """Whether copies of weights are kept in other layouts."""
+        return self.freeze if self.pack is None else self.pack
+
     @classmethod
     def read(cls, given: Mapping[str, Any] | None) -> "Options":
         """The options that a user gave.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from morello.aot.stages import Stages
 from morello.compiler.driver import Driver
 from morello.compiler.schedule_text import schedule_text
-from morello.compiler.searches import Searches
 from morello.compiler.stages import lowered
 from morello.dialect import load
 from morello.dialect.build import spec_of
@@ -34,12 +33,27 @@ Compiled = Searched | PlainPart
 """A step of a model: a part that was searched, or one that plain lowering computes."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What the search says of a goal of a model.
+
+    Args:
+        is_laid_out: whether operands lie as they should, for which programs without
+            other layouts are searched first.
+        program: the settled Spec and its best program; None where there is none.
+    """
+
+    is_laid_out: bool
+    program: tuple[Spec, Solution] | None
+
+
 def searched_parts(
     tensors: Tensors,
     parts: Sequence[Step],
     driver: Driver,
     progress: Progress | None,
-    pack: bool | None = None,
+    pack: bool | None,
+    answers: dict[OpenSpec, Answer],
 ) -> tuple[list[Compiled], list[Packed]]:
     """The best program of each part that is a Spec; one without becomes several.
 
@@ -49,6 +63,7 @@ def searched_parts(
         driver: searches them.
         progress: told of each.
         pack: as `Model.compile` takes it.
+        answers: gets that of each goal.
 
     Returns:
         The programs, and the weights that are packed when they are known.
@@ -57,8 +72,6 @@ def searched_parts(
         SearchError: a part of one node has none.
     """
     machine, search = driver.target, driver.search
-    known: dict[OpenSpec, tuple[Spec, Solution]] = {}
-    tried: set[OpenSpec] = set()
     steps: list[Compiled] = []
     weights: list[Packed] = []
 
@@ -74,43 +87,45 @@ def searched_parts(
             steps.append(part)
             continue
         assert wanted is not None
-        if wanted not in known:
-            tried.add(wanted)
-            later = {g for _, g in rest if g is not None} - tried
+        if wanted not in answers or answers[wanted].program is None:
+            later = {g for _, g in rest if g is not None} - {wanted, *answers}
             search.left = 1 + len(later)
             if progress is not None:
                 text = print_open_spec(wanted, machine.limits)
-                progress(f"{len(tried)} of {len(tried) + len(later)}: {text}")
+                number = len(answers) + (wanted not in answers)
+                progress(f"{number} of {number + len(later)}: {text}")
             try:
-                known[wanted] = _searched(part, wanted, machine, search)
+                program = settled(wanted, part.is_laid_out, driver)
+                answers[wanted] = Answer(part.is_laid_out, program)
             except SearchError:
+                answers[wanted] = Answer(part.is_laid_out, None)
                 smaller = split(tensors, part)
                 if len(smaller) == 1 or part.ranges:
                     raise
                 rest[:0] = [(p, goal(p)) for p in smaller]
                 continue
-        spec, solution = known[wanted]
+        given = answers[wanted].program
+        assert given is not None
+        spec, solution = given
         part, panels = packed(tensors, part, spec, wanted.open)
         weights += panels
         steps.append((part, spec, solution))
     return steps, weights
 
 
-def _searched(
-    part: Part, goal: OpenSpec, machine: Target, search: Searches
-) -> tuple[Spec, Solution]:
+def settled(goal: OpenSpec, is_laid_out: bool, driver: Driver) -> tuple[Spec, Solution]:
     """The best program of a part; of what lies as it should without other layouts.
 
     Raises:
         SearchError: there is none.
     """
-    if part.is_laid_out:
+    if is_laid_out:
         try:
-            narrow = dataclasses.replace(machine, relayouts=False)
-            return search.settle(goal, narrow)
+            narrow = dataclasses.replace(driver.target, relayouts=False)
+            return driver.search.settle(goal, narrow)
         except SearchError:
             pass  # the larger space may have one
-    return search.settle(goal, machine)
+    return driver.search.settle(goal, driver.target)
 
 
 def model_stages(
