@@ -21,6 +21,7 @@ from morello.search import Impl, Solution, Solver, Statistics, best_settled
 from morello.search.dp.solver import pins_of
 from morello.search.queries.best_program import parallel_goal
 from morello.search.queries.measured import Measured, find_measured, measured_key
+from morello.search.ranges.cover import CoverOptions, covered
 from morello.search.ranges.together import solve_together
 from morello.search.storage.cache_key import family
 from morello.search.storage.database import Database
@@ -185,6 +186,8 @@ def search(spec: str, target: str, threads: int, database: Overlay | None) -> So
     """
     machine = find_target(target)
     goal = parse_open_spec(spec, machine.limits)
+    if goal.is_settled and goal.spec.ranges:
+        return covered(goal.spec, machine, CoverOptions(), database)
     wanted, machine = parallel_goal(goal.spec, machine, threads)
     if goal.is_settled:
         # Tables that are not stored are kept in memory for the next search.

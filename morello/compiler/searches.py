@@ -12,7 +12,7 @@ from morello.search import Patience, Solution, Solver, best_program, best_settle
 from morello.search.dp.solver import pins_of
 from morello.search.queries.best_program import SearchStoppedError, watch_of
 from morello.search.queries.measured import measured_solution
-from morello.search.ranges.cover import MOST_PARTS, cover
+from morello.search.ranges.cover import MOST_PARTS, CoverOptions, covered
 from morello.search.storage.overlay import Overlay, PathLike, open_database
 from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec
@@ -77,10 +77,10 @@ class Searches:
             SearchError: a size has none, or there is no time for all.
         """
         start = time.perf_counter()
+        options = CoverOptions(self._regret, self._programs)
         try:
-            watch = watch_of(share)
-            found = cover(spec, target, self._regret, watch, self._programs)
-            return found.solution
+            overlay = open_database(self._db)
+            return covered(spec, target, options, overlay, watch_of(share))
         except SearchStoppedError as error:
             raise SearchError(
                 f"the search of every size of {spec} was stopped: {error.what}",

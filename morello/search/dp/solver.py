@@ -82,6 +82,8 @@ class Solver:
             solved are left for later ones.
         goals: those that are searched together (`morello.search.ranges`), in place of
             one; there is no database then.
+        cover: how programs are chosen for every size of a range, of which the database
+            keeps the choice.
     """
 
     def __init__(
@@ -92,11 +94,13 @@ class Solver:
         pins: Pins | None = None,
         shelf: Shelf | None = None,
         goals: Goals = ONE_GOAL,
+        cover: str = "",
     ) -> None:
         if goals.axes and database:
             raise ValueError("tables of many goals are not stored")
         self.target = target
         self._goals = goals
+        self._cover = cover
         self.shelf = shelf
         self.database = database
         self.watch = watch
@@ -182,8 +186,8 @@ class Solver:
             elapsed = time.perf_counter() - start
             statistics = run.statistics(elapsed).since(before)
             if statistics.specs:
-                self._note(spec, statistics)
-        self._keep(spec, impl)
+                self.note(spec, statistics)
+        self.keep(spec, impl)
         return Solution(impl, statistics)
 
     def solve_tables(self, spec: Spec) -> None:
@@ -218,9 +222,9 @@ class Solver:
         target = self.target
         plain = target.in_context(PLAIN)
         own = plain if plain.at(goal) == target else target
-        return family(own, self.pinned.pins.digest)
+        return family(own, self.pinned.pins.digest, self._cover)
 
-    def _keep(self, spec: Spec, impl: Impl) -> None:
+    def keep(self, spec: Spec, impl: Impl) -> None:
         """Store the program of a goal, so that the next lookup needs no tables."""
         if self.database is not None and spec not in self._solved:
             self._solved.add(spec)
@@ -233,9 +237,9 @@ class Solver:
 
     def note_programs(self, spec: Spec, programs: float) -> None:
         """Keep the binary logarithm of how many programs a Spec has."""
-        self._note(spec, Statistics(0, 0, 0.0), programs)
+        self.note(spec, Statistics(0, 0, 0.0), programs)
 
-    def _note(
+    def note(
         self, spec: Spec, found: Statistics, programs: float | None = None
     ) -> None:
         """Tell the database what a search took."""

@@ -10,10 +10,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from morello.actions import Action
+from morello.actions import Action, Range
 from morello.errors import ScheduleError
 from morello.machine import Target
 from morello.search.impl import Branch, Impl
+from morello.search.ranges.at_size import CostsAtSizes
 from morello.search.storage.serialize import action_data, read_action
 from morello.search.storage.strangers import bounded_json
 from morello.spec import Spec
@@ -68,14 +69,45 @@ def complete(
     Args:
         partial: what is decided.
         spec: what it is to compute.
-        target: the machine.
+        target: the machine as it is for a goal of these sizes, of which each part of a
+            range may see another.
         fill: gives the program of a hole.
 
     Raises:
         ScheduleError: an action does not apply.
         SearchError: a hole has no program (from ``fill``).
     """
+    if spec.ranges and isinstance(partial.action, Range):
+        # Parts of the goal's range, and not of what remains of a loop.
+        return _applied(
+            partial,
+            spec,
+            target,
+            lambda below, part: complete(below, part, target.at(part), fill),
+        )
     return _Completion(target, fill).program(partial, spec)
+
+
+def _applied(
+    partial: Partial,
+    spec: Spec,
+    target: Target,
+    below: Callable[[Partial, Spec], Impl],
+) -> Impl:
+    """A decision applied to a Spec, and programs in its holes."""
+    assert partial.action is not None
+    rewrite = partial.action.apply(spec, target)
+    if len(rewrite.holes) != len(partial.branches):
+        raise ScheduleError(
+            f"{partial.action} leaves {len(rewrite.holes)} holes of {spec}, but "
+            f"the schedule goes on in {len(partial.branches)}"
+        )
+    branches = tuple(
+        Branch(hole.role, hole.times, below(decided, hole.spec))
+        for hole, decided in zip(rewrite.holes, partial.branches, strict=True)
+    )
+    cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
+    return Impl(spec, partial.action, cost, branches)
 
 
 class _Completion:
@@ -84,6 +116,7 @@ class _Completion:
     def __init__(self, target: Target, fill: Callable[[Spec], Impl]) -> None:
         self._target = target
         self._fill = fill
+        self._costs = CostsAtSizes(target)
         self._known: dict[Spec, tuple[Partial, Impl]] = {}
 
     def program(self, partial: Partial, spec: Spec) -> Impl:
@@ -92,18 +125,10 @@ class _Completion:
         given, known = self._known.get(spec, (HOLE, None))
         if known is not None and given == partial:
             return known
-        rewrite = partial.action.apply(spec, self._target)
-        if len(rewrite.holes) != len(partial.branches):
-            raise ScheduleError(
-                f"{partial.action} leaves {len(rewrite.holes)} holes of {spec}, but "
-                f"the schedule goes on in {len(partial.branches)}"
-            )
-        branches = tuple(
-            Branch(hole.role, hole.times, self.program(below, hole.spec))
-            for hole, below in zip(rewrite.holes, partial.branches, strict=True)
-        )
-        cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
-        impl = Impl(spec, partial.action, cost, branches)
+        impl = _applied(partial, spec, self._target, self.program)
+        if spec.ranges and not isinstance(impl.action, Range):
+            cost = self._costs.at_greatest(impl)
+            impl = dataclasses.replace(impl, cost=cost)
         self._known[spec] = partial, impl
         return impl
 

@@ -7,6 +7,7 @@ fewest ranges that these programs can make.
 """
 
 import dataclasses
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,10 +16,12 @@ import numpy as np
 from morello.actions import SizesError, Tile, tiled_dims
 from morello.errors import ScheduleError, SearchError
 from morello.machine import Target
-from morello.search.dp.solver import Solution, Watch
+from morello.search.dp.solver import Solution, Solver, Watch
 from morello.search.impl import Impl
 from morello.search.ranges.over import Over, switch
-from morello.search.ranges.sizes import Searched, Sizes, search_sizes
+from morello.search.ranges.sizes import Searched, Sizes, check_range, search_sizes
+from morello.search.statistics import Statistics
+from morello.search.storage.overlay import Overlay
 from morello.spec import SizeRange, Spec
 
 MOST_PARTS = 96
@@ -107,6 +110,42 @@ def cover(
     over = Over(sizes.tables[parts[-1].last])
     impl = switch(spec, [(part.last, part.impl) for part in parts], over)
     return Cover(sizes, tuple(parts), impl)
+
+
+@dataclasses.dataclass(frozen=True)
+class CoverOptions:
+    """How the programs of every size are chosen: see `cover`."""
+
+    regret: float | None = None
+    most: int = MOST_PARTS
+
+    def __str__(self) -> str:
+        return f"{'least' if self.regret is None else self.regret}/{self.most}"
+
+
+def covered(
+    spec: Spec,
+    target: Target,
+    options: CoverOptions,
+    database: Overlay | None = None,
+    watch: Watch | None = None,
+) -> Solution:
+    """The programs of every size of a Spec's range as one: from the database, or
+    searched and stored there.
+
+    Raises:
+        SearchError: see `cover`.
+    """
+    start = time.perf_counter()
+    check_range(spec)
+    solver = Solver(target.at(spec), database, cover=str(options))
+    kept = solver.kept(spec)
+    if kept is not None:
+        return Solution(kept, Statistics(0, 0, time.perf_counter() - start))
+    found = cover(spec, target, options.regret, watch, options.most).solution
+    solver.note(spec, found.statistics)
+    solver.keep(spec, found.impl)
+    return found
 
 
 def _runs(sizes: Sizes) -> Iterator[list[int]]:
@@ -251,4 +290,4 @@ def _looped(
             continue
 
 
-__all__ = ["Cover", "Part", "Searched", "cover", "part_of"]
+__all__ = ["Cover", "CoverOptions", "Part", "Searched", "cover", "covered", "part_of"]

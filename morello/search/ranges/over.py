@@ -6,12 +6,11 @@ own, with a program for each size.
 
 import dataclasses
 
-import numpy as np
-
 from morello.actions import Child, Range
 from morello.errors import ScheduleError, SearchError
 from morello.search.dp.table import TableId
 from morello.search.impl import Branch, Impl
+from morello.search.ranges.at_size import CostsAtSizes
 from morello.search.ranges.sizes import Searched
 from morello.spec import Spec
 from morello.spec.frame import Frame
@@ -27,8 +26,7 @@ class Over:
     tables: Searched
 
     def __post_init__(self) -> None:
-        self._costs: dict[tuple[int, Spec], float] = {}
-        self._kept: list[Impl] = []
+        self._costs = CostsAtSizes(self.tables.target)
 
     def program(self, impl: Impl, spec: Spec, table: TableId) -> Impl:
         """The program of one size on a Spec with a range, or with settled sizes.
@@ -57,9 +55,7 @@ class Over:
                 found = self.program(own, hole.spec, under)
             branches.append(Branch(hole.role, hole.times, found))
         found = Impl(spec, impl.action, 0, tuple(branches))
-        # At the greatest size less may remain of a loop than at others.
-        cost = int(self._cost(found, spec.at(*spec.greatest)))
-        return dataclasses.replace(found, cost=cost)
+        return dataclasses.replace(found, cost=self._costs.at_greatest(found))
 
     def _table(self, table: TableId, impl: Impl, child: Child) -> TableId:
         return self.tables.below(table, impl.action, child)
@@ -90,30 +86,7 @@ class Over:
         Args:
             spec: of this size.
         """
-        key = id(impl), spec
-        found = self._costs.get(key)
-        if found is None:
-            self._kept.append(impl)  # so that no other has its id
-            found = self._costs[key] = self._cost(impl, spec)
-        return found
-
-    def _cost(self, impl: Impl, spec: Spec) -> float:
-        if impl.spec == spec:
-            return impl.cost
-        expansion = impl.action.expand(Frame.of(spec), self.tables.target)
-        given = {branch.role: branch.impl for branch in impl.branches}
-        is_switch = isinstance(impl.action, Range)
-        if not is_switch and expansion.refusal():
-            return np.inf
-        total = float(expansion.cost)
-        for child in expansion.children:
-            if int(child.exists):
-                if child.role not in given:
-                    return np.inf
-                total += int(child.times) * self.cost(
-                    given[child.role], child.frame.spec()
-                )
-        return total
+        return self._costs.cost(impl, spec)
 
 
 def switch(spec: Spec, parts: list[tuple[int, Impl]], over: Over) -> Impl:

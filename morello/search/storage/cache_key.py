@@ -28,15 +28,17 @@ def space() -> str:
     return f"search-{SEARCH_VERSION}.{ROW_FORMAT}"
 
 
-def family(target: Target, pins: str = "") -> str:
+def family(target: Target, pins: str = "", cover: str = "") -> str:
     """The version of the space and the target: rows of others are never read.
 
     Args:
         pins: the digest of the schedules that are pinned; empty if there are none.
+        cover: how programs are chosen for every size of a range.
     """
     priced = f"{target}{second_costs(target) if target.stale else ''}"
     fields = hashlib.blake2b(priced.encode(), digest_size=12).hexdigest()
-    return f"{space()} {target.name} {fields}{pins and f' {PINS}{pins}'}"
+    choices = f"{pins and f' {PINS}{pins}'}{cover and f' cover={cover}'}"
+    return f"{space()} {target.name} {fields}{choices}"
 
 
 PINS = "pins="
