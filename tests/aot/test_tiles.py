@@ -1,5 +1,6 @@
 """Objects with tiles: they ask for permission, and say where there is none."""
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,7 @@ def checksum() -> int:
     return total
 
 
+@functools.cache
 def library_for(target: Target, text: str = SPEC) -> Library:
     """The kernel for a machine, which need not be this one."""
     spec = parse_spec(text, target.limits)

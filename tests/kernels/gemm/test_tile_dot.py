@@ -1,6 +1,8 @@
 """Products in tiles: on emulated ones, and on those of the CPU where it has some."""
 
+import functools
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from morello.kernels.gemm.tile_dot import TileDot
 from morello.kernels.template import Kernel
 from morello.machine.isa import AVX512_AMX, Op
 from morello.mlir import ir
-from morello.runtime.engine import compile_object
+from morello.runtime.engine import Engine, compile_object
 from morello.runtime.translate import lower_to_llvm_text
 from morello.spec import Matmul, Spec
 from morello.spec.kind import Array
@@ -19,9 +21,11 @@ from tests.kernels.harness import (
     Case,
     build,
     check_random,
+    compiled,
     features_text,
     legal,
     run,
+    skip_where_it_cannot_run,
     spec,
 )
 from tests.kernels.tiles import TILES, check_emulated, dot_bf16, emulated
@@ -82,9 +86,21 @@ def test_it_is_exact_on_the_tiles_of_this_cpu(name: str) -> None:
     check_random(cases_of(name))
 
 
-def outputs(case: Case, inputs: list[list[Array]]) -> list[Array]:
+Compiler = Callable[[list[Case]], Engine]
+
+
+@pytest.fixture(params=["emulated", "own"])
+def compiler(request: pytest.FixtureRequest) -> Compiler:
+    """Compiles cases for emulated tiles, and for those of this CPU."""
+    if request.param == "emulated":
+        return functools.partial(emulated, opt=3)
+    skip_where_it_cannot_run(AVX512_AMX)
+    return compiled
+
+
+def outputs(compiler: Compiler, case: Case, inputs: list[list[Array]]) -> list[Array]:
     """The rows of the output of a case for each of several inputs."""
-    engine = emulated([case], opt=3)
+    engine = compiler([case])
 
     def call() -> list[bytes]:
         every = [run(case, engine.address("f0"), i, "end")[0] for i in inputs]
@@ -97,7 +113,9 @@ def outputs(case: Case, inputs: list[list[Array]]) -> list[Array]:
 
 
 @pytest.mark.parametrize("accum", [False, True])
-def test_bf16_is_added_up_in_the_order_that_intel_documents(accum: bool) -> None:
+def test_bf16_is_added_up_in_the_order_that_intel_documents(
+    compiler: Compiler, accum: bool
+) -> None:
     """Bit for bit: numbers whose sums round, denormals, infinities and NaN."""
     case = product(BF16, (19, 37, 41), accum)
     _, m, k, n = case.spec.sizes
@@ -110,7 +128,7 @@ def test_bf16_is_added_up_in_the_order_that_intel_documents(accum: bool) -> None
     out = rng.standard_normal((m, n))
     out[2], out[5] = 0, 2.0**-130 * out[5]
     arrays = [lhs.astype(bf16)[None], rhs.astype(bf16)[None], out.astype(f32)[None]]
-    (found,) = outputs(case, [arrays[: 2 + accum]])
+    (found,) = outputs(compiler, case, [arrays[: 2 + accum]])
     wanted = arrays[2][0] if accum else np.zeros((m, n), f32)
     left, right = (x[0].astype(f32) for x in arrays[:2])
     for at in range(0, k, 32):
@@ -137,7 +155,7 @@ def test_the_order_of_sums_is_not_that_of_k() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {BF16}))
-def test_sums_of_bytes_wrap(name: str) -> None:
+def test_sums_of_bytes_wrap(compiler: Compiler, name: str) -> None:
     """The greatest products of all k, added to numbers at either end."""
     case = product(name, (2, 3, 40), accum=True)
     _, m, k, n = case.spec.sizes
@@ -152,7 +170,7 @@ def test_sums_of_bytes_wrap(name: str) -> None:
         [np.full((1, m, k), a, lhs), np.full((1, k, n), b, rhs), sums]
         for a, b in factors
     ]
-    for found, (a, b) in zip(outputs(case, inputs), factors, strict=True):
+    for found, (a, b) in zip(outputs(compiler, case, inputs), factors, strict=True):
         wanted = (sums[0].astype(np.int64) + k * int(a) * int(b)).astype(np.int32)
         assert np.array_equal(found, wanted)
 
