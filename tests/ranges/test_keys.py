@@ -1,0 +1,72 @@
+"""Attention to any number of keys: the size is reduced, and in no result."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from tests.guarded import check_canaries, check_in_child, guarded_array
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "attention:1x1..9x16x16:f32",
+        "attention:3x2..17/5x8x24:f32",
+        "attention:1x1..9x8x16:bf16",
+    ],
+)
+def test_every_number_of_keys_is_right_and_nothing_else_is_touched(text: str) -> None:
+    kernel = morello.compile(text, target="avx2", threads=1)
+    names = [operand.name for operand in kernel.spec.kind.operands]
+
+    def run() -> None:
+        rng = np.random.default_rng(1)
+        for size in kernel.spec.ranges[0].sizes(kernel.spec.greatest[0]):
+            spec = kernel.spec.at(size)
+            values = spec.random(rng)
+            wanted = np.asarray(spec.evaluate(*values))
+            for side in ("start", "end"):
+                arrays = [
+                    guarded_array(value, name, side)  # type: ignore[arg-type]
+                    for value, name in zip(
+                        (*values, np.zeros_like(wanted)), names, strict=True
+                    )
+                ]
+                found = kernel(*arrays).astype(np.float32)
+                coarse = wanted.dtype != np.float32
+                np.testing.assert_allclose(
+                    found,
+                    wanted.astype(np.float32),
+                    rtol=0.02 if coarse else 1e-5,
+                    atol=0.02 if coarse else 1e-5,
+                )
+                for array in arrays:
+                    check_canaries(array)
+
+    check_in_child(run)
+
+
+def attend(q: Any, k: Any, v: Any) -> Any:
+    scores = q @ k.T * (q.shape[-1] ** -0.5)
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return (powers @ v) / powers.sum(-1, keepdims=True)
+
+
+def test_a_cache_that_grows_is_one_kernel() -> None:
+    jitted = morello.jit(
+        attend, sizes={"k": "past=1..9", "v": "past"}, threads=1, target="avx2"
+    )
+    rng = np.random.default_rng(2)
+    keys, values = (rng.standard_normal((9, 8), np.float32) for _ in range(2))
+    kernels: dict[int, Any] = {}
+    for past in range(1, 10):
+        q = rng.standard_normal((1, 8), np.float32)
+        k, v = keys[:past], values[:past]
+        np.testing.assert_allclose(jitted(q, k, v), attend(q, k, v), rtol=1e-5)
+        kernels[past] = jitted.kernel(q, k, v)
+    # One key has no maximum and no sum: a program of its own.
+    assert len({*kernels.values()}) == 2
+    assert len({kernels[past] for past in range(2, 10)}) == 1
