@@ -36,12 +36,15 @@ TRACING = threading.Lock()
 """Tracing sets states of the process."""
 
 
-def _reshape(graph: GraphModule) -> None:
-    """Make views reshapes, in place: strides may be others than eager's here."""
+def _without_places(graph: GraphModule) -> None:
+    """Make views reshapes, and copies casts, in place: strides may be others than
+    eager's here, and memory is the CPU's."""
     aten = torch.ops.aten
     for node in graph.graph.nodes:
         if node.target in (aten.view.default, aten._unsafe_view.default):
             node.target = aten.reshape.default
+        elif node.target is aten._to_copy.default:
+            node.kwargs = {"dtype": node.meta["val"].dtype}
     graph.recompile()
 
 
@@ -154,7 +157,7 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
         inputs: tensors of the shapes of its arguments, without memory.
     """
     whole = GraphModule(graph, copy.deepcopy(graph.graph))  # of the same constants
-    _reshape(whole)
+    _without_places(whole)
     _wide_bytes(whole)
     _mixed_bytes(whole)
     _in_f32(whole)

@@ -67,7 +67,7 @@ MOVES = _ops("""
     pixel_shuffle pixel_unshuffle reflection_pad1d reflection_pad2d reflection_pad3d
     repeat replication_pad1d replication_pad2d replication_pad3d roll select_copy.int
     select_scatter slice_scatter squeeze_copy squeeze_copy.dim stack t_copy tril triu
-    unfold_copy unsqueeze_copy where.self
+    unfold_copy unsqueeze_copy where.self zero
 """)
 """Ops that change no element."""
 
@@ -138,19 +138,19 @@ COMPUTED = (
     | _ops("""
     _adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_functional _prelu_kernel
     _safe_softmax _softmax _softmax_backward_data _to_copy _unsafe_index.Tensor
-    _weight_int8pack_mm addcdiv
-    addcmul addmv amax amin aminmax avg_pool1d avg_pool2d avg_pool3d
-    binary_cross_entropy_with_logits celu clamp.Tensor clamp_max.Tensor clamp_min.Tensor
-    deg2rad dist div.Scalar div.Tensor_mode elu fmod.Scalar frac gelu glu hardshrink
-    hardsigmoid hardswish hardtanh heaviside huber_loss hypot isinf isnan isneginf
-    isposinf leaky_relu lerp.Scalar lerp.Tensor linalg_vector_norm logaddexp logaddexp2
-    logit logsumexp mean mean.dim mish mse_loss nan_to_num nansum nll_loss_forward
-    norm.Scalar norm.ScalarOpt_dim pow.Scalar pow.Tensor_Scalar prod prod.dim_int
-    rad2deg reciprocal renorm rsub.Tensor sgn sign sinc smooth_l1_loss soft_margin_loss
-    softplus softshrink special_entr special_xlog1py std.correction std_mean.correction
-    threshold trace upsample_bicubic2d.vec upsample_bilinear2d.vec upsample_linear1d.vec
-    upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec
-    upsample_trilinear3d.vec var.correction var_mean.correction xlogy.Tensor
+    _weight_int8pack_mm addcdiv addcmul addmv amax amin aminmax avg_pool1d avg_pool2d
+    avg_pool3d binary_cross_entropy_with_logits celu clamp.Tensor clamp_max.Tensor
+    clamp_min.Tensor col2im deg2rad dist div.Scalar div.Tensor_mode elu fmod.Scalar frac
+    gelu glu hardshrink hardsigmoid hardswish hardtanh heaviside huber_loss hypot isinf
+    isnan isneginf isposinf leaky_relu lerp.Scalar lerp.Tensor linalg_vector_norm
+    logaddexp logaddexp2 logit logsumexp mean mean.dim mish mse_loss nan_to_num nansum
+    nll_loss_forward norm.Scalar norm.ScalarOpt_dim pow.Scalar pow.Tensor_Scalar prod
+    prod.dim_int rad2deg reciprocal renorm rsub.Tensor sgn sign sinc smooth_l1_loss
+    soft_margin_loss softplus softshrink special_entr special_xlog1py std.correction
+    std_mean.correction threshold trace upsample_bicubic2d.vec upsample_bilinear2d.vec
+    upsample_linear1d.vec upsample_nearest1d.vec upsample_nearest2d.vec
+    upsample_nearest3d.vec upsample_trilinear3d.vec var.correction var_mean.correction
+    xlogy.Tensor
 """)
 )
 """Ops that `morello.from_mlir` knows once they are linalg."""
@@ -245,11 +245,12 @@ def _recurrent(node: Node) -> str:
     return recurrent.why_not(node.args)
 
 
-def _adaptive(node: Node) -> str:
-    shape = node.all_input_nodes[0].meta["val"].shape[-2:]
-    sizes: Any = node.args[1]
-    is_even = not any(a % b for a, b in zip(shape, sizes, strict=True))
-    return "" if is_even else "its windows differ in size"
+def _converted(node: Node) -> str:
+    """Why a tensor is not copied: one that groups take lies on the CPU already."""
+    others = {*node.kwargs} - {"dtype", "layout", "device", "non_blocking"}
+    plain = (None, False, torch.preserve_format, torch.contiguous_format)
+    is_plain = all(node.kwargs[name] in plain for name in others)
+    return "" if is_plain else "to another memory format"
 
 
 def _quotient(node: Node) -> str:
@@ -271,10 +272,7 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
     ),
     aten._embedding_bag.default: _bags,
     aten._embedding_bag_forward_only.default: _bags,
-    aten._to_copy.default: _unless(
-        lambda node: set(node.kwargs) <= {"dtype"}, "to another memory format"
-    ),
-    aten._adaptive_avg_pool2d.default: _adaptive,
+    aten._to_copy.default: _converted,
     aten.as_strided.default: _strided,
     aten.convolution.default: _convolution,
     aten.logsumexp.default: _unless(

@@ -265,6 +265,81 @@ def _variance_and_mean(x: Any, axes: Any = None, **options: Any) -> tuple[Any, A
     return _variance(x, axes, **options), mean
 
 
+def _pooled(x: Any, sizes: Sequence[int]) -> Any:
+    """Means of windows that differ in size, along one axis after the other."""
+    shape = x.shape[-2:]
+    if not any(a % b for a, b in zip(shape, sizes, strict=True)):
+        return NotImplemented
+    for axis, count in zip((x.dim() - 2, x.dim() - 1), sizes, strict=True):
+        x = _means(x, axis, count)
+    return x
+
+
+def _means(x: Any, axis: int, count: int) -> Any:
+    """Means of so many windows along an axis, whose sizes repeat in equal rounds."""
+    length = x.shape[axis]
+    rounds = math.gcd(length, count)
+    own = x.unflatten(axis, (rounds, length // rounds))
+    means = []
+    for i in range(count // rounds):
+        begin, end = i * length // count, -(-(i + 1) * length // count)
+        means.append(own.narrow(axis + 1, begin, end - begin).mean(axis + 1))
+    return torch.stack(means, axis + 1).flatten(axis, axis + 1)
+
+
+def _folded(
+    x: Any,
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Any:
+    """Images of which windows are columns: each element is a sum of those at its
+    place."""
+    counts = [
+        (sizes[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1
+        for i in range(2)
+    ]
+    channels = x.shape[-2] // math.prod(kernel)
+    x = x.reshape(*x.shape[:-2], channels, *kernel, *counts)
+    for i in (1, 0):  # columns of windows, then rows: taps come before the places
+        taps = x.unbind(-3)
+        x = _spread(taps, i - 2, sizes[i], dilation[i], padding[i], stride[i])
+    return x
+
+
+def _spread(
+    taps: Sequence[Any], axis: int, size: int, dilation: int, padding: int, stride: int
+) -> Any:
+    """The sum of tensors along an axis, where each lies with a stride, the next one a
+    dilation further on."""
+    count = -(-size // stride)
+    phases = []
+    for phase in range(stride):
+        begins = [phase + padding - dilation * i for i in range(len(taps))]
+        own = [
+            _shifted(tap, axis, begin // stride, count)
+            for tap, begin in zip(taps, begins, strict=True)
+            if not begin % stride
+        ]
+        shape = [*taps[0].shape]
+        shape[axis] = count
+        phases.append(sum(own) if own else taps[0].new_zeros(shape))
+    wide = torch.stack(phases, taps[0].dim() + axis + 1)
+    first = wide.dim() + axis - 1
+    return wide.flatten(first, first + 1).narrow(axis, 0, size)
+
+
+def _shifted(x: Any, axis: int, begin: int, count: int) -> Any:
+    """So many elements from a place on, and zeros where there are none."""
+    low = min(max(begin, 0), x.shape[axis])
+    high = min(max(begin + count, low), x.shape[axis])
+    around = [low - begin, begin + count - high] if high > low else [count, 0]
+    edges = [0, 0] * (-axis - 1) + around
+    return torch.constant_pad_nd(x.narrow(axis, low, high - low), edges)
+
+
 def _addmv(x: Any, matrix: Any, vector: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     product = alpha * torch.mv(matrix, vector)
     return product if beta == 0 else beta * x + product
@@ -346,11 +421,13 @@ def rules() -> dict[Any, Any]:
         **get_decompositions(extra),
         **get_decomposition_table(),
         aten._scaled_dot_product_flash_attention_for_cpu.default: _attention,
+        aten._adaptive_avg_pool2d.default: _pooled,
         aten._int_mm.default: _integer_product,
         aten._embedding_bag.default: _bags,
         aten._embedding_bag_forward_only.default: _bags,
         aten.addmv.default: _addmv,
         aten.as_strided.default: _as_strided,
+        aten.col2im.default: _folded,
         aten.convolution.default: _convolution,
         aten.elu.default: _elu,
         aten.eq.Tensor: _equal,
@@ -370,6 +447,7 @@ def rules() -> dict[Any, Any]:
         **{op: _of_a_number(op) for op in OF_AXES},
         aten.native_group_norm.default: _group_norm,
         aten.native_layer_norm.default: _layer_norm,
+        aten.zero.default: torch.zeros_like,
         aten.pow.Tensor_Scalar: _power,
         aten._weight_int8pack_mm.default: _scaled_product,
         quantized.dequantize_per_channel.default: _dequantized_channels,

@@ -144,6 +144,23 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda x, w, b: functional.conv_transpose2d(x, w, b, (2, 1), (1, 3), 0, 1),
         (IMAGE, FILTERS, numbers(6, seed=10)),
     ),
+    "uneven windows": (
+        lambda x: (
+            functional.adaptive_avg_pool2d(x, (2, 3)),
+            functional.adaptive_avg_pool2d(x[..., :2], (3, 4)),
+            functional.adaptive_avg_pool2d(x[0].half(), (None, 2)),
+        ),
+        (IMAGE.where(IMAGE < 1, math.nan),),
+    ),
+    "folded windows": (
+        lambda x: (
+            functional.fold(x, (5, 6), (2, 3), padding=1, stride=(2, 3)),
+            functional.fold(x[0, :, :2], (3, 5), (3, 2), dilation=(1, 3)),
+            functional.fold(x[:, :6], (4, 4), (2, 3), (1, 1), (1, 1), (2, 3)),
+        ),
+        (numbers(2, 12, 6, seed=13).where(numbers(2, 12, 6, seed=14) < 1, math.inf),),
+    ),
+    "no more than zeros": (lambda x, y: x.new_empty(2, 3).zero_() + y, (X, X[0, 0, 0])),
     "up in groups": (
         lambda x, w: functional.conv_transpose1d(x, w, None, 2, 1, 1, 3),
         (LINE, numbers(3, 2, 4, seed=11)),
@@ -387,10 +404,12 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
         (IMAGE[..., :4],),
         [],
     ),
-    "odd windows": (
-        lambda x: functional.adaptive_avg_pool2d(x, 2),
+    "a cast to the CPU": (
+        lambda x: x.to(torch.int64).to(
+            "cpu", torch.int32, memory_format=torch.contiguous_format
+        ),
         (IMAGE,),
-        ["aten._adaptive_avg_pool2d.default (its windows differ in size)"],
+        [],
     ),
     "format": (
         lambda x: torch.ops.aten._to_copy(x, memory_format=torch.channels_last),
