@@ -10,11 +10,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from morello.errors import ArgumentError
+from morello.errors import ArgumentError, shortened
 from morello.frontends.nodes.tensors import Given, Node, Tensor, Tensors, View
 from morello.spec.index_map import IndexMap
 from morello.spec.size_range import WrittenSizes
 from morello.tracing.arguments import Leaf, Pattern, Several, function_name, leaves
+
+_REMEDY = (
+    "give the first parameter a range, and others its name: "
+    "{'x': 'rows=1..512', 'y': 'rows'}"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,10 +43,12 @@ class CallSize:
         """The size that ``sizes`` of `jit` says.
 
         Raises:
-            ArgumentError: the function has no such parameter, or there are two sizes.
+            ArgumentError: they are no texts by the names of parameters, the function
+                has no such parameter, or there are two sizes.
             SpecError: it has no sizes.
         """
         label = function_name(function)
+        texts = _texts(texts)
         names = list(inspect.signature(function).parameters)
         unknown = [name for name in texts if name not in names]
         if unknown:
@@ -55,8 +62,7 @@ class CallSize:
             raise ArgumentError(
                 f"'sizes' of {label} says {', '.join(map(repr, texts.values()))}, "
                 "which is not one range of sizes",
-                "give the first parameter a range, and others its name: "
-                "{'x': 'rows=1..512', 'y': 'rows'}",
+                _REMEDY,
             )
         first, text = next(iter(texts.items()))
         name = text.partition("=")[0] if "=" in text else first
@@ -175,4 +181,21 @@ def _grow(one: tuple[int, ...], other: tuple[int, ...], sizes: tuple[int, int]) 
     return len(one) == len(other) and all(
         a == b or (a % size == 0 and a * longer == b * size)
         for a, b in zip(one, other, strict=True)
+    )
+
+
+def _texts(given: Any) -> Mapping[str, str]:
+    """The sizes as a user gave them, by the name of the parameter.
+
+    Raises:
+        ArgumentError: they are something else.
+    """
+    if isinstance(given, Mapping):
+        wrong = [v for pair in given.items() for v in pair if not isinstance(v, str)]
+        if not wrong:
+            return given
+        given = wrong[0]
+    raise ArgumentError(
+        f"'sizes' takes texts by the names of parameters, not {shortened(repr(given))}",
+        _REMEDY,
     )

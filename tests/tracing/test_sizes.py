@@ -139,6 +139,8 @@ def test_wrong_arguments() -> None:
     ("sizes", "part"),
     [
         ({"z": "1..4"}, "'z', which is no parameter of rows"),
+        ("1..4", "takes texts by the names of parameters, not '1..4'"),
+        ({"x": 4}, "takes texts by the names of parameters, not 4"),
         ({"x": "1..4", "y": "1..4"}, "not one range of sizes"),
         ({"x": "4"}, "not one range of sizes"),
         ({"x": "four"}, "'four' in 'four' has no range"),
