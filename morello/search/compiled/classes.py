@@ -78,7 +78,7 @@ def sweep_class(
             for e in range(len(peels)):
                 choose_peel(own, chosen, costs, width, peels[e], point)
             for d in range(len(axes)):
-                choose_loops(own, chosen, below, rests, width, axes[d], point)
+                choose_loops(own, chosen, below, rests, width, width, axes[d], point)
         for a in range(width):
             if not allowed[row + a]:
                 own[a] = np.inf

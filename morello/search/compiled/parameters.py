@@ -34,7 +34,7 @@ FUNCTIONS: dict[str, tuple[str, tuple[Parameter, ...]]] = {
     "gather": ("gather", (_F, _S, _F, _N, _N, _WW, _WW)),
     "gather_totals": ("gather", (_F, _N, _N, _W, _WW)),
     "gather_counts": ("gather", (_F, _F, _N, _N, _WW, _WW)),
-    "sweep": ("tiling", (_F, _S, _F, _N, _WW, _WW)),
+    "sweep": ("tiling", (_F, _S, _F, _F, _S, _N, _WW, _WW)),
     "sweep_around": ("tiling", (_F, _S, _F, _S, _WW, _WW, _T)),
     "equal_columns": ("tiling", (_FF, _W, _W)),
     "sweep_class": ("classes", (_F, _S, _F, _F, _T, _N, _WW, _WW)),

@@ -12,7 +12,8 @@ less than nothing. Before its loops, for each reduction that may be peeled,
 
     T[p, i] = min(T[p, i], others[p, i] + T[f, i])
 
-where f is p with the first part as its coordinate.
+where f is p with the first part as its coordinate. Without those, loops along all axes
+but the innermost are compared for a run of points at once (`settle_run`).
 """
 
 from typing import Any
@@ -57,12 +58,14 @@ def span(axis: I64, point: int) -> tuple[int, int, int, int]:
 
 @inner
 def choose_loops(
-    costs: F64, decisions: I32, below: F64, rests: F64, width: int, axis: I64,
-    point: int,
+    costs: F64, decisions: I32, below: F64, rests: F64, width: int, count: int,
+    axis: I64, point: int,
 ) -> None:  # fmt: skip
-    """Let the loops along an axis decide a point: ``costs`` are its slices.
+    """Let the loops along an axis decide a point, or neighbours of one coordinate along
+    it: ``costs`` are their slices, ``count`` in all.
 
-    Tiles cost what ``below`` says, and what remains what ``rests`` says.
+    Tiles cost what ``below`` says, and what remains what ``rests`` says. Without
+    branches, several slices are compared at once.
     """
     begin, end, first, inner = span(axis, point)
     stride, main, rest = axis[STRIDE], integers(axis[MAIN]), integers(axis[REST])
@@ -70,22 +73,22 @@ def choose_loops(
     codes = shorts(axis[CODES])
     for s in range(begin, end):
         t = ((first + main[s]) * stride + inner) * width
-        tile = below[t : t + width]
+        tile = below[t : t + count]
         q, w, code = trips[s], own[s], codes[s]
         if rest[s] < 0:
-            for a in range(width):
+            for a in range(count):
                 cost = tile[a] * q + w
-                if cost < costs[a]:
-                    costs[a] = cost
-                    decisions[a] = code
+                is_less = cost < costs[a]
+                costs[a] = cost if is_less else costs[a]
+                decisions[a] = code if is_less else decisions[a]
         else:
             r = ((first + rest[s]) * stride + inner) * width
-            left, h = rests[r : r + width], share[s]
-            for a in range(width):
+            left, h = rests[r : r + count], share[s]
+            for a in range(count):
                 cost = tile[a] * q + w + left[a] * h
-                if cost < costs[a]:
-                    costs[a] = cost
-                    decisions[a] = code
+                is_less = cost < costs[a]
+                costs[a] = cost if is_less else costs[a]
+                decisions[a] = code if is_less else decisions[a]
 
 
 @inner
@@ -107,18 +110,80 @@ def choose_peel(
 
 
 @inner
+def innermost(axes: I64, peels: I64) -> int:
+    """The axis along which points follow each other, where loops along the others
+    decide a run of points at once; -1 where each point is settled for itself: where
+    reductions are peeled, or an axis is within that one."""
+    if len(axes) == 0 or len(peels) > 0:
+        return -1
+    least = 0
+    for d in range(len(axes)):
+        if axes[d][STRIDE] < axes[least][STRIDE]:
+            least = d
+    run = axes[least][STRIDE] * axes[least][EXTENT]
+    for d in range(len(axes)):
+        if d != least and axes[d][STRIDE] < run:
+            return -1
+    return least
+
+
+@inner
 def sweep(
-    costs: F64, decisions: I32, below: F64, width: int, axes: I64, peels: I64
-) -> int:
-    """Settle every point of a table; ``below`` is ``costs`` if loops stay in it."""
+    costs: F64, decisions: I32, below: F64, later: F64, chosen: I32, width: int,
+    axes: I64, peels: I64,
+) -> int:  # fmt: skip
+    """Settle every point of a table; ``below`` is ``costs`` if loops stay in it.
+
+    ``later`` and ``chosen`` are room for a run.
+    """
+    least = innermost(axes, peels)
+    if least >= 0:
+        run = axes[least][STRIDE] * axes[least][EXTENT]
+        for start in range(0, len(costs) // width, run):
+            row, end = start * width, (start + run) * width
+            own, codes = costs[row:end], decisions[row:end]
+            settle_run(own, codes, below, later, chosen, width, axes, least, start)
+        return 0
     for point in range(len(costs) // width):
         row = point * width
-        own, chosen = costs[row : row + width], decisions[row : row + width]
+        own, codes = costs[row : row + width], decisions[row : row + width]
         for e in range(len(peels)):
-            choose_peel(own, chosen, costs, width, peels[e], point)
+            choose_peel(own, codes, costs, width, peels[e], point)
         for d in range(len(axes)):
-            choose_loops(own, chosen, below, below, width, axes[d], point)
+            choose_loops(own, codes, below, below, width, width, axes[d], point)
     return 0
+
+
+@inner
+def settle_run(
+    costs: F64, decisions: I32, below: F64, later: F64, chosen: I32, width: int,
+    axes: I64, least: int, start: int,
+) -> None:  # fmt: skip
+    """Settle the points, from ``start`` on, of one coordinate along each axis but
+    ``least``, the innermost.
+
+    Loops along these axes go to runs before it, and are compared for all of its points
+    at once. Of equal costs those of the first axis decide: what loops along axes after
+    the innermost cost waits in ``later``.
+    """
+    count, part = len(costs), axes[least][STRIDE]
+    few, waits = part * width, 0
+    for d in range(least):
+        choose_loops(costs, decisions, below, below, width, count, axes[d], start)
+    if least + 1 < len(axes):
+        waits = few
+        for a in range(count):
+            later[a] = np.inf
+    for d in range(least + 1, len(axes)):
+        choose_loops(later, chosen, below, below, width, count, axes[d], start)
+    for k in range(axes[least][EXTENT]):
+        at, point = k * few, start + k * part
+        own, codes = costs[at : at + few], decisions[at : at + few]
+        choose_loops(own, codes, below, below, width, few, axes[least], point)
+        for a in range(waits):
+            is_less = later[at + a] < own[a]
+            own[a] = later[at + a] if is_less else own[a]
+            codes[a] = chosen[at + a] if is_less else codes[a]
 
 
 @inner
@@ -139,7 +204,7 @@ def sweep_around(
         for e in range(len(peels)):
             choose_peel(own, chosen, costs, width, peels[e], point)
         for d in range(len(axes)):
-            choose_loops(own, chosen, costs, costs, width, axes[d], point)
+            choose_loops(own, chosen, costs, costs, width, width, axes[d], point)
         for a in range(width):
             if not fixed[row + a]:
                 costs[row + a] = own[a]

@@ -17,7 +17,7 @@ import numpy as np
 from morello.actions import Action
 from morello.errors import SearchError
 from morello.search.compiled import compiled
-from morello.search.compiled.words import ACTION, HOLE
+from morello.search.compiled.words import ACTION, EXTENT, HOLE, STRIDE
 from morello.search.dp import axes as ax
 from morello.search.dp.axes import Axis, Box
 from morello.search.dp.evaluate import Below, Gathered, positions
@@ -32,6 +32,7 @@ from morello.search.dp.table import (
     TableId,
 )
 from morello.search.dp.tiling import (
+    Decisions,
     Loops,
     Peeled,
     axis_words,
@@ -213,7 +214,8 @@ class TableSolver:
         costs = slices.costs.reshape(-1)
         width = slices.costs.shape[-1]
         decisions = slices.decisions.reshape(-1)
-        compiled().sweep(costs, decisions, costs, width, axes, peels)
+        room = _room_of_run(axes, width)
+        compiled().sweep(costs, decisions, costs, *room, width, axes, peels)
 
     def _loop_below(self, dim: int, key: SpecKey, loops: dict[int, Action]) -> None:
         """Loops whose tiles have another key: an operand stops being contiguous."""
@@ -231,9 +233,8 @@ class TableSolver:
         """Loops whose holes are in another table, which has its arrays."""
         costs, decisions = self.costs.reshape(-1), self.decisions.reshape(-1)
         width = self.costs[(0,) * len(self.box.sizes)].size
-        compiled().sweep(
-            costs, decisions, below.reshape(-1), width, axes, peel_words((), ())
-        )
+        room, peels = _room_of_run(axes, width), peel_words((), ())
+        compiled().sweep(costs, decisions, below.reshape(-1), *room, width, axes, peels)
 
     def _plan(self, dim: int, below: Axis, loops: dict[int, Action]) -> Loops:
         """The loops along a dimension, with holes in a table that has these sizes."""
@@ -291,6 +292,13 @@ class TableSolver:
             totals.reshape(-1), *caches, actions[0], holes
         )
         return totals
+
+
+def _room_of_run(axes: Integers, width: int) -> tuple[Floats, Decisions]:
+    """Room for the costs and decisions of a run of points (`compiled/tiling.py`)."""
+    runs = [stride * extent for stride, extent in axes[:, [STRIDE, EXTENT]].tolist()]
+    run = min(runs, default=0)
+    return np.empty(run * width), np.empty(run * width, np.int32)
 
 
 def _words(
