@@ -72,7 +72,7 @@ MOVES = _ops("""
 """Ops that change no element."""
 
 EXACT = _ops("""
-    abs add.Scalar add.Tensor argmax argmin bitwise_and.Tensor bitwise_not
+    abs add.Scalar add.Tensor amax amin argmax argmin bitwise_and.Tensor bitwise_not
     bitwise_or.Tensor bitwise_xor.Tensor clamp clamp_max clamp_min count_nonzero
     count_nonzero.dim_IntList eq.Scalar eq.Tensor ge.Scalar ge.Tensor gt.Scalar
     gt.Tensor le.Scalar le.Tensor logical_and logical_not logical_or logical_xor
@@ -138,7 +138,7 @@ COMPUTED = (
     | _ops("""
     _adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_functional _prelu_kernel
     _safe_softmax _softmax _softmax_backward_data _to_copy _unsafe_index.Tensor
-    _weight_int8pack_mm addcdiv addcmul addmv amax amin aminmax avg_pool1d avg_pool2d
+    _weight_int8pack_mm addcdiv addcmul addmv aminmax avg_pool1d avg_pool2d
     avg_pool3d binary_cross_entropy_with_logits celu clamp.Tensor clamp_max.Tensor
     clamp_min.Tensor col2im deg2rad dist div.Scalar div.Tensor_mode elu fmod.Scalar frac
     gelu glu hardshrink hardsigmoid hardswish hardtanh heaviside huber_loss hypot isinf

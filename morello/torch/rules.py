@@ -230,6 +230,21 @@ def _hypot(x: Any, y: Any) -> Any:
     return torch.where((x == math.inf) | (y == math.inf), math.inf, length)
 
 
+def _extreme(of_axis: Any) -> Any:
+    """A rule for the largest or the least of integers, along one axis after the other:
+    torch-mlir takes that of floats alone."""
+
+    def rule(x: Any, axes: Sequence[int] = (), keepdim: bool = False) -> Any:
+        if x.is_floating_point() or not x.dim():
+            return NotImplemented if x.is_floating_point() else x.clone()
+        every = {axis % x.dim() for axis in axes} or {*range(x.dim())}
+        for axis in sorted(every, reverse=True):
+            x = of_axis(x, axis, keepdim=keepdim).values
+        return x
+
+    return rule
+
+
 def _of_a_number(op: Any) -> Any:
     """A rule for what the importer takes of tensors with axes alone."""
 
@@ -426,6 +441,8 @@ def rules() -> dict[Any, Any]:
         aten._embedding_bag.default: _bags,
         aten._embedding_bag_forward_only.default: _bags,
         aten.addmv.default: _addmv,
+        aten.amax.default: _extreme(torch.max),
+        aten.amin.default: _extreme(torch.min),
         aten.as_strided.default: _as_strided,
         aten.col2im.default: _folded,
         aten.convolution.default: _convolution,

@@ -463,6 +463,7 @@ COUNTED = {
     "any": (lambda x: x.any(0), "bool"),
     "sine": (lambda x: torch.sin(x), ""),
     "maximum": (lambda x: x.max(), "bool int64"),
+    "least of rows": (lambda x: x.amin((-1,), True), "bool int64"),
 }
 """Functions, and the dtypes of which they are in a group, besides floats of 16 and 32
 bits."""
