@@ -13,6 +13,8 @@ import hashlib
 import pickle
 from pathlib import Path
 
+import numpy as np
+
 from morello.compiler.driver import Driver, available_threads
 from morello.compiler.kernel import Kernel
 from morello.compiler.searches import Searches, tuning_time
@@ -154,7 +156,7 @@ def _refuse(found: Statistics) -> None:
 
 
 def _entry(name: str) -> str:
-    return entry_key("kernel", _sources(), name)
+    return entry_key("kernel", _sources(), np.__version__, name)
 
 
 @functools.cache
