@@ -30,7 +30,7 @@ _BYTES = 4096
 """Bytes of the buffer that loads and stores use: eight lines of it, in L1."""
 
 _CONFIGURATION = 2048
-"""Where in it the configuration of tiles is."""
+"""Place of the configuration of tiles in this buffer, in bytes."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a group's program depends on, as a name for the next process: `graph_name`."""
+"""A name for what a group's program depends on, for other processes: `graph_name`."""
 
 import hashlib
 from collections.abc import Sequence

@@ -126,7 +126,7 @@ class Result:
     """An output in a shape."""
 
     number: int
-    """Which output."""
+    """Number of the output."""
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
@@ -149,7 +149,7 @@ class Constant:
 
 @dataclasses.dataclass(frozen=True)
 class Traced:
-    """What a function was traced with.
+    """A traced function, and what it was traced with.
 
     Args:
         objects: its arguments that may change.

@@ -61,7 +61,7 @@ def library_for(target: Target, text: str = SPEC) -> Library:
 
 
 def answer(name: str, folder: Path) -> list[int]:
-    """What a program says: whether it is supported, the status, a sum of the output."""
+    """Answers of a program: is it supported, the status, a sum of the output."""
     (folder / "main.c").write_text(MAIN.replace("NAME", name))
     run("cc", *STRICT, "-std=c99", "-o", "p", "main.c", f"{name}.o", cwd=folder)
     return [int(word) for word in run(folder / "p").split()]

@@ -229,7 +229,7 @@ def test_instructions_are_probed_and_bound_their_coefficients(isa: Isa) -> None:
 
 
 def test_probes_of_tiles_configure_them_and_release_them() -> None:
-    """As assembly: no CPU of the tests need have them."""
+    """Compares assembly: no CPU of the tests need have them."""
     (isa,) = (isa for isa in ISAS.values() if isa.has(Op.TILE_DOT_U8S8))
     found = [p for p in probes(isa) if p.needs is Op.TILE_DOT_U8S8]
     assert {p.coefficient for p in found} == {"tile_dot", "tile_dot_latency"}

@@ -19,7 +19,7 @@ TILES = frozenset(AVX512_AMX.features)
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """What the system is asked, and has granted each time."""
+    """Requests to the system, each of which it grants."""
     return answering(monkeypatch, 0)
 
 

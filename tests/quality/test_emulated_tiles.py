@@ -21,7 +21,7 @@ from tests.quality.execution import check_all
 from tests.quality.programs import Program, build_programs
 
 CHEAP = find_target("avx512-amx{tile_dot=1000,tile_row=10,tile_config=1000}")
-"""Where small products go to tiles, too."""
+"""A target on which small products go to tiles, too."""
 
 TEXTS = (
     "matmul:2x37x72x45:u8,s8,s32:l2=0",

@@ -35,7 +35,7 @@ Compiled = Searched | PlainPart
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What the search says of a goal of a model.
+    """The search's answer for a goal of a model.
 
     Args:
         is_laid_out: whether operands lie as they should, for which programs without

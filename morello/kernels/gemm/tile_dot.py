@@ -90,7 +90,7 @@ class TileDot(Kernel):
     """
 
     dtypes: tuple[Dtype, Dtype, Dtype]
-    """Those of lhs, rhs and out."""
+    """Dtypes of lhs, rhs and out."""
     instruction: Op
 
     @property

@@ -63,7 +63,7 @@ class Operands:
 
     @property
     def of_columns(self) -> tuple[int, ...]:
-        """What each column has a number of for a block."""
+        """Operands with a number for each column of a block."""
         return (*self.scales, *self.zeros, *self.offsets)
 
 
@@ -222,7 +222,7 @@ class ScaledCode:
         return found
 
     def offsets(self, number: Value, column: Value, count: int) -> Value | None:
-        """What is added to the scaled integers of a block, for some columns."""
+        """The addend of the scaled integers of a block, for some columns."""
         found = self.beside(self.of.offsets, 0, number, column, count)
         if found is None or not self.product.is_less:
             return found

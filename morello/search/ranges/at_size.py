@@ -10,7 +10,7 @@ from morello.spec.frame import Frame
 
 
 class CostsAtSizes:
-    """What programs over ranges cost at each size.
+    """Costs of programs over ranges, at each size.
 
     Args:
         target: the machine as Specs below the goal see it.

@@ -79,7 +79,7 @@ class _Part:
     zeros: tuple[int, ...] = ()
     zero: float = 0.0
     scales: tuple[int, ...] = ()
-    """What scales it before offsets are added."""
+    """Factors of the integers before offsets are added."""
     offsets: tuple[int, ...] = ()
     is_less: bool = False
 

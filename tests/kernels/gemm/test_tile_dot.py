@@ -203,7 +203,7 @@ def test_llvm_writes_the_instructions(name: str) -> None:
 
 
 def test_odd_k_is_left_to_others() -> None:
-    """What follows in a row of lhs is not its own."""
+    """Elements that follow in a row of lhs are not its own."""
     for name in NAMES:
         own = product(name, (4, 4, 4)).spec
         for k in range(1, 9):
