@@ -132,13 +132,16 @@ class Compose(Kind):
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """f32, or a narrow float for inputs and for outputs that are maps; or s32.
         Inputs may be integers that widen to that."""
-        floats = any(dtype.is_float for dtype in dtypes)
-        number, count = Dtype.F32 if floats else Dtype.S32, len(self.graph.inputs)
+        count = len(self.graph.inputs)
+        rounded = [i >= count and self._is_byte(i, d) for i, d in enumerate(dtypes)]
+        floats = any(rounded) or any(dtype.is_float for dtype in dtypes)
+        number = Dtype.F32 if floats else Dtype.S32
         wrong = next(
             (
                 dtype
                 for i, dtype in enumerate(dtypes)
                 if dtype is not number
+                and not rounded[i]
                 and not (dtype.is_float and number.is_float)
                 and not (i < count and dtype.is_read_as(number))
             ),
@@ -147,7 +150,8 @@ class Compose(Kind):
         if wrong is not None:
             raise SpecError(
                 f"{self.label} has no dtype {wrong}",
-                f"use {FLOAT_NAMES}, or s32 alone; inputs may be {_NARROW}, too",
+                f"use {FLOAT_NAMES}, or s32 alone; inputs may be {_NARROW}, too, and "
+                "outputs s8 that are round_s8 of something",
             )
         for operand, dtype in zip(self.operands, dtypes, strict=True):
             if dtype is not Dtype.U8 and any(axis.halves for axis in operand.axes):
@@ -173,6 +177,13 @@ class Compose(Kind):
                 f"write the dtypes {','.join(map(str, right))}, or make it a map of "
                 "another node",
             )
+
+    def _is_byte(self, operand: int, dtype: Dtype) -> bool:
+        """Whether an output is one of s8 that a map rounds to it."""
+        node = self.graph.node(self.values[operand])
+        call = node.expression
+        is_rounded = isinstance(call, Call) and call.function == "round_s8"
+        return dtype is Dtype.S8 and is_rounded and not node.reduced
 
     def _check_integers(self) -> None:
         """Refuse functions and numbers that are for floats alone."""

@@ -2,6 +2,14 @@
 
 from morello.weights.gguf import Gguf, read_gguf
 from morello.weights.packed_words import from_awq, from_gptq
-from morello.weights.scaled import ScaledWeights, in_bytes
+from morello.weights.scaled import ScaledWeights, bytes_spec, in_bytes
 
-__all__ = ["Gguf", "ScaledWeights", "from_awq", "from_gptq", "in_bytes", "read_gguf"]
+__all__ = [
+    "Gguf",
+    "ScaledWeights",
+    "bytes_spec",
+    "from_awq",
+    "from_gptq",
+    "in_bytes",
+    "read_gguf",
+]

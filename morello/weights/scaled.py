@@ -1,6 +1,8 @@
 """Narrow integers with scales, in one form for every format of files."""
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -174,14 +176,35 @@ def in_bytes(x: Array, group: int) -> tuple[Array, Array]:
             f"x has {k} columns, no multiple of {group}",
             "add columns of zeros to it, and rows to the weights",
         )
-    parts = x.astype(np.float32, copy=False).reshape(rows, k // group, group)
-    most = np.abs(parts).max(axis=-1)
-    scales = np.where(np.isfinite(most), most / np.float32(127), np.float32(np.nan))
-    divisors = np.where(scales > 0, scales, np.float32(np.inf))[..., np.newaxis]
-    with np.errstate(invalid="ignore"):
-        numbers = np.rint(parts / divisors)
-    numbers[~(scales > 0)] = 0
-    return scales, numbers.astype(np.int8).reshape(rows, k)
+    groups = np.ascontiguousarray(x, np.float32).reshape(-1, group)
+    scales = np.empty(len(groups), np.float32)
+    numbers = np.empty(groups.shape, np.int8)
+    if len(groups):
+        _to_bytes(*groups.shape)(groups, scales, numbers)
+    return scales.reshape(rows, k // group), numbers.reshape(rows, k)
+
+
+@functools.lru_cache(maxsize=256)
+def _to_bytes(groups: int, group: int) -> Callable[..., Any]:
+    """The kernel of `bytes_spec`, searched for once."""
+    from morello.compiler.compile import compile
+
+    return compile(bytes_spec(groups, group), threads=1, time_limit=_SECONDS)
+
+
+_SECONDS = 5.0
+
+
+def bytes_spec(groups: int, group: int) -> str:
+    """The Spec of `in_bytes` of so many groups, all numbers of one in a row: its kernel
+    takes x, groups x group, and gives the scales and the bytes."""
+    # A scale of 0 is a divisor of NaN, of which bytes are 0. An infinity less itself is
+    # NaN.
+    graph = (
+        "m[b]=max(abs(x[b,k]));out d[b]=m/127+(m-m);e[b]=d/(1-equal(d,0));"
+        "y[b,k]=round_s8(x/e)"
+    )
+    return f"compose:{groups}x{group}:f32,f32,s8:graph={graph}"
 
 
 def in_halves(integers: Array) -> Array:

@@ -51,6 +51,10 @@ class Registers(Emitter):
             return value
         if source.is_float:
             wide = widen(value, source) if source.computes_in else value
+            if not dest.is_float:  # one of its numbers
+                word = shaped(wide, element_type(Dtype.S32))
+                word = arith.FPToSIOp(word, wide).result
+                return self.convert(word, Dtype.S32, dest)
             return rounded(wide, dest) if dest.computes_in else wide
         if dest.byte and dest.zero_point:  # in 8 bits: the sign changes, and is none
             value = plus(value, dest.zero_point)

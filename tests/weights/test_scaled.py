@@ -7,8 +7,9 @@ import pytest
 
 import morello
 from morello.errors import SpecError
-from morello.weights import ScaledWeights, in_bytes
+from morello.weights import ScaledWeights, bytes_spec, in_bytes
 from morello.weights.scaled import in_halves
+from tests.guarded import check_canaries, guarded_array
 
 Array = np.ndarray[Any, np.dtype[Any]]
 K, N, GROUP = 64, 33, 32
@@ -93,6 +94,40 @@ def test_bytes_of_groups(
     scales, found = in_bytes(x, 4)
     np.testing.assert_array_equal(scales, np.array([[1 / 127, scale]], np.float32))
     np.testing.assert_array_equal(found, [[127] * 4 + integers])
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("target", ["avx2", "avx512"])
+@pytest.mark.parametrize("sizes", [(3, 37), (5, 16), (64, 32), (1, 200), (9, 1)])
+def test_a_kernel_gives_scales_and_bytes(target: str, sizes: tuple[int, int]) -> None:
+    """Ties, zeros, numbers without a scale, and those that are no numbers."""
+    rng = np.random.default_rng(sum(sizes))
+    x = rng.integers(-254, 255, sizes).astype(np.float32) / 2
+    x[:, 0] = rng.choice([127, -127, 1e-45, np.inf, np.nan, 3e38], sizes[0])
+    x[rng.random(sizes[0]) < 0.2] = 0
+    most = np.abs(x).max(axis=1, keepdims=True)
+    scales = np.where(np.isfinite(most), most / np.float32(127), np.float32(np.nan))
+    with np.errstate(all="ignore"):
+        numbers = np.where(scales > 0, np.rint(x / scales), 0).astype(np.int8)
+    kernel = morello.compile(bytes_spec(*sizes), threads=1, target=target)
+    for side in ("end", "start"):
+        given = guarded_array(x, side)
+        out = [
+            guarded_array(np.zeros(sizes[0], np.float32), side),
+            guarded_array(np.full(sizes, 99, np.int8), side),
+        ]
+        kernel(given, *out)
+        for array in out:
+            check_canaries(array)
+        np.testing.assert_array_equal(out[0], scales[:, 0])
+        np.testing.assert_array_equal(out[1], numbers)
+
+
+def test_bytes_are_rounded_to_by_name() -> None:
+    with pytest.raises(SpecError, match=r"no dtype s8.* round_s8 of something"):
+        morello.compile("compose:4:f32,s8:graph=y[n]=abs(x[n])", threads=1)
+    with pytest.raises(SpecError, match="no dtype s8"):
+        morello.compile("compose:4x5:f32,s8:graph=y[n]=sum(x[n,k])", threads=1)
 
 
 def test_groups_of_bytes_are_whole() -> None:

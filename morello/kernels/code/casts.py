@@ -26,6 +26,8 @@ def cast_ops(dtypes: tuple[Dtype, ...]) -> Ops:
     source, dest = dtypes
     if source is dest or (source.itemsize == dest.itemsize and not source.is_float):
         return {}
+    if source.is_float and not dest.is_float:
+        return {"vector_op": 1, "shuffle": 2}
     if source.is_float:
         widened = _WIDEN if source.computes_in else {}
         rounded = _ROUND_TO_HALF if dest.is_upper_half else _ROUND

@@ -15,13 +15,16 @@ def cast(array: Array, source: Dtype, dest: Dtype) -> Array:
 
     A float is widened exactly, then rounded once: to the nearest number, to the even
     one of two. A NaN keeps its sign and the upper bits of its payload, and becomes
-    quiet; widening an upper half keeps all its bits. Integers are cut off.
+    quiet; widening an upper half keeps all its bits. Integers are cut off. A float that
+    becomes an integer is one of its numbers.
     """
     if source is dest:
         return array.copy()
     if not source.is_float:
         return dest.stored(source.values(array))
     wide = _widened(array, source) if source.computes_in else array
+    if not dest.is_float:
+        return wide.astype(dest.numpy)
     return _rounded(wide, dest) if dest.computes_in else wide
 
 

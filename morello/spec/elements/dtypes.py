@@ -253,8 +253,10 @@ ELEMENT_TYPES: tuple[Dtype, ...] = (
 
 def computed_in(dtypes: tuple[Dtype, ...]) -> Dtype:
     """The dtype that values of graphs have between operands of some dtypes: an output,
-    of which the last is one, is a float or none is."""
-    return Dtype.F32 if dtypes[-1].is_float else Dtype.S32
+    of which the last is one, is a float, or a byte that a float is rounded to, or none
+    is."""
+    is_byte = dtypes[-1] is Dtype.S8
+    return Dtype.F32 if dtypes[-1].is_float or is_byte else Dtype.S32
 
 
 FLOATS = tuple(d for d in Dtype if d.is_float)

@@ -323,6 +323,21 @@ def ceil(e: Elements, x: Any) -> Any:
     return neg(e, floor(e, neg(e, x)))
 
 
+_LEAST_BYTE, _LARGEST_BYTE = -128.0, 127.0
+
+_NEAR_ALL_WHOLE = 1.5 * _ALL_WHOLE
+"""A number that leaves a sum with a small one, whatever its sign, no part of 1."""
+
+
+def round_s8(e: Elements, x: Any) -> Any:
+    """The nearest number that s8 has, of two the even one; 0 of NaN."""
+    least, largest = (e.constant(_F32, n) for n in (_LEAST_BYTE, _LARGEST_BYTE))
+    bounded = e.lesser(e.greater(x, least), largest)
+    whole = e.constant(_F32, _NEAR_ALL_WHOLE)
+    nearest = e.subtract(e.add(bounded, whole), whole)
+    return e.where_equal(x, x, nearest, e.constant(_F32, 0.0))
+
+
 def rounding(dtype: Dtype) -> Callable[[Elements, Any], Any]:
     """The function that gives the nearest number of a narrow float as an f32, of two
     the even one: what a cast and a cast back give.

@@ -90,6 +90,10 @@ def _round_away(x: Array) -> Array:
     return np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole)
 
 
+def _round_s8(x: Array) -> Array:
+    return np.clip(np.rint(np.where(np.isnan(x), 0, x)), -128, 127) + 0.0
+
+
 def _truth(function: Exact) -> Exact:
     return lambda a, b: np.asarray(function(a, b), np.float64)
 
@@ -390,6 +394,7 @@ _OTHERS: dict[str, ElementFunction] = {
         dtype.rounding: _row(elementary.rounding(dtype), _in(dtype.numpy), ulps=0)
         for dtype in NARROW_FLOATS
     },
+    "round_s8": _row(elementary.round_s8, _round_s8, ulps=0),
     "sign": _row(
         elementary.sign,
         lambda x: np.where(x == 0, x, np.sign(x)),
