@@ -154,7 +154,10 @@ class ScaledRows(ScaledKernel):
     def _folds(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
         """Whether zeros can be taken off by the multiply-add that scales: of f16 the
         product of a scale and a zero is exact. A table takes them off for nothing."""
-        if [key.dtypes[i] for i in of.scales] != [Dtype.F16] or of.offsets:
+        if len(of.scales) != 1 or of.offsets:
+            return False
+        scale = key.dtypes[of.scales[0]]
+        if scale.computes_in is None or scale.is_upper_half:  # may overflow
             return False
         if of.zeros:
             return key.dtypes[of.zeros[0]] in (Dtype.U8, Dtype.S8)
