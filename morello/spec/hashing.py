@@ -1,6 +1,8 @@
 """Values that are keys of dicts very often: hashed once, or one object of all equal."""
 
 import dataclasses
+import os
+import threading
 import weakref
 from abc import ABCMeta
 from operator import attrgetter
@@ -43,6 +45,21 @@ class HashedOnce:
         return {name: v for name, v in self.__dict__.items() if name != _HASH}
 
 
+class _Guard:
+    """The lock of what is listed. A thread that holds it may forget values meanwhile,
+    when it collects garbage, and a forked process must not wait for its parent's."""
+
+    lock = threading.RLock()
+
+    @classmethod
+    def renew(cls) -> None:
+        """A lock that nobody holds."""
+        cls.lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_Guard.renew)
+
+
 class _Reference(weakref.ref[Any]):
     """A reference to the value that has some fields."""
 
@@ -79,8 +96,9 @@ class _OneOfEach(ABCMeta):
         made = super().__call__(*args, **named)
         own = _Reference(made, cls._forget)
         own.fields = values
-        while (value := (listed := cls._listed.setdefault(values, own))()) is None:
-            cls._forget(listed)
+        with _Guard.lock:
+            while (value := (listed := cls._listed.setdefault(values, own))()) is None:
+                cls._forget(listed)
         return value
 
     def _values(cls, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -100,8 +118,9 @@ class _OneOfEach(ABCMeta):
 
     def _forget(cls, reference: _Reference) -> None:
         """A value is in use no more."""
-        if cls._listed.get(reference.fields) is reference:
-            cls._listed.pop(reference.fields, None)
+        with _Guard.lock:  # else another thread may list an equal value in between
+            if cls._listed.get(reference.fields) is reference:
+                cls._listed.pop(reference.fields, None)
 
 
 class Interned(metaclass=_OneOfEach):

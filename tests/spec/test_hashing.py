@@ -3,16 +3,20 @@
 import copy
 import dataclasses
 import gc
+import os
 import pickle
+import random
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 
 from morello.spec import Limits, Spec, SpecKey, TensorSpec, parse_spec
-from morello.spec.hashing import Interned
+from morello.spec.hashing import Interned, _Guard
 from tests.spec.strategies import specs
 
 pytestmark = pytest.mark.quick
@@ -113,3 +117,39 @@ def test_threads_make_one_value() -> None:
         for number in range(200):
             pairs = [*pool.map(Pair, [number] * 8)]
             assert all(pair is pairs[0] for pair in pairs)
+
+
+def test_threads_that_forget_values_make_one_value(switches: None) -> None:
+    """Values go out of use while other threads make equal ones."""
+
+    def count(seed: int) -> int:
+        wrong, draw = 0, random.Random(seed)
+        for _ in range(20_000):
+            pair = Pair(draw.randrange(3), 9)
+            wrong += Pair(pair.first, 9) is not pair
+            del pair
+        return wrong
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(count, range(4))) == 0
+
+
+def test_a_forked_process_waits_for_no_thread_of_its_parent() -> None:
+    with _Guard.lock:
+        child = os.fork()
+        if child == 0:
+            thread = threading.Thread(target=lambda: os._exit(Pair(7, 8).first))
+            thread.start()
+            thread.join(20)
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+
+
+@pytest.fixture
+def switches() -> Iterator[None]:
+    """Threads that take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
