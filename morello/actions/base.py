@@ -158,6 +158,8 @@ class Action(Interned):
     """When a search in a hurry tries it on a Spec: those of the least turn first."""
     takes_ranges: ClassVar[bool] = False
     """Whether it applies where each call says a size (`sizes/over.py`)."""
+    splits_sizes: ClassVar[bool] = False
+    """Whether its holes take parts of the sizes that calls may say."""
     forks: ClassVar[bool] = False
     """Whether it makes a loop of several threads."""
 

@@ -34,6 +34,7 @@ class Range(Action):
 
     name: ClassVar[str] = "range"
     takes_ranges: ClassVar[bool] = True
+    splits_sizes: ClassVar[bool] = True
     dim: str
     """The dimension's name."""
     last: int

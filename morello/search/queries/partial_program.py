@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from morello.actions import Action, Range
+from morello.actions import Action
 from morello.errors import ScheduleError
 from morello.machine import Target
 from morello.search.impl import Branch, Impl
@@ -77,7 +77,7 @@ def complete(
         ScheduleError: an action does not apply.
         SearchError: a hole has no program (from ``fill``).
     """
-    if spec.ranges and isinstance(partial.action, Range):
+    if spec.ranges and partial.action is not None and partial.action.splits_sizes:
         # Parts of the goal's range, and not of what remains of a loop.
         return _applied(
             partial,
@@ -126,7 +126,7 @@ class _Completion:
         if known is not None and given == partial:
             return known
         impl = _applied(partial, spec, self._target, self.program)
-        if spec.ranges and not isinstance(impl.action, Range):
+        if spec.ranges and not impl.action.splits_sizes:
             cost = self._costs.at_greatest(impl)
             impl = dataclasses.replace(impl, cost=cost)
         self._known[spec] = partial, impl

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from morello.actions import Range
 from morello.machine import Target
 from morello.search.impl import Impl
 from morello.spec import Spec
@@ -44,8 +43,7 @@ class CostsAtSizes:
             return impl.cost
         expansion = impl.action.expand(Frame.of(spec), self._target)
         given = {branch.role: branch.impl for branch in impl.branches}
-        is_switch = isinstance(impl.action, Range)
-        if not is_switch and expansion.refusal():
+        if not impl.action.splits_sizes and expansion.refusal():
             return np.inf
         total = float(expansion.cost)
         for child in expansion.children:

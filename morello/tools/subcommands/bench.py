@@ -21,7 +21,7 @@ from morello.machine.isa import Isa, Op
 from morello.machine.processors import processors
 from morello.runtime.peak import measure_peak, peak_dtypes
 from morello.search import Statistics
-from morello.spec import Array, Dtype, Matmul, Spec, print_spec
+from morello.spec import Array, Dtype, Spec, print_spec
 from morello.tools.commands import BenchOptions
 from morello.tools.input_output import UsageError, write_output
 from morello.tools.progress import progress, search_text
@@ -180,10 +180,11 @@ def peak_dtype(spec: Spec, isa: Isa) -> str | None:
     if not spec.flops:
         return None
     has_tiles = isa.has(Op.TILE_ZERO)
-    flushes = isinstance(spec.kind, Matmul) and spec.kind.flushing
-    is_bf16 = spec.dtypes[:2] == (Dtype.BF16, Dtype.BF16)
-    if flushes and is_bf16 and "bf16" in peak_dtypes(isa):
-        return None if has_tiles else "bf16"
+    if getattr(spec.kind, "flushing", False):
+        factor, other = spec.dtypes[:2]
+        is_narrow = factor is other is not Dtype.F32
+        if is_narrow and str(factor) in peak_dtypes(isa):
+            return None if has_tiles else str(factor)
     if all(spec.dtypes[out] is Dtype.F32 for out in spec.kind.written):
         return "f32"
     if spec.dtypes == (Dtype.U8, Dtype.S8, Dtype.S32) and "u8" in peak_dtypes(isa):
