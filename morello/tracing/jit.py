@@ -33,7 +33,7 @@ from morello.tracing.guards import Guards
 from morello.tracing.outside import OpaqueError, is_plain
 from morello.tracing.refusals import noted
 from morello.tracing.sizes import CallSize, is_longer
-from morello.tracing.traced import Traced, TracedFunction
+from morello.tracing.traced import TracedFunction, TraceRequest
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -199,7 +199,7 @@ class Jitted:
             self._variants[pattern] = variants
         return variants
 
-    def _program(self, tensors: Tensors, traced: Traced) -> Kernel:
+    def _program(self, tensors: Tensors, traced: TraceRequest) -> Kernel:
         if self._size is not None:
             kernel = self._of_every_size(tensors, traced, self._size)
             if kernel is not None:
@@ -212,7 +212,7 @@ class Jitted:
         return self._programs[key]
 
     def _of_every_size(
-        self, tensors: Tensors, traced: Traced, size: CallSize
+        self, tensors: Tensors, traced: TraceRequest, size: CallSize
     ) -> Kernel | None:
         """The kernel of every size; None where the function does something else at
         that of a call.
@@ -271,7 +271,7 @@ class _Variants:
         self,
         function: Callable[..., Any],
         pattern: Pattern,
-        program: Callable[[Tensors, Traced], Kernel],
+        program: Callable[[Tensors, TraceRequest], Kernel],
     ) -> None:
         self._function = function
         self._pattern = pattern
@@ -288,14 +288,14 @@ class _Variants:
             arrays = guards.arrays(roots)
             if arrays is not None:
                 return compiled, arrays
-        made = arrays = None
+        trace = arrays = None
         with contextlib.suppress(OpaqueError, Exception):  # of the user's function
-            traced = self._traced(objects, guarded=True)
-            made = traced.made()
-            arrays = made.guards.arrays(roots)
-        if made is not None and arrays is not None:
-            compiled = self._compiled(made, traced)
-            self._known.insert(0, (made.guards, compiled))
+            request = self._request(objects, guarded=True)
+            trace = request.trace()
+            arrays = trace.guards.arrays(roots)
+        if trace is not None and arrays is not None:
+            compiled = self._compiled(trace, request)
+            self._known.insert(0, (trace.guards, compiled))
             del self._known[_MOST_VARIANTS:]
             return compiled, arrays
         # A stand-in was not enough. If the function is wrong, it says so again.
@@ -304,20 +304,20 @@ class _Variants:
         return opaque, []
 
     def _opaque(self, objects: Sequence[Any]) -> "_Compiled":
-        traced = self._traced(objects, guarded=False)
+        request = self._request(objects, guarded=False)
         try:
-            made = traced.made()
+            trace = request.trace()
         except MorelloError as error:
             noted(error)  # of a function around this one, which is being traced
             raise
-        return self._compiled(made, traced)
+        return self._compiled(trace, request)
 
-    def _traced(self, objects: Sequence[Any], guarded: bool) -> Traced:
-        return Traced(self._function, self._pattern, objects, guarded)
+    def _request(self, objects: Sequence[Any], guarded: bool) -> TraceRequest:
+        return TraceRequest(self._function, self._pattern, objects, guarded)
 
-    def _compiled(self, made: TracedFunction, traced: Traced) -> "_Compiled":
-        tensors, given = made.program(holds=False)
-        return _Compiled(made, given, self._program(tensors, traced))
+    def _compiled(self, trace: TracedFunction, request: TraceRequest) -> "_Compiled":
+        tensors, given = trace.program(holds=False)
+        return _Compiled(trace, given, self._program(tensors, request))
 
     def __call__(self, arrays: Sequence[Any], objects: Sequence[Any]) -> Any:
         compiled, more = self.of(objects)

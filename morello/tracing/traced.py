@@ -148,8 +148,8 @@ class Constant:
 
 
 @dataclasses.dataclass(frozen=True)
-class Traced:
-    """A traced function, and what it was traced with.
+class TraceRequest:
+    """A function, and what it is traced with.
 
     Args:
         objects: its arguments that may change.
@@ -161,7 +161,7 @@ class Traced:
     objects: Sequence[Any]
     guarded: bool
 
-    def made(self) -> TracedFunction:
+    def trace(self) -> TracedFunction:
         """The trace."""
         return TracedFunction(self.function, self.pattern, self.objects, self.guarded)
 
@@ -173,7 +173,7 @@ class Traced:
         """
         other = dataclasses.replace(self, pattern=size.at(self.pattern, number))
         try:
-            return other.made().program(holds=False)[0]
+            return other.trace().program(holds=False)[0]
         except Exception as error:  # of the user's function
             raise MorelloError(
                 f"{size.function}, which is to take any {size.name}, is not traced at "
