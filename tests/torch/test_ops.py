@@ -175,7 +175,11 @@ MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
         ),
         (torch.randn(1, 4, 5, 5),),
     ),
-    "reductions of what repeats": (Of(repeated), tuple(torch.randn(2, 2, 3, 5))),
+    # Integers, whose sum is exact: terms of a sum of scores cancel.
+    "reductions of what repeats": (
+        Of(repeated),
+        tuple(torch.randint(-4, 5, (2, 2, 3, 5)).float()),
+    ),
     "losses": (Of(losses), (torch.randn(3, 8), torch.randn(3, 8))),
     "moves": (Of(moves), (torch.randn(1, 4, 3, 3),)),
     "rotary embedding": (
