@@ -19,9 +19,10 @@ run_contained(work, lambda number: print(number, flush=True))
 """
 
 WORKER = """
-import contextlib, os, sys, time
-import morello.tools.subcommands.workers as workers
-worker = workers._start(workers.Job("fill:4", "avx2", 1, "none"))
+import time
+from morello.processes.pool import start
+from morello.tools.subcommands.workers import Job, solve_each
+worker = start(Job("fill:4", "avx2", 1, "none"), solve_each)
 print(worker.process.pid, flush=True)
 worker.pipe.poll(600)
 time.sleep(600)
