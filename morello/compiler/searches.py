@@ -6,16 +6,36 @@ from typing import Any, Literal
 
 from morello.compiler.code_folder import folder_beside
 from morello.compiler.goal import TUNING_SECONDS
-from morello.errors import CompileError, SearchError
+from morello.errors import CompileError, MorelloError, SearchError
 from morello.machine import Target
-from morello.search import Patience, Solution, Solver, best_program, best_settled
+from morello.search import (
+    Patience,
+    Solution,
+    Solver,
+    Statistics,
+    best_program,
+    best_settled,
+)
 from morello.search.dp.solver import pins_of
 from morello.search.queries.best_program import SearchStoppedError, watch_of
 from morello.search.queries.measured import measured_solution
 from morello.search.ranges.cover import MOST_PARTS, CoverOptions, covered
-from morello.search.storage.overlay import Overlay, PathLike, open_database
+from morello.search.storage.overlay import NONE, Overlay, PathLike, open_database
 from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec
+
+
+class UnsearchedError(MorelloError):
+    """A goal that has to be searched."""
+
+
+def _refuse(statistics: Statistics) -> None:
+    del statistics
+    raise UnsearchedError("it was not searched before")
+
+
+NO_SEARCH = Patience(watch=_refuse)
+"""The time limit of searches that read alone what is solved."""
 
 
 class Searches:
@@ -52,6 +72,38 @@ class Searches:
         self.code = folder_beside(db)
         """The folder of machine code; None for none."""
 
+    @property
+    def database(self) -> Overlay | None:
+        """The databases, open."""
+        return open_database(self._db)
+
+    @property
+    def is_interruptible(self) -> bool:
+        """Whether Ctrl-C stops a search alone."""
+        return self._patience.interruptible
+
+    @property
+    def times_programs(self) -> bool:
+        """Whether goals are tuned, for which nothing else should run."""
+        return isinstance(self._tune, float) and self._tune > 0
+
+    def of_process(self, count: int = 1) -> "Searches":
+        """Searches for another process, with one of ``count`` equal shares of the time
+        that is left. Nobody is told how far they are."""
+        left = self._patience.after(self.seconds).shared(count)
+        return self._with(Patience(left.seconds, grace=left.grace))
+
+    def without_search(self) -> "Searches":
+        """Searches that read alone what is solved.
+
+        They raise `UnsearchedError`.
+        """
+        return self._with(NO_SEARCH)
+
+    def _with(self, patience: Patience) -> "Searches":
+        db = self.database or NONE
+        return Searches(db, patience, self._tune, self._regret, self._programs)
+
     def _share(self) -> Patience:
         """The time of the next search."""
         return self._patience.after(self.seconds).shared(self.left)
@@ -62,7 +114,7 @@ class Searches:
         share = self._share()
         if spec.ranges:
             return self._covered(spec, target, share)
-        overlay = open_database(self._db)
+        overlay = self.database
         solution = self._measured(spec, target, overlay, share)
         if solution is None:
             left = share.after(time.perf_counter() - start)
@@ -79,7 +131,7 @@ class Searches:
         start = time.perf_counter()
         options = CoverOptions(self._regret, self._programs)
         try:
-            overlay = open_database(self._db)
+            overlay = self.database
             return covered(spec, target, options, overlay, watch_of(share))
         except SearchStoppedError as error:
             raise SearchError(
@@ -131,7 +183,7 @@ class Searches:
         if goal.is_settled:
             return goal.spec, self(goal.spec, target)
         start = time.perf_counter()
-        overlay = open_database(self._db)
+        overlay = self.database
         spec, solution = best_settled(goal, target, overlay, self._share())
         self.seconds += time.perf_counter() - start
         if solution.complete and self._tune is not None:

@@ -17,16 +17,21 @@ import numpy as np
 
 from morello.compiler.driver import Driver, available_threads
 from morello.compiler.kernel import Kernel
-from morello.compiler.searches import Searches, tuning_time
+from morello.compiler.searches import (
+    NO_SEARCH,
+    Searches,
+    UnsearchedError,
+    tuning_time,
+)
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
-from morello.errors import MorelloError, SearchError
-from morello.frontends.grouping.compiling import Answer, settled
+from morello.errors import SearchError
+from morello.frontends.grouping.beside import Answer, settled
 from morello.machine import Target
 from morello.processes.small_stacks import on_large_stack
 from morello.processes.subinterpreters import in_any_interpreter
 from morello.runtime.code_cache import LIMIT, entry_key, read_entry, write_entry
-from morello.search import Patience, Statistics
+from morello.search import Patience
 from morello.search.storage.overlay import Overlay, PathLike
 from morello.spec import OpenSpec
 
@@ -52,10 +57,6 @@ class _Kept:
     answers: dict[OpenSpec, Answer]
     text: str
     kernel: bytes
-
-
-class _UnknownError(MorelloError):
-    """A goal that has to be searched."""
 
 
 def model_driver(
@@ -92,7 +93,7 @@ def kept_kernel(
     Raises:
         TargetError, CompileError, DatabaseError: as `Model.compile`.
     """
-    driver = model_driver(target, threads, db, Patience(watch=_refuse), tune)
+    driver = model_driver(target, threads, db, NO_SEARCH, tune)
     if driver.search.code is None:
         return None
     data = read_entry(driver.search.code, _entry(name))
@@ -135,11 +136,13 @@ def _holds(answers: dict[OpenSpec, Answer], driver: Driver) -> bool:
     """Whether each search would say again what it said."""
     for goal, answer in answers.items():
         try:
-            spec, solution = settled(goal, answer.is_laid_out, driver)
+            spec, solution = settled(
+                goal, answer.is_laid_out, driver.target, driver.search
+            )
         except SearchError:
             if answer.program is not None:
                 return False
-        except _UnknownError:
+        except UnsearchedError:
             return False
         else:
             if answer.program is None or (spec, solution.impl) != (
@@ -148,11 +151,6 @@ def _holds(answers: dict[OpenSpec, Answer], driver: Driver) -> bool:
             ):
                 return False
     return True
-
-
-def _refuse(found: Statistics) -> None:
-    del found
-    raise _UnknownError("it was not searched before")
 
 
 def _entry(name: str) -> str:

@@ -15,8 +15,8 @@ from morello.compiler.kernel import Kernel
 from morello.compiler.target_choice import chosen_target
 from morello.errors import ArgumentError
 from morello.frontends.expected import Expected
+from morello.frontends.grouping.beside import Answer, process_count
 from morello.frontends.grouping.compiling import (
-    Answer,
     Progress,
     model_stages,
     searched_parts,
@@ -115,6 +115,7 @@ class Model(Program):
         pack: bool | None = None,
         progress: Progress | None = None,
         keep: str | None = None,
+        jobs: int = 1,
     ) -> Kernel:
         """Search the best program of each part, and compile all as one function.
 
@@ -131,6 +132,7 @@ class Model(Program):
             progress: called with a sentence before each search.
             keep: the name under which the kernel is kept for the next process, beside
                 the machine code (`morello.frontends.kept_kernels`).
+            jobs: how many processes search; each takes up to 600 MB.
 
         Raises:
             TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
@@ -138,10 +140,11 @@ class Model(Program):
         if self.tensors.size is not None:
             threads = 1  # of the most that are allowed
         driver = model_driver(target, threads, db, time_limit, tune)
+        processes = process_count(jobs, driver.search)
         tensors = dataclasses.replace(self.tensors, all=list(self.tensors.all))
         answers: dict[OpenSpec, Answer] = {}
         programs, weights = searched_parts(
-            tensors, self.steps, driver, progress, pack, answers
+            tensors, self.steps, driver, progress, pack, answers, processes
         )
         stages = model_stages(tensors, programs, driver.target)
         steps = [p if isinstance(p, PlainPart) else p[0] for p in programs]

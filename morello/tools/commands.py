@@ -11,6 +11,7 @@ from typing import Any
 
 from morello.tools.common_flags import db as _db
 from morello.tools.common_flags import fallback as _fallback
+from morello.tools.common_flags import jobs as _jobs
 from morello.tools.common_flags import schedule as _schedule
 from morello.tools.common_flags import seed as _seed
 from morello.tools.common_flags import target as _target
@@ -70,6 +71,7 @@ class RunOptions:
     target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
+    jobs: int = _jobs()
     untuned: bool = _untuned()
 
 
@@ -96,6 +98,7 @@ class BenchOptions:
     target: str | None = _target()
     db: str | None = _db()
     time_limit: float | None = _time_limit()
+    jobs: int = _jobs()
     untuned: bool = _untuned()
 
 
@@ -175,6 +178,7 @@ class SaveOptions:
     )
     db: str | None = _db()
     time_limit: float | None = _time_limit()
+    jobs: int = _jobs()
     tuned: bool = _tuned()
 
 

@@ -45,6 +45,17 @@ def threads() -> Any:
     )
 
 
+def jobs() -> Any:
+    """The flag ``--jobs``."""
+    return flag(
+        "how many processes search for the parts of a program in a file, each of which "
+        "takes up to 600 MB (default: 1)",
+        default=1,
+        metavar="N",
+        parse=whole_number(1),
+    )
+
+
 def time_limit() -> Any:
     """The flag ``--time-limit``."""
     return flag(

@@ -105,6 +105,7 @@ class ModelSubject(Subject):
             def begin(text: str) -> None:
                 nonlocal part
                 part = text
+                show(text)
 
             def watch(found: Statistics) -> None:
                 if not found.tables and not is_compiled():
@@ -120,6 +121,7 @@ class ModelSubject(Subject):
                 time_limit=patience,
                 tune=tune,
                 progress=begin,
+                jobs=options.jobs,
             )
 
     def read(self, files: Files) -> None:

@@ -43,6 +43,10 @@ class Options(Protocol):
     def time_limit(self) -> float | None:
         """Seconds after which the search stops."""
 
+    @property
+    def jobs(self) -> int:
+        """How many processes search."""
+
 
 class Verdict(Protocol):
     """The result of a comparison with the definition; as text a sentence."""

@@ -26,6 +26,7 @@ class Options:
         target: as `morello.compile` takes it.
         database: as ``db`` of `morello.compile`.
         time_limit: seconds of the searches of a group, which its parts share.
+        jobs: how many processes search for a group's parts; each takes up to 600 MB.
         tune: of each part of a group, as ``tune`` of `morello.compile`.
         wait: compile before the first call, not concurrently with the first calls.
         freeze: believe PyTorch's counters of changes of parameters and buffers, and
@@ -42,6 +43,7 @@ class Options:
     target: str | None = None
     database: str | None = None
     time_limit: float | None = None
+    jobs: int = 1
     tune: bool | float | None = None
     wait: bool = False
     freeze: bool = False

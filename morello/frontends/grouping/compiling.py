@@ -1,6 +1,5 @@
 """The parts of a model, searched one by one and compiled as one function."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 from morello.aot.stages import Stages
@@ -10,6 +9,7 @@ from morello.compiler.stages import lowered
 from morello.dialect import load
 from morello.dialect.build import spec_of
 from morello.errors import SearchError
+from morello.frontends.grouping.beside import Answer, search_beside, settled
 from morello.frontends.grouping.emission import inline_parts, model_module
 from morello.frontends.grouping.groups import split
 from morello.frontends.grouping.packing import Packed, opened, packed
@@ -33,20 +33,6 @@ Compiled = Searched | PlainPart
 """A step of a model: a part that was searched, or one that plain lowering computes."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Answer:
-    """The search's answer for a goal of a model.
-
-    Args:
-        is_laid_out: whether operands lie as they should, for which programs without
-            other layouts are searched first.
-        program: the settled Spec and its best program; None where there is none.
-    """
-
-    is_laid_out: bool
-    program: tuple[Spec, Solution] | None
-
-
 def searched_parts(
     tensors: Tensors,
     parts: Sequence[Step],
@@ -54,6 +40,7 @@ def searched_parts(
     progress: Progress | None,
     pack: bool | None,
     answers: dict[OpenSpec, Answer],
+    jobs: int = 1,
 ) -> tuple[list[Compiled], list[Packed]]:
     """The best program of each part that is a Spec; one without becomes several.
 
@@ -64,6 +51,7 @@ def searched_parts(
         progress: told of each.
         pack: as `Model.compile` takes it.
         answers: gets that of each goal.
+        jobs: how many processes search.
 
     Returns:
         The programs, and the weights that are packed when they are known.
@@ -80,7 +68,15 @@ def searched_parts(
         free = opened(tensors, tuple(parts), part, bool(pack)) if is_open else ()
         return driver.parallel(OpenSpec(part.spec(machine.limits), free))
 
+    def tell(wanted: OpenSpec, number: int, total: int) -> None:
+        if progress is not None:
+            text = print_open_spec(wanted, machine.limits)
+            progress(f"{number} of {total}: {text}")
+
     rest = [(p, None if isinstance(p, PlainPart) else goal(p)) for p in parts]
+    if jobs > 1:
+        goals = {g: p.is_laid_out for p, g in rest if isinstance(p, Part) and g}
+        answers.update(search_beside(goals, driver, jobs, tell))
     while rest:
         part, wanted = rest.pop(0)
         if isinstance(part, PlainPart):
@@ -90,12 +86,10 @@ def searched_parts(
         if wanted not in answers or answers[wanted].program is None:
             later = {g for _, g in rest if g is not None} - {wanted, *answers}
             search.left = 1 + len(later)
-            if progress is not None:
-                text = print_open_spec(wanted, machine.limits)
-                number = len(answers) + (wanted not in answers)
-                progress(f"{number} of {number + len(later)}: {text}")
+            number = len(answers) + (wanted not in answers)
+            tell(wanted, number, number + len(later))
             try:
-                program = settled(wanted, part.is_laid_out, driver)
+                program = settled(wanted, part.is_laid_out, machine, search)
                 answers[wanted] = Answer(part.is_laid_out, program)
             except SearchError:
                 answers[wanted] = Answer(part.is_laid_out, None)
@@ -111,21 +105,6 @@ def searched_parts(
         weights += panels
         steps.append((part, spec, solution))
     return steps, weights
-
-
-def settled(goal: OpenSpec, is_laid_out: bool, driver: Driver) -> tuple[Spec, Solution]:
-    """The best program of a part; of what lies as it should without other layouts.
-
-    Raises:
-        SearchError: there is none.
-    """
-    if is_laid_out:
-        try:
-            narrow = dataclasses.replace(driver.target, relayouts=False)
-            return driver.search.settle(goal, narrow)
-        except SearchError:
-            pass  # the larger space may have one
-    return driver.search.settle(goal, driver.target)
 
 
 def model_stages(

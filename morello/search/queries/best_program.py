@@ -38,6 +38,9 @@ _KEPT = 256
 """How many solutions are remembered, of some 20 KB each; their tables are not. The
 memory of a process that solves ever new Specs grows until there are so many."""
 
+Goal = tuple[Spec, Target, Pins]
+"""All that the program of a Spec depends on but the database."""
+
 _Question = tuple[Spec, Target, Overlay | None, Pins]
 _known: OrderedDict[_Question, Solution] = OrderedDict()
 
@@ -126,10 +129,25 @@ def best_program(
         solver = Solver(target, database, watch_of(patience), pins, SHELF)
     solution = _search(spec, solver, patience)
     if solution.complete:
-        _known[question] = solution
-        while len(_known) > _KEPT:
-            _known.popitem(last=False)
+        _remember(question, solution)
     return solution
+
+
+def _remember(question: _Question, solution: Solution) -> None:
+    _known[question] = solution
+    while len(_known) > _KEPT:
+        _known.popitem(last=False)
+
+
+def known_programs() -> dict[Goal, Solution]:
+    """The solutions that this process remembers."""
+    return {(s, target, pins): known for (s, target, _, pins), known in _known.items()}
+
+
+def add_known(solutions: dict[Goal, Solution], database: Overlay | None) -> None:
+    """Remember what another process solved with the same databases."""
+    for (spec, target, pins), solution in solutions.items():
+        _remember((spec, target, database, pins), solution)
 
 
 def parallel_goal(spec: Spec, target: Target, threads: int) -> tuple[Spec, Target]:

@@ -12,7 +12,7 @@ import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from morello.search.storage.connection import DatabaseError, absolute
 from morello.search.storage.database import Database, Row
@@ -57,6 +57,12 @@ class Overlay:
         self._failed: dict[Path, object] = {}
         """Databases that a warning was given of."""
         self.readable: tuple[Database, ...] = (*((top,) if top else ()), *below)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The same files, opened again where it is unpickled."""
+        below = [d.path for d in self.readable if d is not self.top]
+        top = None if self.top is None else self.top.path
+        return _open_again, (top, below, self.keeps_tables)
 
     def get(self, key: bytes) -> Row | None:
         """The row of a key from the first database that has it whole."""
@@ -289,6 +295,14 @@ def _open(paths: tuple[Path, ...]) -> Overlay:
         below.insert(0, top)
         top = None
     return Overlay(top, tuple(d for d in below if d is not None))
+
+
+def _open_again(top: Path | None, below: list[Path], keeps_tables: bool) -> Overlay:
+    read = [_try(path, is_writable=False) for path in below]
+    written = None if top is None else _try(top, is_writable=True)
+    return Overlay(
+        written, tuple(d for d in read if d is not None), keeps_tables=keeps_tables
+    )
 
 
 def _try(path: Path, *, is_writable: bool) -> Database | None:

@@ -1,0 +1,199 @@
+"""The searches of a model in several processes: `search_beside`."""
+
+import contextlib
+import dataclasses
+import math
+import operator
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from morello.compiler.driver import Driver
+from morello.compiler.searches import Searches, UnsearchedError
+from morello.errors import CompileError, MorelloError, SearchError
+from morello.machine import Target
+from morello.processes.pool import work_off
+from morello.search import Solution
+from morello.search.queries.best_program import Goal, add_known, known_programs
+from morello.spec import OpenSpec, Spec
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """The search's answer for a goal of a model.
+
+    Args:
+        is_laid_out: whether operands lie as they should, for which programs without
+            other layouts are searched first.
+        program: the settled Spec and its best program; None where there is none.
+    """
+
+    is_laid_out: bool
+    program: tuple[Spec, Solution] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Search:
+    """A search for another process."""
+
+    goal: OpenSpec
+    is_laid_out: bool
+    target: Target
+    searches: Searches
+    start: float
+    """When it was handed out, by the clock that all processes of a machine share."""
+
+
+def process_count(jobs: Any, searches: Searches) -> int:
+    """The argument ``jobs`` of `Model.compile`.
+
+    Raises:
+        CompileError: it is no number of processes, or the searches time programs.
+    """
+    try:
+        count = operator.index(jobs)
+    except TypeError:
+        count = 0
+    if isinstance(jobs, bool) or count < 1:
+        raise CompileError(f"'jobs' is {jobs!r}", "give an integer of at least 1")
+    if count > 1 and searches.times_programs:
+        raise CompileError(
+            "'tune' asks for times of programs, and 'jobs' for other work beside them",
+            "leave one of them out",
+        )
+    return count
+
+
+def settled(
+    goal: OpenSpec, is_laid_out: bool, target: Target, searches: Searches
+) -> tuple[Spec, Solution]:
+    """The best program of a part; of what lies as it should without other layouts.
+
+    Raises:
+        SearchError: there is none.
+    """
+    if is_laid_out:
+        try:
+            narrow = dataclasses.replace(target, relayouts=False)
+            return searches.settle(goal, narrow)
+        except SearchError:
+            pass  # the larger space may have one
+    return searches.settle(goal, target)
+
+
+def search_beside(
+    goals: Mapping[OpenSpec, bool],
+    driver: Driver,
+    processes: int,
+    tell: Callable[[OpenSpec, int, int], None],
+) -> dict[OpenSpec, Answer]:
+    """Search goals in processes beside each other; what they solve is known here.
+
+    One whose process dies, and all that are left at Ctrl-C where that stops searches
+    alone, have no answer: they are for this process.
+
+    Args:
+        goals: each with its `Answer.is_laid_out`.
+        driver: has the target, and the searches whose time they share.
+        processes: the most at a time.
+        tell: is called with a goal when its search begins, its number, and how many
+            are searched.
+
+    Raises:
+        MorelloError: no other process can be started.
+    """
+    searches, target = driver.search, driver.target
+    order = Order([g for g in goals if not _is_known(g, goals[g], driver)])
+    total = len(order)
+    processes = min(processes, total)
+    answers: dict[OpenSpec, Answer] = {}
+    if processes < 2:
+        return answers
+    start, before = time.perf_counter(), searches.seconds
+
+    def take(place: int) -> _Search | None:
+        searches.seconds = before + time.perf_counter() - start
+        share = searches.of_process(math.ceil(len(order) / processes) or 1)
+        goal = order.take(place)
+        if goal is None:
+            return None
+        tell(goal, total - len(order), total)
+        return _Search(goal, goals[goal], target, share, time.monotonic())
+
+    with contextlib.ExitStack() as stack:
+        if searches.is_interruptible:
+            stack.enter_context(contextlib.suppress(KeyboardInterrupt))
+        results = stack.enter_context(
+            contextlib.closing(work_off(take, _searched, processes))
+        )
+        for ended in results:
+            if ended.result is not None:
+                answers[ended.job.goal], known = ended.result
+                add_known(known, searches.database)
+    searches.seconds = before + time.perf_counter() - start
+    return answers
+
+
+def _is_known(goal: OpenSpec, is_laid_out: bool, driver: Driver) -> bool:
+    """Whether the answer for a goal is known without a search."""
+    try:
+        settled(goal, is_laid_out, driver.target, driver.search.without_search())
+    except UnsearchedError:
+        return False
+    except SearchError:
+        pass
+    return True
+
+
+def _searched(search: _Search) -> tuple[Answer, dict[Goal, Solution]] | None:
+    """The answer of this process, and what it knows since; None where it fails, which
+    the process that asks finds out by itself."""
+    searches = search.searches
+    searches.seconds = time.monotonic() - search.start
+    before = known_programs()
+    program: tuple[Spec, Solution] | None
+    try:
+        program = settled(search.goal, search.is_laid_out, search.target, searches)
+    except SearchError:
+        program = None
+    except (MorelloError, MemoryError):
+        return None
+    known = {goal: s for goal, s in known_programs().items() if goal not in before}
+    return Answer(search.is_laid_out, program), known
+
+
+class Order:
+    """The order of searches: the largest goal first, and those that share tables with
+    what a process has searched in that process.
+
+    Args:
+        goals: different ones.
+    """
+
+    def __init__(self, goals: list[OpenSpec]) -> None:
+        self._left = sorted(goals, key=lambda goal: -math.prod(goal.spec.sizes))
+        self._families: dict[object, int] = {}
+        """The process that has searched the largest goal of a family."""
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def take(self, place: int) -> OpenSpec | None:
+        """The next goal for a process: of a new family, of one that it began, or any;
+        None if none is left."""
+        if not self._left:
+            return None
+
+        def rank(goal: OpenSpec) -> int:
+            first = self._families.get(family(goal))
+            return 0 if first is None else 1 if first == place else 2
+
+        goal = min(self._left, key=rank)  # the first of equals, which is the largest
+        self._left.remove(goal)
+        self._families.setdefault(family(goal), place)
+        return goal
+
+
+def family(goal: OpenSpec) -> object:
+    """Key that goals have which share tables: all but their sizes."""
+    return goal.spec.key, goal.open
