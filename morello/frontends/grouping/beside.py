@@ -17,6 +17,9 @@ from morello.search import Solution
 from morello.search.queries.best_program import Goal, add_known, known_programs
 from morello.spec import OpenSpec, Spec
 
+Tell = Callable[[OpenSpec, int, int], None]
+"""Called with a goal when its search begins, its number, and how many are searched."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
@@ -85,7 +88,7 @@ def search_beside(
     goals: Mapping[OpenSpec, bool],
     driver: Driver,
     processes: int,
-    tell: Callable[[OpenSpec, int, int], None],
+    tell: Tell,
 ) -> dict[OpenSpec, Answer]:
     """Search goals in processes beside each other; what they solve is known here.
 
@@ -96,8 +99,7 @@ def search_beside(
         goals: each with its `Answer.is_laid_out`.
         driver: has the target, and the searches whose time they share.
         processes: the most at a time.
-        tell: is called with a goal when its search begins, its number, and how many
-            are searched.
+        tell: is called with each goal.
 
     Raises:
         MorelloError: no other process can be started.

@@ -9,7 +9,7 @@ from morello.compiler.stages import lowered
 from morello.dialect import load
 from morello.dialect.build import spec_of
 from morello.errors import SearchError
-from morello.frontends.grouping.beside import Answer, search_beside, settled
+from morello.frontends.grouping.beside import Answer, Tell, search_beside, settled
 from morello.frontends.grouping.emission import inline_parts, model_module
 from morello.frontends.grouping.groups import split
 from morello.frontends.grouping.packing import Packed, opened, packed
@@ -68,11 +68,7 @@ def searched_parts(
         free = opened(tensors, tuple(parts), part, bool(pack)) if is_open else ()
         return driver.parallel(OpenSpec(part.spec(machine.limits), free))
 
-    def tell(wanted: OpenSpec, number: int, total: int) -> None:
-        if progress is not None:
-            text = print_open_spec(wanted, machine.limits)
-            progress(f"{number} of {total}: {text}")
-
+    tell = _counted(progress, machine)
     rest = [(p, None if isinstance(p, PlainPart) else goal(p)) for p in parts]
     if jobs > 1:
         goals = {g: p.is_laid_out for p, g in rest if isinstance(p, Part) and g}
@@ -105,6 +101,17 @@ def searched_parts(
         weights += panels
         steps.append((part, spec, solution))
     return steps, weights
+
+
+def _counted(progress: Progress | None, machine: Target) -> Tell:
+    """The function that tells a user of a goal."""
+
+    def tell(goal: OpenSpec, number: int, total: int) -> None:
+        if progress is not None:
+            text = print_open_spec(goal, machine.limits)
+            progress(f"{number} of {total}: {text}")
+
+    return tell
 
 
 def model_stages(
