@@ -30,6 +30,7 @@ def compile(
     time_limit: float | Patience | None = None,
     tune: bool | float | Literal["learned"] | None = None,
     regret: float | None = None,
+    load: bool = True,
 ) -> Kernel:
     """The fastest kernel for a Spec that the search finds.
 
@@ -66,6 +67,8 @@ def compile(
             how much more than its best program a size may cost, in percent. The more,
             the fewer programs the kernel has. If it is left out: nothing, unless that
             takes more programs than a kernel has.
+        load: False for a machine that this one is not: the kernel is there to be saved,
+            read and pickled, and its code is loaded at the first call alone.
 
     Raises:
         SpecError, TargetError, SearchError, ScheduleError, CompileError: an argument is
@@ -80,17 +83,22 @@ def compile(
                 "give the Spec of one part, as Model.specs lists them",
             )
         return spec.compile(
-            target=target, threads=threads, db=db, time_limit=time_limit, tune=tune
+            target=target,
+            threads=threads,
+            db=db,
+            time_limit=time_limit,
+            tune=tune,
+            load=load,
         )
     tuning = tuning_time(tune, schedule)
     machine = chosen_target(target, schedule)
     goal = goal_of(spec, machine)
     _check(goal, schedule)
-    count = available_threads(thread_count(threads, schedule))
+    count = available_threads(thread_count(threads, schedule), load)
     if goal.spec.ranges:
         _check_range(goal, tune)
         count = 1  # of the most that are allowed
-    driver = Driver(machine, count, Searches(db, time_limit, tuning, regret))
+    driver = Driver(machine, count, Searches(db, time_limit, tuning, regret), load)
     stages = driver.stages(goal, schedule)
     return driver.kernel(stages, parameters(stages.spec), goal.open)
 

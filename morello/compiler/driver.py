@@ -27,11 +27,16 @@ class Driver:
         target: the machine, whatever number of threads it says.
         threads: the most that a call may use.
         search: the searches.
+        load: whether kernels are for this process; else their code is loaded at the
+            first call, which a machine has to be for that can run it.
     """
 
-    def __init__(self, target: Target, threads: int, search: Searches) -> None:
+    def __init__(
+        self, target: Target, threads: int, search: Searches, load: bool = True
+    ) -> None:
         self._start = time.perf_counter()
         self._threads = threads
+        self._load = load
         self.target = (
             target if threads == 1 else dataclasses.replace(target, threads=threads)
         )
@@ -70,7 +75,7 @@ class Driver:
         settled: tuple[int, ...] = (),
         held: HeldArrays | None = None,
     ) -> Kernel:
-        """The machine code of all stages, loaded.
+        """The machine code of all stages.
 
         Args:
             stages: of one Spec, or of all parts of a model.
@@ -89,6 +94,8 @@ class Driver:
             features=features,
             folder=self.search.code,
         )
+        if self._load:
+            engine.load()
         function = native_function(stages, engine, every)
         elapsed = time.perf_counter() - self._start
         seconds = self.search.seconds
@@ -96,9 +103,10 @@ class Driver:
         return Kernel(stages, function, engine, times, settled, held)
 
 
-def available_threads(threads: int) -> int:
-    """``threads``, or 1 with a warning where there is no OpenMP runtime."""
-    if threads > 1 and not load_openmp():
+def available_threads(threads: int, load: bool = True) -> int:
+    """``threads``, or 1 with a warning where a kernel of this process is to have
+    several, and there is no OpenMP runtime."""
+    if threads > 1 and load and not load_openmp():
         warn(
             "no OpenMP runtime was found, so the kernel has one thread; install the "
             "package intel-openmp"

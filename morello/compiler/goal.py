@@ -27,6 +27,7 @@ class Program(abc.ABC):
         db: Any = None,
         time_limit: Any = None,
         tune: Any = None,
+        load: bool = True,
     ) -> "Kernel":
         """The kernel; the arguments are those of `morello.compile`.
 

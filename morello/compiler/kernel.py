@@ -116,7 +116,7 @@ class Kernel:
         self._function = function
         self._engine = engine
         self._settled = settled
-        self._call = function.checked()
+        self._call = function.checked() if engine.is_loaded else function
         self.times = times
         """Seconds of the searches and of everything after them."""
         self.held = held

@@ -65,12 +65,13 @@ def model_driver(
     db: PathLike | Overlay | None,
     time_limit: float | Patience | None,
     tune: bool | float | str | None,
+    load: bool = True,
 ) -> Driver:
     """The way to the kernel of a model, with the arguments of `Model.compile`."""
     machine = chosen_target(target)
-    count = available_threads(thread_count(threads, None))
+    count = available_threads(thread_count(threads, None), load)
     searches = Searches(db, time_limit, tuning_time(tune), programs=FEW_PROGRAMS)
-    return Driver(machine, count, searches)
+    return Driver(machine, count, searches, load)
 
 
 @on_large_stack

@@ -116,6 +116,7 @@ class Model(Program):
         progress: Progress | None = None,
         keep: str | None = None,
         jobs: int = 1,
+        load: bool = True,
     ) -> Kernel:
         """Search the best program of each part, and compile all as one function.
 
@@ -133,13 +134,14 @@ class Model(Program):
             keep: the name under which the kernel is kept for the next process, beside
                 the machine code (`morello.frontends.kept_kernels`).
             jobs: how many processes search; each takes up to 600 MB.
+            load: as `morello.compile` takes it.
 
         Raises:
             TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
         """
         if self.tensors.size is not None:
             threads = 1  # of the most that are allowed
-        driver = model_driver(target, threads, db, time_limit, tune)
+        driver = model_driver(target, threads, db, time_limit, tune, load)
         processes = process_count(jobs, driver.search)
         tensors = dataclasses.replace(self.tensors, all=list(self.tensors.all))
         answers: dict[OpenSpec, Answer] = {}

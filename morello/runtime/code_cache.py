@@ -7,7 +7,7 @@ folder belong to the user and nobody else may write them; a database, which may 
 from anyone, has no machine code in it. What is damaged, foreign or missing is compiled.
 `read_entry` and `write_entry` are the same for what others make and run.
 
-Invariant: code is loaded by `engine.load`, which refuses it where the CPU lacks a
+Invariant: code is loaded by `Engine.load`, which refuses it where the CPU lacks a
 feature; the CPU is that of the caller, not what a file says.
 """
 
@@ -26,7 +26,7 @@ import llvmlite.binding as lb
 
 from morello._version import __version__
 from morello.machine.architectures import HOST
-from morello.runtime.engine import Compiled, Engine, compile_object, load
+from morello.runtime.engine import Compiled, Engine, compile_object
 
 VERSION = 1
 """Version of the format, and of `engine`'s treatment of a module: a commit that changes
@@ -46,24 +46,24 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 def compile_cached(
     text: str, *, cpu: str, features: str = "", folder: Path | None
 ) -> Engine:
-    """Compile LLVM IR and load it, or load what was made of it before.
+    """Compile LLVM IR, or read what was made of it before; it is not loaded yet.
 
     Args:
         text, cpu, features: as `engine.compile_llvm` takes them.
         folder: of the entries; it is made where its parent is. None for no cache.
 
     Raises:
-        CompileError: a module that cannot be compiled or loaded.
-        TargetError: an unknown CPU or feature, or one that this machine lacks.
+        CompileError: a module that cannot be compiled.
+        TargetError: an unknown CPU or feature.
     """
     if folder is None:
-        return load(compile_object(text, cpu=cpu, features=features))
+        return Engine(compile_object(text, cpu=cpu, features=features))
     key = entry_key(cpu, features, text)
     code = _unpacked(read_entry(folder, key), cpu, features)
     if code is None:
         code = compile_object(text, cpu=cpu, features=features)
         write_entry(folder, key, _packed(code))
-    return load(code)
+    return Engine(code)
 
 
 def entries(folder: Path) -> list[Path]:

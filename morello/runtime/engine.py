@@ -65,19 +65,35 @@ class Compiled:
 
 
 class Engine:
-    """Machine code that this process can call.
+    """Machine code for this process, which has it from the first address on.
 
     Its addresses hold as long as the engine lives.
     """
 
-    def __init__(self, compiled: Compiled, execution_engine: Any) -> None:
+    def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
-        self._execution_engine = execution_engine
+        self._loaded: list[Any] = []
+        """LLVM's engine; the first, where threads load at the same time."""
 
     @property
     def compiled(self) -> Compiled:
-        """The code that was loaded, and its CPU."""
+        """The code, and its CPU."""
         return self._compiled
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the process has the code."""
+        return bool(self._loaded)
+
+    def load(self) -> None:
+        """Put the code into this process.
+
+        Raises:
+            TargetError: this machine lacks a feature that the code may use.
+            CompileError: the code calls a function that this process does not have.
+        """
+        if not self._loaded:
+            self._loaded.append(_execution_engine(self._compiled))
 
     @property
     def llvm(self) -> str:
@@ -99,13 +115,15 @@ class Engine:
 
         Raises:
             CompileError: no function has this name.
+            TargetError, CompileError: as `load`.
         """
         if name not in self._compiled.functions:
             raise CompileError(
                 f"the module defines no function {name!r}",
                 f"it defines {', '.join(self._compiled.functions) or 'none'}",
             )
-        return int(self._execution_engine.get_function_address(name))
+        self.load()
+        return int(self._loaded[0].get_function_address(name))
 
 
 @functools.cache
@@ -361,7 +379,7 @@ def _require(cpu: str, features: str, llvm: str) -> None:
         raise TargetError(
             f"this machine cannot run code for {f'{cpu} {features}'.strip()}: its CPU "
             f"lacks {', '.join(missing)}",
-            "compile for a target that it has",
+            "compile for a target that it has, or with load=False for another machine",
         )
     HOST.permit(HOST.used(required_features(cpu, features), llvm))
 
@@ -388,8 +406,18 @@ def load(compiled: Compiled) -> Engine:
     """Put an object into this process.
 
     Raises:
-        TargetError: this machine lacks a feature that the code may use.
-        CompileError: the code calls a function that this process does not have.
+        TargetError, CompileError: as `Engine.load`.
+    """
+    engine = Engine(compiled)
+    engine.load()
+    return engine
+
+
+def _execution_engine(compiled: Compiled) -> Any:
+    """LLVM's engine that holds an object.
+
+    Raises:
+        TargetError, CompileError: as `Engine.load`.
     """
     _require(compiled.cpu, compiled.features, compiled.llvm)
     # Made first: it is what opens the symbols of this process to the search below.
@@ -409,7 +437,7 @@ def load(compiled: Compiled) -> Engine:
         )
     engine.add_object_file(lb.ObjectFileRef.from_data(compiled.object))
     engine.finalize_object()
-    return Engine(compiled, engine)
+    return engine
 
 
 def compile_llvm(text: str, *, cpu: str, features: str = "", opt: int = 3) -> Engine:

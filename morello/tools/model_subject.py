@@ -96,7 +96,7 @@ class ModelSubject(Subject):
         """The file."""
         return self._options.spec
 
-    def compile(self, threads: int, tune: bool | None) -> Kernel:
+    def compile(self, threads: int, tune: bool | None, load: bool = True) -> Kernel:
         """All parts as one kernel."""
         options = self._options
         with progress(f"searching for the parts of {options.spec}") as show:
@@ -122,6 +122,7 @@ class ModelSubject(Subject):
                 tune=tune,
                 progress=begin,
                 jobs=options.jobs,
+                load=load,
             )
 
     def read(self, files: Files) -> None:

@@ -94,11 +94,18 @@ class Request:
         """
         return open_database(self.db, default=default_path)
 
-    def compile(self, threads: int | None = 1, *, tune: bool | None = False) -> Kernel:
+    def compile(
+        self,
+        threads: int | None = 1,
+        *,
+        tune: bool | None = False,
+        load: bool = True,
+    ) -> Kernel:
         """The kernel.
 
         Args:
             tune: None to use what was measured; False for the model's choice.
+            load: as `morello.compile` takes it.
 
         Raises:
             MorelloError: what cannot be compiled, and why.
@@ -112,6 +119,7 @@ class Request:
                 db=self.database() or NONE,
                 time_limit=self.patience(show),
                 tune=tune,
+                load=load,
             )
         self.tell(kernel.solution, *kernel.filled)
         return kernel

@@ -14,6 +14,7 @@ import numpy as np
 
 from morello import new_arrays
 from morello.errors import ArgumentError
+from morello.lazy import cached_property
 from morello.runtime.calls import array_layout, machine_call
 from morello.runtime.calls.arguments import ArgumentChecker
 from morello.runtime.calls.call_size import call_size
@@ -67,9 +68,19 @@ class NativeFunction:
             if parameter.alternatives
         ]
         self._may_allocate = not any(output.accumulates for output in self._outputs)
-        self._table = CallTable(
-            engine.address(name), parameters, workspace_bytes, threads
-        )
+        self._threads = threads
+        if engine.is_loaded:
+            engine.address(name)
+
+    @cached_property
+    def _table(self) -> CallTable:
+        """The arguments of each call that are not arrays.
+
+        Raises:
+            TargetError, CompileError: as `Engine.load`.
+        """
+        address = self._engine.address(self.name)
+        return CallTable(address, self.parameters, self.workspace_bytes, self._threads)
 
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.parameters)

@@ -49,9 +49,9 @@ def _text(request: Request, stage: str, threads: int, tune: bool | None) -> str:
         case "schedule" | "mlir":
             return _module(request, stage, threads, tune)
         case "llvm":
-            return request.compile(threads, tune=tune).llvm
+            return request.compile(threads, tune=tune, load=False).llvm
         case "asm":
-            return request.compile(threads, tune=tune).asm
+            return request.compile(threads, tune=tune, load=False).asm
         case _:
             raise UsageError(f"there is no stage '{stage}'")
 

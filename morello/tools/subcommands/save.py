@@ -53,11 +53,14 @@ def _spec_libraries(options: SaveOptions) -> Written:
         for name, path in options.pack
     }
     tune = None if options.tuned else False
-    kernels = [request.compile(options.threads, tune=tune) for request in requests]
+
+    def compiled(requests: list[Request]) -> list[Kernel]:
+        return [r.compile(options.threads, tune=tune, load=False) for r in requests]
+
+    kernels = compiled(requests)
     libraries = [_library(options, kernels, options.name)]
     for name, wanted in others.items():
-        compiled = [request.compile(options.threads, tune=tune) for request in wanted]
-        libraries.append(_library(options, compiled, name))
+        libraries.append(_library(options, compiled(wanted), name))
     packed = {name: kernels[0].pack(array, name) for name, array in arrays.items()}
     return libraries, packed
 
@@ -77,7 +80,7 @@ def _model_libraries(options: SaveOptions) -> Written:
     tune = None if options.tuned else False
     kernels = [
         ModelSubject(dataclasses.replace(options, target=target), seed=0).compile(
-            options.threads, tune
+            options.threads, tune, load=False
         )
         for target in options.targets or (options.target,)
     ]
