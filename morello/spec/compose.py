@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from morello.errors import SpecError
 from morello.lazy import cached_property
 from morello.spec.elements.arrays import ArrayElements
-from morello.spec.elements.dtypes import FLOAT_NAMES, Dtype, computed_in
+from morello.spec.elements.dtypes import BYTES, FLOAT_NAMES, Dtype, computed_in
 from morello.spec.elements.operations import Elements
 from morello.spec.functions import INTEGER
 from morello.spec.graphs import loops as rule
@@ -151,7 +151,7 @@ class Compose(Kind):
             raise SpecError(
                 f"{self.label} has no dtype {wrong}",
                 f"use {FLOAT_NAMES}, or s32 alone; inputs may be {_NARROW}, too, and "
-                "outputs s8 that are round_s8 of something",
+                "outputs u8 or s8 that are round_u8 or round_s8 of something",
             )
         for operand, dtype in zip(self.operands, dtypes, strict=True):
             if dtype is not Dtype.U8 and any(axis.halves for axis in operand.axes):
@@ -179,11 +179,11 @@ class Compose(Kind):
             )
 
     def _is_byte(self, operand: int, dtype: Dtype) -> bool:
-        """Whether an output is one of s8 that a map rounds to it."""
+        """Whether an output is one of bytes that a map rounds to it."""
         node = self.graph.node(self.values[operand])
         call = node.expression
-        is_rounded = isinstance(call, Call) and call.function == "round_s8"
-        return dtype is Dtype.S8 and is_rounded and not node.reduced
+        is_rounded = isinstance(call, Call) and call.function == dtype.rounding
+        return dtype in BYTES and is_rounded and not node.reduced
 
     def _check_integers(self) -> None:
         """Refuse functions and numbers that are for floats alone."""

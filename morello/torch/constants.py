@@ -2,13 +2,15 @@
 
 Models make masks, positions and buckets anew in each call. Eager computes them once,
 when the graph is compiled; they are attributes of the graph from then on, and groups
-have those that they read within them.
+have those that they read within them. Zero points that are 0 when a graph is compiled
+are left out: `without_zeros`.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx import GraphModule, Interpreter, Node
 from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
@@ -141,3 +143,39 @@ def fused(
         inner.graph.erase_node(argument)
     inner.recompile()
     return inner, [node for node in inputs if node.op != "get_attr"], list(outputs)
+
+
+_DEQUANTIZED: Any = torch.ops.quantized_decomposed.dequantize_per_channel.default
+
+_ZEROS = 2
+"""Of the zero points among its arguments."""
+
+
+def without_zeros(graph: GraphModule, tensors: Mapping[int, Any]) -> tuple[int, ...]:
+    """Leave out zero points that are all 0, in place.
+
+    Args:
+        graph: of ATen's ops.
+        tensors: the values of arguments that seldom change, by their places.
+
+    Returns:
+        The places of the arguments that are such zero points.
+    """
+    given = graph.graph.find_nodes(op="placeholder")
+    places = {given[place]: place for place in tensors}
+    zeros = set()
+    for node in graph.graph.find_nodes(op="call_function", target=_DEQUANTIZED):
+        place = places.get(node.args[_ZEROS])
+        if place is not None and _are_zero(tensors[place]):
+            zeros.add(place)
+            before, after = node.args[:_ZEROS], node.args[_ZEROS + 1 :]
+            node.args = (*before, None, *after)
+    graph.recompile()
+    return tuple(sorted(zeros))
+
+
+def _are_zero(tensor: Any) -> bool:
+    if isinstance(tensor, FakeTensor):
+        return False  # nothing is known of it
+    with unset_fake_temporarily():
+        return not tensor.any()

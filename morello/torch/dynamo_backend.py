@@ -1,8 +1,10 @@
 """The backend that ``torch.compile`` calls with an FX graph."""
 
+import copy
 import functools
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from torch._dynamo.backends.common import aot_autograd
@@ -10,7 +12,7 @@ from torch._guards import TracingContext
 from torch.fx import GraphModule, Node
 from torch.fx.passes.tools_common import stable_topological_sort
 
-from morello.torch.constants import folded, fused
+from morello.torch.constants import folded, fused, without_zeros
 from morello.torch.graph_breaks import watch
 from morello.torch.group import Group, log
 from morello.torch.options import Options
@@ -57,7 +59,8 @@ def backend(
         weights = _weights()
         places = dynamic_places(traced)
         if not places:
-            return _compiled(traced, chosen, weights)
+            held = {place: inputs[place] for place in weights if place < len(inputs)}
+            return _compiled(traced, chosen, weights, held)
         static = functools.partial(_compiled, options=chosen, weights=weights)
         each = per_shape(traced, places, static, chosen.shapes)
         return marked(over_sizes(traced, chosen, weights, each))
@@ -74,7 +77,10 @@ def _eager(traced: GraphModule, given: Sequence[Any]) -> Function:
 
 
 def _compiled(
-    traced: GraphModule, options: Options, weights: frozenset[int]
+    traced: GraphModule,
+    options: Options,
+    weights: frozenset[int],
+    held: Mapping[int, Any] = MappingProxyType({}),
 ) -> Function:
     """Compile a graph: each group becomes one node.
 
@@ -82,8 +88,11 @@ def _compiled(
         traced: with static shapes.
         options: of the user.
         weights: which of its arguments are parameters and buffers.
+        held: the values of some of these, by their places.
     """
     folded(traced)
+    whole = GraphModule(traced, copy.deepcopy(traced.graph))
+    zeros = without_zeros(traced, held)
     groups = []
     given = [node for node in traced.graph.nodes if node.op == "placeholder"]
     own = frozenset(node for place, node in enumerate(given) if place in weights)
@@ -109,7 +118,20 @@ def _compiled(
     for group in groups:
         group.start()
     is_told = left and log.isEnabledFor(logging.INFO)
-    return boxed(telling(traced, groups) if is_told else traced.forward)
+    run = boxed(telling(traced, groups) if is_told else traced.forward)
+    return _guarded(run, boxed(whole.forward), zeros)
+
+
+def _guarded(run: Function, eager: Function, zeros: tuple[int, ...]) -> Function:
+    """A function of a list that runs another one while some arguments are all 0."""
+    if not zeros:
+        return run
+
+    def call(arguments: list[Any]) -> Any:
+        is_other = any(arguments[place].any() for place in zeros)
+        return (eager if is_other else run)(arguments)
+
+    return marked(call)
 
 
 def _weights() -> frozenset[int]:

@@ -304,6 +304,10 @@ def _s8(x: Floats) -> Floats:
     return np.clip(np.rint(np.where(np.isnan(x), 0, x)), -128, 127) + 0.0
 
 
+def _u8(x: Floats) -> Floats:
+    return np.clip(np.rint(np.where(np.isnan(x), 0, x)), 0, 255) + 0.0
+
+
 def _round_away(x: Floats) -> Floats:
     return np.copysign(np.floor(np.abs(x.astype(np.float64)) + 0.5), x)
 
@@ -323,6 +327,7 @@ def _round_away(x: Floats) -> Floats:
         ("round_bf16", _bf16),
         ("round_f16", _f16),
         ("round_s8", _s8),
+        ("round_u8", _u8),
     ],
 )
 def test_it_rounds_to_the_same_bits(

@@ -20,6 +20,7 @@ from morello.frontends.nodes.tensors import (
     View,
 )
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
+from morello.spec.elements.dtypes import computed_in
 from morello.spec.graphs.collapsing import come_together, with_unit, without
 from morello.spec.graphs.cuts import cuts
 from morello.spec.graphs.expression import (
@@ -245,7 +246,7 @@ def part_of_nodes(
             others in s32.
     """
     made = [tensors.all[node] for node in nodes]
-    if len({n.dtype.is_float for n in made if isinstance(n, Node)}) > 1:
+    if len({computed_in((n.dtype,)) for n in made if isinstance(n, Node)}) > 1:
         raise UnfitError
     try:
         return _part(_Draft(tensors, nodes, shares=True), outputs)
@@ -287,7 +288,7 @@ def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
             if isinstance(read, _Value)
         }
         expression = _as_stored(node.expression, roundings)
-        if tensor in outputs and tensor not in every:
+        if node.dtype.is_float and tensor in outputs and tensor not in every:
             expression = _stored(expression, node.dtype.rounding)
         numbers = {place: number[read] for place, read in own.items()}
         expression = renumbered(expression, numbers)

@@ -61,6 +61,9 @@ _FLOATS = {
     1: "eq", 2: "gt", 3: "ge", 4: "lt", 5: "le", 6: "ne",
     8: "eq", 9: "gt", 10: "ge", 11: "lt", 12: "le", 13: "ne",
 }  # fmt: skip
+BYTE = "i8"
+"""The type of integers to which maps of floats round."""
+
 _UNORDERED = 8
 """From this number on predicates of floats hold where one is NaN."""
 
@@ -344,13 +347,22 @@ def _cast(op: ir.Operation, operand: Element) -> Element:
                 raise _refusal(op)
             return _wrapped(operand, width_of(op.results[0].type))  # type: ignore[arg-type]
         case "arith.fptosi" | "arith.fptoui":
-            if not known or not math.isfinite(operand):  # type: ignore[arg-type]
-                raise _refusal(op)
-            return _wrapped(int(operand), width_of(op.results[0].type))  # type: ignore[arg-type]
+            return _whole(op, operand)
         case "arith.truncf" if known and abs(operand) >= _INFINITE:  # type: ignore[arg-type]
             return math.copysign(math.inf, operand)  # type: ignore[arg-type]
     is_float = op.name in ("arith.sitofp", "arith.uitofp")
     return float(operand) if known and is_float else operand  # type: ignore[arg-type]
+
+
+def _whole(op: ir.Operation, operand: Element) -> Element:
+    """A cast of floats to integers: of numbers, or to bytes, whose limits whoever reads
+    it checks."""
+    kind = op.results[0].type
+    if not is_number(operand) and str(kind) == BYTE:
+        return Call("trunc", (constant(operand),))
+    if not is_number(operand) or not math.isfinite(operand):  # type: ignore[arg-type]
+        raise _refusal(op)
+    return _wrapped(int(operand), width_of(kind))  # type: ignore[arg-type]
 
 
 def integer_cast(op: ir.Operation, number: Element) -> Element:

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from morello.frontends.linalg.bodies import (
+    BYTE,
     Element,
     body_elements,
     constant,
@@ -39,6 +40,7 @@ from morello.frontends.linalg.types import (
     shape_of,
 )
 from morello.frontends.linalg.values import Foreign, Known, Read, Same
+from morello.frontends.nodes.byte_casts import byte_of
 from morello.frontends.nodes.simplify import simplified
 from morello.frontends.nodes.tensors import (
     Access,
@@ -60,6 +62,8 @@ from morello.spec.graphs.expression import (
 )
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
+
+_TO_INTEGERS = ("arith.fptosi", "arith.fptoui")
 
 
 class GenericOp(OperandReads):
@@ -246,8 +250,33 @@ class GenericOp(OperandReads):
             output = self._reduction(expression, axes, init, number)
         else:
             expression = self._with_init(expression, init, number)
+            if self._is_rounded(number):
+                self._byte(result, expression, axes)
+                return
             output = self._node(MAP, expression, axes, dtype_of(result.type))
         self.importer.known[result] = output
+
+    def _is_rounded(self, number: int) -> bool:
+        """Whether a result is a float that was cast to a byte."""
+        block = self.op.regions[0].blocks[0]
+        last = block.operations[len(block.operations) - 1].operation
+        value = last.operands[number]
+        return str(value.type) == BYTE and value.owner.name in _TO_INTEGERS
+
+    def _byte(
+        self, result: ir.Value, expression: Expression, axes: tuple[IndexMap, ...]
+    ) -> None:
+        """A result of floats that were cast to bytes.
+
+        Raises:
+            OpError: they may be outside of the limits of bytes.
+        """
+        byte = byte_of(expression, self.reads, self.tensors)
+        if byte is None:
+            raise OpError("a cast to bytes is of other numbers, too", ELSEWHERE)
+        dtype, rounded = byte
+        node = self._node(MAP, simplified(rounded), axes, dtype)
+        self.importer.known[result] = Foreign(node, str(result.type))
 
     def _is_cast(self, element: Expression, number: int) -> bool:
         """Whether a result is a tensor that is read, in f32; it is made known so."""

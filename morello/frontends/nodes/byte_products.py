@@ -1,8 +1,9 @@
 """Products of dequantised bytes as products of bytes: `in_bytes`.
 
-``sum((a - p) * (b - q))`` is ``sum(a*b) - p*sum(b) - q*sum(a) + k*p*q``. In s32 all of
-it is exact for as many terms as 31 bits have room for, and processors multiply bytes
-several times as fast as floats.
+``sum((a - p) * (b - q))`` is ``sum(a*b) - p*sum(b) - q*sum(a) + k*p*q``. In s32 each of
+these sums is exact for as many terms as 31 bits have room for, and processors multiply
+bytes several times as fast as floats. Around an image are zeros, which are no bytes
+less p: there ``sum(b)`` is of the taps that lie within.
 """
 
 import dataclasses
@@ -22,12 +23,14 @@ from morello.frontends.nodes.tensors import (
     own_axes,
     through,
 )
-from morello.spec.elements.dtypes import Dtype
+from morello.spec.elements.dtypes import BYTES, Dtype
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
 
-BYTES = (Dtype.S8, Dtype.U8)
+_MOST_EXACT = 1 << 24
+"""The largest integer up to which f32 has every one: what zero points add to sums of
+more is taken off in s32."""
 
 _MOST_TERMS = (1 << 31) // 255**2
 """Products of differences of bytes whose sum s32 has room for."""
@@ -40,10 +43,11 @@ def in_bytes(tensors: Tensors) -> Tensors:
 
 @dataclasses.dataclass(frozen=True)
 class _Factor:
-    """Bytes, and the number that is subtracted from them."""
+    """Bytes, less a number, times another."""
 
     integers: Access
-    zero: int
+    zero: int = 0
+    scale: float = 1.0
 
 
 class _InBytes(Rewriter):
@@ -57,48 +61,63 @@ class _InBytes(Rewriter):
                 terms = math.prod(node.extents[d] for d in node.reduced)
                 has_all = all(node.reduced <= dims_of(read.axes) for read in reads)
                 if has_all and terms <= _MOST_TERMS:
-                    factors = [self._factor(node, read) for read in reads]
+                    factors = [self._factor(read) for read in reads]
                     known = [factor for factor in factors if factor is not None]
-                    if len(known) == len(factors) and self._reads_memory(known):
-                        return self._as_floats(node, self._product(node, known, terms))
+                    if len(known) == len(factors) and self._are_multiplied(known):
+                        return self._product(node, known, terms)
         return self.add(node)
 
-    def _reads_memory(self, factors: Sequence[_Factor]) -> bool:
-        """Whether bytes are not all constants."""
+    def _are_multiplied(self, factors: Sequence[_Factor]) -> bool:
+        """Whether bytes are not all constants, and images have filters around 0."""
         given = [self.new.all[self.new.root(f.integers.tensor)] for f in factors]
-        return not all(isinstance(g, Given) and g.argument < 0 for g in given)
+        if all(isinstance(g, Given) and g.argument < 0 for g in given):
+            return False
+        return not any(
+            other.zero and not _is_plain(factor.integers)
+            for factor, other in (factors, factors[::-1])
+        )
 
-    def _factor(self, node: Node, access: Access) -> _Factor | None:
+    def _factor(self, access: Access) -> _Factor | None:
         """The bytes that a factor has; None where it has others."""
-        if not all(axis.is_plain or axis == ONE for axis in access.axes):
-            return None
         tensor = self._bytes(access.tensor)
         if tensor is not None:
-            return _Factor(Access(tensor, access.axes), 0)
+            return _Factor(Access(tensor, access.axes))
         factor = self.read(access)
         if factor is None or factor.reduction != MAP or not factor.dtype.is_float:
             return None
-        match factor.expression:
-            case Call("sub", (Reference(place), Constant(zero))):
-                pass
-            case Call("add", (Reference(place), Constant(number))):
-                zero = -number
-            case Call("sub", (Reference(place), Reference(other))):
-                known = self._number(factor.reads[other])
-                if known is None:
-                    return None
-                zero = known
-            case _:
-                return None
+        parts = self._parts(factor)
+        if parts is None:
+            return None
+        place, zero, scale = parts
         pairs = zip(factor.axes, access.axes, strict=True)
         dims = {own.dim: axis for own, axis in pairs if own.dim is not None}
         inner = factor.reads[place]
         tensor = self._bytes(inner.tensor)
         if tensor is None or not float(zero).is_integer() or abs(zero) > 255:
             return None
-        if not all(axis.is_plain or axis == ONE for axis in inner.axes):
+        if not _is_plain(inner):
             return None
-        return _Factor(Access(tensor, through(inner.axes, dims)), int(zero))
+        read = Access(tensor, through(inner.axes, dims))
+        return _Factor(read, int(zero), scale)
+
+    def _parts(self, factor: Node) -> tuple[int, float, float] | None:
+        """The read of bytes, what is subtracted from them, and their scale; None of
+        other maps."""
+        expression, scale = factor.expression, 1.0
+        match expression:
+            case Call("mul", (rest, Constant(number))) if math.isfinite(number):
+                expression, scale = rest, number
+        match expression:
+            case Reference(place):
+                return place, 0.0, scale
+            case Call("sub", (Reference(place), Constant(zero))):
+                return place, zero, scale
+            case Call("add", (Reference(place), Constant(number))):
+                return place, -number, scale
+            case Call("sub", (Reference(place), Reference(other))):
+                known = self._number(factor.reads[other])
+                return None if known is None else (place, known, scale)
+        return None
 
     def _number(self, access: Access) -> float | None:
         """The number that all elements of a constant are."""
@@ -128,7 +147,7 @@ class _InBytes(Rewriter):
         return None
 
     def _product(self, node: Node, factors: Sequence[_Factor], terms: int) -> int:
-        """The sums of products, in s32."""
+        """The sums of products, which are added up in s32, as f32."""
         reads = tuple(factor.integers for factor in factors)
         product = Call("mul", (Reference(0), Reference(1)))
         sums = self.add(
@@ -144,7 +163,7 @@ class _InBytes(Rewriter):
         accesses = [Access(sums, own)]
         for factor, other in (factors, factors[::-1]):
             if factor.zero:
-                access = self._sums(node, other.integers)
+                access = self._sums(node, other.integers, factor.integers)
                 axes = renamed(access.axes, place)
                 accesses.append(Access(access.tensor, axes))
                 number = Constant(float(factor.zero))
@@ -153,27 +172,78 @@ class _InBytes(Rewriter):
         both = terms * math.prod(factor.zero for factor in factors)
         if both:
             total = Call("add", (total, Constant(float(both))))
-        if len(accesses) == 1:
-            return sums
-        return self.add(
-            Node.of(node.shape, own, MAP, total, tuple(accesses), Dtype.S32, node.place)
-        )
+        most = (len(accesses) + bool(both)) * terms * self._most(factors)
+        if len(accesses) > 1 and most > _MOST_EXACT:
+            sums = self._map(node, total, accesses, Dtype.S32)
+            total, accesses = Reference(0), [Access(sums, own)]
+        scale = math.prod(factor.scale for factor in factors)
+        if scale != 1:
+            total = Call("mul", (total, Constant(scale)))
+        elif len(accesses) == 1:
+            return self.add(copying(accesses[0], node.shape, Dtype.F32, node.place))
+        return self._map(node, total, accesses, Dtype.F32)
 
-    def _sums(self, node: Node, factor: Access) -> Access:
-        """The sums of bytes along the dimensions of a product, by those that stay."""
-        dims = dims_of(factor.axes)
-        kept = [d for d in plain_dims(node.axes) if d in dims and node.extents[d] > 1]
-        order = [*kept, *sorted(node.reduced)]
+    def _map(
+        self, node: Node, total: Expression, reads: Sequence[Access], dtype: Dtype
+    ) -> int:
+        """A map of the elements of a product."""
+        own = own_axes(node.shape)
+        made = Node.of(node.shape, own, MAP, total, tuple(reads), dtype, node.place)
+        return self.add(made)
+
+    def _most(self, factors: Sequence[_Factor]) -> int:
+        """The largest product of two bytes, or of a byte and a zero point."""
+        dtypes = [self.new.dtype(factor.integers.tensor) for factor in factors]
+        sizes = [max(abs(int(d.lowest)), int(d.highest)) for d in dtypes]
+        both = zip(sizes, factors, strict=True)
+        return math.prod(max(size, abs(factor.zero)) for size, factor in both)
+
+    def _sums(self, node: Node, factor: Access, beside: Access) -> Access:
+        """The sums of bytes along the dimensions of a product, by those that stay, of
+        those that are multiplied with elements of another factor.
+
+        Args:
+            beside: how the product reads the other factor.
+        """
+        edged = [i for i, axis in enumerate(beside.axes) if axis.has_zeros]
+        if not edged:
+            return self._sum(node, (factor,), node.reduced)
+        within = tuple(beside.axes[i] for i in edged)
+        taps = node.reduced & dims_of(within)
+        shape = tuple(self.new.all[beside.tensor].shape[i] for i in edged)
+        array = np.ones(shape, np.uint8)
+        ones = self.new.add(
+            Given(f"ones{len(self.new.all)}", shape, Dtype.U8, -1, array)
+        )
+        inner = self._sum(node, (factor,), node.reduced - taps)
+        return self._sum(node, (inner, Access(ones, within)), taps)
+
+    def _sum(
+        self, node: Node, reads: tuple[Access, ...], gone: frozenset[int]
+    ) -> Access:
+        """The sums along some dimensions of a product of what it reads, or of this by
+        itself, by the dimensions that stay."""
+        if not gone and len(reads) == 1:
+            return reads[0]
+        dims = frozenset().union(*(dims_of(read.axes) for read in reads))
+        every = [*plain_dims(node.axes), *sorted(node.reduced - gone)]
+        stay = [d for d in every if d in dims and node.extents[d] > 1]
+        order = [*stay, *sorted(gone)]
         place = {dim: i for i, dim in enumerate(order)}
-        extents = tuple(node.extents[d] for d in order)
-        axes = tuple(map(IndexMap.of, range(len(kept)))) or (ONE,)
-        read = Access(factor.tensor, renamed(factor.axes, place))
+        own = tuple(Access(read.tensor, renamed(read.axes, place)) for read in reads)
+        factors = tuple(map(Reference, range(len(reads))))
         sums = Node.of(
-            extents, axes, "sum", Reference(0), (read,), Dtype.S32, node.place
+            tuple(node.extents[d] for d in order),
+            tuple(map(IndexMap.of, range(len(stay)))) or (ONE,),
+            "sum" if gone else MAP,
+            Call("mul", factors) if len(reads) > 1 else factors[0],
+            own,
+            Dtype.S32,
+            node.place,
         )
-        return Access(self.add(sums), tuple(map(IndexMap.of, kept)) or (ONE,))
+        return Access(self.add(sums), tuple(map(IndexMap.of, stay)) or (ONE,))
 
-    def _as_floats(self, node: Node, total: int) -> int:
-        """A tensor of s32 as f32."""
-        read = Access(total, own_axes(node.shape))
-        return self.add(copying(read, node.shape, Dtype.F32, node.place))
+
+def _is_plain(access: Access) -> bool:
+    """Whether each axis of a tensor is read by itself."""
+    return all(axis.is_plain or axis == ONE for axis in access.axes)

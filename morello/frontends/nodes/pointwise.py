@@ -18,7 +18,7 @@ from morello.frontends.nodes.rewriting import (
 )
 from morello.frontends.nodes.simplify import nice, simplified
 from morello.frontends.nodes.tensors import Access, Node, Tensors, through
-from morello.spec.elements.dtypes import Dtype
+from morello.spec.elements.dtypes import BYTES, Dtype, computed_in
 from morello.spec.functions import ROWS
 from morello.spec.graphs.expression import (
     COMMUTATIVE,
@@ -74,7 +74,11 @@ class _Absorbing(Rewriter):
                 and node.into is None
                 and len(ends) == 1
                 and all(r.reduction == MAP for r in readers)
-                and all(r.dtype.is_float == node.dtype.is_float for r in readers)
+                and node.dtype not in BYTES
+                and all(
+                    computed_in((r.dtype,)) is computed_in((node.dtype,))
+                    for r in readers
+                )
                 and all(prod(r.shape) == prod(node.shape) for r in readers)
                 and all(self._is_plain(i, r) for r in readers)
             )
@@ -160,7 +164,7 @@ class _Sharing(Rewriter):
 
     def node(self, number: int, node: Node) -> int:
         """Add the maps, then the node."""
-        if not node.dtype.is_float:
+        if not computed_in((node.dtype,)).is_float:
             return self.add(node)
         if node.reduction == MAP:
             node = self._folded(node)

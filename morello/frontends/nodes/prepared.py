@@ -1,9 +1,9 @@
 """Precomputation of what depends on constants and weights alone: once, not in calls.
 
 Maps and small reductions of constants and weights (a batch norm's scale, filters in
-another order) are no part of a compiled model, which reads their results. Those of
-constants are computed here; those of weights, which are arguments that seldom change,
-by `Preparation`, whenever the caller says so.
+another order, sums of quantised filters) are no part of a compiled model, which reads
+their results. Those of constants are computed here; those of weights, which are
+arguments that seldom change, by `Preparation`, whenever the caller says so.
 """
 
 import dataclasses
@@ -29,7 +29,8 @@ from morello.frontends.nodes.tensors import (
 
 
 def known_beforehand(tensors: Tensors) -> frozenset[int]:
-    """The tensors that depend on constants and weights alone, and on no product."""
+    """The tensors that depend on constants and weights alone, and on no product of
+    floats: those of integers are sums of weights that quantised images need."""
     known: set[int] = set()
     for number, tensor in enumerate(tensors.all):
         match tensor:
@@ -40,7 +41,7 @@ def known_beforehand(tensors: Tensors) -> frozenset[int]:
             case Node():
                 is_known = (
                     tensor.into is None
-                    and not is_product(tensor)
+                    and not (is_product(tensor) and tensor.dtype.is_float)
                     and all(access.tensor in known for access in tensor.reads)
                 )
             case Joined() | Plain():

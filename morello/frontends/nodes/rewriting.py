@@ -18,6 +18,7 @@ from morello.frontends.nodes.tensors import (
     copying,
     own_axes,
 )
+from morello.spec.elements.dtypes import BYTES, computed_in
 from morello.spec.graphs.expression import Expression, references
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import dims_of, plain, plain_dims, renamed
@@ -168,7 +169,8 @@ def outlined(node: Node, expression: Expression) -> tuple[Node, Access]:
     dims = sorted(expression_dims(node, expression), key=order.index)
     place = {dim: i for i, dim in enumerate(dims)}
     shape = tuple(node.extents[d] for d in dims)
-    part = node.changed(expression=expression).compact()
+    dtype = computed_in((node.dtype,)) if node.dtype in BYTES else node.dtype
+    part = node.changed(expression=expression, dtype=dtype).compact()
     reads = tuple(Access(a.tensor, renamed(a.axes, place)) for a in part.reads)
     made = part.changed(extents=shape, axes=own_axes(shape), reduction=MAP, reads=reads)
     made = dataclasses.replace(made, into=None, after=())

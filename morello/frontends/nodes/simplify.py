@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from morello.spec.elements.dtypes import FLOATS
+from morello.spec.elements.dtypes import BYTES, FLOATS
 from morello.spec.graphs.expression import (
     Call,
     Constant,
@@ -34,7 +34,7 @@ def simplified(expression: Expression) -> Expression:
             return expression
     arguments = tuple(simplified(a) for a in expression.arguments)
     call = numbers_last(Call(expression.function, arguments))
-    for rule in (_neutral, _known):
+    for rule in (_neutral, _saturated, _known):
         shorter = rule(call)
         if shorter is not None:
             return shorter
@@ -71,6 +71,47 @@ def _written(number: float) -> float:
         return number
     other = nice(number)
     return other if np.float32(other) == np.float32(number) else number
+
+
+_WHOLE = frozenset({"ceil", "floor", "round", "round_away", "trunc"})
+
+_OF_WHOLE = frozenset({"add", "maximum", "minimum", "mul", "neg", "relu", "sub"})
+
+
+def is_whole(expression: Expression) -> bool:
+    """Whether an expression is an integer, an infinity or NaN, whatever it reads."""
+    match expression:
+        case Constant(number):
+            return float(number).is_integer()
+        case Call(function, arguments):
+            is_made_whole = function in _WHOLE or function in _BYTE_LIMITS
+            are_whole = function in _OF_WHOLE and all(map(is_whole, arguments))
+            return is_made_whole or are_whole
+    return False
+
+
+_BYTE_LIMITS = {d.rounding: (float(d.lowest), float(d.highest)) for d in BYTES}
+
+
+def _saturated(call: Call) -> Expression | None:
+    """The simpler form of a number that is rounded to a byte, which has limits and no
+    -0; None for other calls."""
+    if call.function not in _BYTE_LIMITS:
+        return None
+    least, most = _BYTE_LIMITS[call.function]
+    (number,) = call.arguments
+    match number:
+        case Call("minimum", (x, Constant(limit))) if limit >= most:
+            return simplified(Call(call.function, (x,)))
+        case Call("maximum", (x, Constant(limit))) if limit <= least:
+            return simplified(Call(call.function, (x,)))
+        case Call("relu", (x,)) if least == 0:
+            return simplified(Call(call.function, (x,)))
+        case Call("round", (x,)) | Call("add", (x, Constant(0.0))):
+            return simplified(Call(call.function, (x,)))
+        case Call("trunc", (x,)) if is_whole(x):
+            return simplified(Call(call.function, (x,)))
+    return None
 
 
 def _neutral(call: Call) -> Expression | None:

@@ -109,8 +109,10 @@ class Dtype(metaclass=_Listed):
 
     @property
     def rounding(self) -> str:
-        """The function of elements that rounds to a narrow float; none of others."""
-        return f"round_{self.value}" if self.computes_in else ""
+        """The function of elements that rounds to a narrow float, or a byte; none of
+        others."""
+        is_narrow = self.computes_in or self in BYTES
+        return f"round_{self.value}" if is_narrow else ""
 
     @property
     def mlir(self) -> str:
@@ -255,9 +257,12 @@ def computed_in(dtypes: tuple[Dtype, ...]) -> Dtype:
     """The dtype that values of graphs have between operands of some dtypes: an output,
     of which the last is one, is a float, or a byte that a float is rounded to, or none
     is."""
-    is_byte = dtypes[-1] is Dtype.S8
-    return Dtype.F32 if dtypes[-1].is_float or is_byte else Dtype.S32
+    is_rounded = dtypes[-1].is_float or dtypes[-1] in BYTES
+    return Dtype.F32 if is_rounded else Dtype.S32
 
+
+BYTES = (Dtype.U8, Dtype.S8)
+"""The dtypes of 8 bits, to which maps of floats may round."""
 
 FLOATS = tuple(d for d in Dtype if d.is_float)
 """The float dtypes, f32 first."""

@@ -323,19 +323,23 @@ def ceil(e: Elements, x: Any) -> Any:
     return neg(e, floor(e, neg(e, x)))
 
 
-_LEAST_BYTE, _LARGEST_BYTE = -128.0, 127.0
-
 _NEAR_ALL_WHOLE = 1.5 * _ALL_WHOLE
 """A number that leaves a sum with a small one, whatever its sign, no part of 1."""
 
 
-def round_s8(e: Elements, x: Any) -> Any:
-    """The nearest number that s8 has, of two the even one; 0 of NaN."""
-    least, largest = (e.constant(_F32, n) for n in (_LEAST_BYTE, _LARGEST_BYTE))
-    bounded = e.lesser(e.greater(x, least), largest)
-    whole = e.constant(_F32, _NEAR_ALL_WHOLE)
-    nearest = e.subtract(e.add(bounded, whole), whole)
-    return e.where_equal(x, x, nearest, e.constant(_F32, 0.0))
+def byte_rounding(dtype: Dtype) -> Callable[[Elements, Any], Any]:
+    """The function that gives the nearest number that a dtype of bytes has, of two the
+    even one; 0 of NaN."""
+
+    def rounded(e: Elements, x: Any) -> Any:
+        limits = dtype.lowest, dtype.highest
+        least, largest = (e.constant(_F32, float(n)) for n in limits)
+        bounded = e.lesser(e.greater(x, least), largest)
+        whole = e.constant(_F32, _NEAR_ALL_WHOLE)
+        nearest = e.subtract(e.add(bounded, whole), whole)
+        return e.where_equal(x, x, nearest, e.constant(_F32, 0.0))
+
+    return rounded
 
 
 def rounding(dtype: Dtype) -> Callable[[Elements, Any], Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.elements.dtypes import NARROW_FLOATS, Dtype
+from morello.spec.elements.dtypes import BYTES, NARROW_FLOATS, Dtype
 from morello.spec.elements.operations import Elements
 from morello.spec.functions import (
     angles,
@@ -90,8 +90,10 @@ def _round_away(x: Array) -> Array:
     return np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole)
 
 
-def _round_s8(x: Array) -> Array:
-    return np.clip(np.rint(np.where(np.isnan(x), 0, x)), -128, 127) + 0.0
+def _in_byte(dtype: Dtype) -> Exact:
+    """The nearest number of a dtype of bytes; 0 of NaN."""
+    limits = dtype.lowest, dtype.highest
+    return lambda x: np.clip(np.rint(np.where(np.isnan(x), 0, x)), *limits) + 0.0
 
 
 def _truth(function: Exact) -> Exact:
@@ -394,7 +396,10 @@ _OTHERS: dict[str, ElementFunction] = {
         dtype.rounding: _row(elementary.rounding(dtype), _in(dtype.numpy), ulps=0)
         for dtype in NARROW_FLOATS
     },
-    "round_s8": _row(elementary.round_s8, _round_s8, ulps=0),
+    **{
+        dtype.rounding: _row(elementary.byte_rounding(dtype), _in_byte(dtype), ulps=0)
+        for dtype in BYTES
+    },
     "sign": _row(
         elementary.sign,
         lambda x: np.where(x == 0, x, np.sign(x)),
