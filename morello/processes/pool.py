@@ -92,8 +92,6 @@ def work_off(
                 yield ended
     finally:
         for worker in workers:
-            worker.process.terminate()
-        for worker in workers:
             _stop(worker)
 
 
@@ -174,7 +172,8 @@ def _ending(code: int) -> str:
 
 
 def _stop(worker: _Worker[Job]) -> None:
-    worker.pipe.close()  # the end of the pipe ends a process that waits
+    worker.pipe.close()
+    worker.process.terminate()  # a fork of this process may hold its pipe open
     worker.process.wait()
 
 
