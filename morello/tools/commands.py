@@ -14,6 +14,7 @@ from morello.tools.common_flags import fallback as _fallback
 from morello.tools.common_flags import jobs as _jobs
 from morello.tools.common_flags import schedule as _schedule
 from morello.tools.common_flags import seed as _seed
+from morello.tools.common_flags import shape as _shape
 from morello.tools.common_flags import target as _target
 from morello.tools.common_flags import threads as _threads
 from morello.tools.common_flags import time_limit as _time_limit
@@ -42,8 +43,8 @@ STAGES = ("spec", "schedule", "mlir", "llvm", "asm")
 
 _SPEC = "what to compute, e.g. matmul:512x512x512:f32 (m x k x n)"
 _SPEC_OR_MODEL = (
-    f"{_SPEC}; or a file that ends in .mlir or .mlirbc, a program of linalg on tensors "
-    "or StableHLO"
+    f"{_SPEC}; or a file with a model, that ends in .onnx, or in .mlir or .mlirbc: "
+    "linalg on tensors, or StableHLO"
 )
 
 
@@ -67,6 +68,7 @@ class RunOptions:
     seed: int = _seed()
     threads: int | None = _threads()
     fallback: bool = _fallback()
+    shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
     schedule: str | None = _schedule()
     target: str | None = _target()
     db: str | None = _db()
@@ -94,6 +96,7 @@ class BenchOptions:
     )
     seed: int = _seed()
     fallback: bool = _fallback()
+    shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
     schedule: str | None = _schedule()
     target: str | None = _target()
     db: str | None = _db()
@@ -168,6 +171,7 @@ class SaveOptions:
         parse=whole_number(1),
     )
     fallback: bool = _fallback()
+    shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
     schedule: str | None = _schedule()
     target: str | None = _target()
     targets: tuple[str, ...] | None = flag(
@@ -251,6 +255,7 @@ class ExplainOptions:
     )
     threads: int | None = _threads()
     fallback: bool = _fallback()
+    shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
     schedule: str | None = _schedule()
     target: str | None = _target()
     db: str | None = _db()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from morello.tools.flags import flag, seconds, whole_number
+from morello.tools.flags import flag, input_shape, seconds, whole_number
 
 
 def target() -> Any:
@@ -22,6 +22,17 @@ def fallback() -> Any:
         "of a program in a file: leave heavy ops that are no Spec to MLIR's plain "
         "lowering, too, loops that are slow; they are listed",
         default=False,
+    )
+
+
+def shape() -> Any:
+    """The flag ``--shape``."""
+    return flag(
+        "of a model of ONNX: the shape of an input that the file leaves open; may be "
+        "repeated",
+        metavar="INPUT=4,8",
+        parse=input_shape,
+        repeats=True,
     )
 
 

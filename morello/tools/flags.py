@@ -14,6 +14,9 @@ from typing import Any, TypeVar
 
 Options = TypeVar("Options")
 
+Shapes = tuple[tuple[str, tuple[int, ...]], ...]
+"""Shapes of inputs, by their names: ``--shape``."""
+
 _KEY = "flag"
 
 
@@ -152,6 +155,17 @@ def assignment(text: str) -> tuple[str, str]:
     if not (name and equals and value):
         raise argparse.ArgumentTypeError(f"'{text}' is not written NAME=VALUE")
     return name, value
+
+
+def input_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """A reader of ``name=4,8``: the shape of an input."""
+    name, _, sizes = text.rpartition("=")
+    words = sizes.split(",")
+    if not name or not all(w.isascii() and w.isdigit() and int(w[:19]) for w in words):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not written INPUT=SIZES, as x=4,8 is"
+        )
+    return name, tuple(int(word[:19]) for word in words)
 
 
 def target_names(text: str) -> tuple[str, ...]:

@@ -1,25 +1,29 @@
-"""Recognise the arguments of a command line that are MLIR files."""
+"""Recognise the arguments of a command line that are files with models."""
 
 from morello.tools.input_output import UsageError
 
-SUFFIXES = (".mlir", ".mlirbc")
-"""How the name of a file with a model ends: text, and bytecode."""
+ONNX = ".onnx"
+
+SUFFIXES = (".mlir", ".mlirbc", ONNX)
+"""How the name of a file with a model ends: MLIR's text and bytecode, and ONNX."""
 
 
-def is_model(spec: str, fallback: bool = False) -> bool:
+def is_model(spec: str, fallback: bool = False, shapes: object = ()) -> bool:
     """Whether what stands in the place of a Spec is a file with a model.
 
     Args:
         spec: of a command line.
         fallback: whether that has ``--fallback``.
+        shapes: those of its ``--shape``.
 
     Raises:
-        UsageError: it has, and there is no such file.
+        UsageError: it has one of these, and there is no such file.
     """
     in_file = spec.endswith(SUFFIXES)
-    if fallback and not in_file:
+    if (fallback or shapes) and not in_file:
         raise UsageError(
-            f"argument --fallback: '{spec}' is no program in a file",
-            "leave it out, or give a file that ends in .mlir or .mlirbc",
+            f"argument {'--fallback' if fallback else '--shape'}: '{spec}' is no "
+            "program in a file",
+            "leave it out, or give a file that ends in .mlir, .mlirbc or .onnx",
         )
     return in_file

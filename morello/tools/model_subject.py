@@ -1,4 +1,4 @@
-"""A file with a program of MLIR on a command line: a model of several Specs."""
+"""A file with a program on a command line: a model of several Specs."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from morello.errors import ArgumentError
 from morello.frontends.grouping.packing import opened
 from morello.frontends.mlir import from_mlir
 from morello.frontends.model import Model
+from morello.frontends.onnx import from_onnx
 from morello.machine import Target
 from morello.runtime.calls.parameter import Parameter
 from morello.search import Patience, Statistics
@@ -17,7 +18,9 @@ from morello.search.compiled import compiled, is_compiled
 from morello.search.storage.overlay import NONE, default_path, open_database
 from morello.spec import Array, OpenSpec
 from morello.tools.array_files import read_array
+from morello.tools.flags import Shapes
 from morello.tools.input_output import UsageError, input_name, read_mlir
+from morello.tools.model_files import ONNX
 from morello.tools.progress import progress, search_text
 from morello.tools.request import Request, tool_target
 from morello.tools.subjects import Files, Options, Subject, sources_text
@@ -26,11 +29,17 @@ _TOLERANCES = {"float32": 1e-3, "bfloat16": 5e-2, "float16": 1e-2}
 """The allowed error of a result, as a part of its largest element."""
 
 
-def read_model(spec: str, fallback: bool, schedule: str | None = None) -> Model:
+def read_model(
+    spec: str,
+    fallback: bool = False,
+    schedule: str | None = None,
+    shapes: Shapes = (),
+) -> Model:
     """The model in a file.
 
     Args:
         schedule: a given one is refused.
+        shapes: of inputs of a model of ONNX.
 
     Raises:
         MorelloError: it cannot be read, or has ops without a Spec.
@@ -40,7 +49,31 @@ def read_model(spec: str, fallback: bool, schedule: str | None = None) -> Model:
             "argument --schedule: a model has several Specs",
             "give the Spec of one part, as 'morello explain' lists them",
         )
+    if spec.endswith(ONNX):
+        return _read_onnx(spec, fallback, shapes)
+    if shapes:
+        raise UsageError(
+            "argument --shape: it is for models of ONNX",
+            "leave it out; a program of MLIR has its shapes",
+        )
     return from_mlir(read_mlir(spec), source=input_name(spec), fallback=fallback)
+
+
+def _read_onnx(path: str, fallback: bool, shapes: Shapes) -> Model:
+    given = dict(shapes)
+    if len(given) < len(shapes):
+        raise UsageError("argument --shape: an input is named twice", "name it once")
+    try:
+        return from_onnx(path, shapes=given, fallback=fallback)
+    except OSError as error:
+        raise UsageError(
+            f"{path}: error: cannot read: {error.strerror}", "give a file of ONNX"
+        ) from error
+    except ImportError as error:
+        raise UsageError(
+            f"a model of ONNX needs the package {error.name or 'onnx'}",
+            "pip install 'morello[onnx]'",
+        ) from error
 
 
 def part_requests(model: Model, target: str | None, db: str | None) -> list[Request]:
@@ -85,7 +118,9 @@ class ModelSubject(Subject):
 
     def __init__(self, options: Options, seed: int) -> None:
         self.target: Target = tool_target(options.target)
-        self.model = read_model(options.spec, options.fallback, options.schedule)
+        self.model = read_model(
+            options.spec, options.fallback, options.schedule, options.shape
+        )
         self._options = options
         self._seed = seed
         self._files: dict[str, str] = {}

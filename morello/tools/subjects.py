@@ -9,6 +9,7 @@ from morello.compiler.tuning.trial import Trial
 from morello.errors import ArgumentError
 from morello.spec import Array
 from morello.tools.array_files import logical_shapes, read_operand
+from morello.tools.flags import Shapes
 from morello.tools.request import Request
 from morello.tools.table import target_text
 
@@ -30,6 +31,10 @@ class Options(Protocol):
     @property
     def fallback(self) -> bool:
         """Whether upstream's plain lowering takes the heavy ops without a Spec."""
+
+    @property
+    def shape(self) -> Shapes:
+        """Of inputs of a model of ONNX."""
 
     @property
     def schedule(self) -> str | None:

@@ -50,8 +50,14 @@ def with_shapes(
         sizes: of dimensions, by their names.
 
     Raises:
-        ArgumentError: one is missing, or differs from the model's.
+        ArgumentError: one is missing, or differs from the model's, or has no input.
     """
+    names = [value.name for value in proto.graph.input]
+    for name in shapes:
+        if name not in names:
+            raise ArgumentError(
+                f"{source} has no input '{name}'", f"its inputs are {', '.join(names)}"
+            )
     held = {initializer.name for initializer in proto.graph.initializer}
     _clear_any((*proto.graph.output, *proto.graph.value_info))
     for value in proto.graph.input:
@@ -65,24 +71,28 @@ def with_shapes(
             dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
             for dim in dims
         ]
-        asked: Sequence[Any] = shapes.pop(value.name, own)
+        asked: Sequence[Any] = shapes.get(value.name, own)
         given = [sizes.get(size, size) for size in asked]
         if not _fits(own, given):
-            text = ", ".join(map(str, own))
-            raise ArgumentError(
-                f"{source}: input '{value.name}' has the shape ({text}), and Specs "
-                "have sizes that are numbers",
-                f"give the shape: shapes={{'{value.name}': (1, 3, 224, 224)}}",
-            )
+            raise _unfit(source, value.name, own, shapes.get(value.name))
         for dim, size in zip(dims, given, strict=True):
             dim.dim_value = size
     _settle((*proto.graph.output, *proto.graph.value_info), sizes)
-    if shapes:
-        raise ArgumentError(
-            f"{source} has no input '{next(iter(shapes))}'",
-            f"its inputs are {', '.join(v.name for v in proto.graph.input)}",
-        )
     return proto
+
+
+def _unfit(source: str, name: str, own: list[Any], given: Any) -> ArgumentError:
+    """An input has no shape of numbers, or another than was given."""
+    example = [n if isinstance(n, int) and n > 0 else 8 for n in own]
+    words = ", ".join(map(str, own))
+    reason = "Specs have sizes that are numbers"
+    if given is not None:
+        reason = f"({', '.join(map(str, given))}) was given"
+    return ArgumentError(
+        f"{source}: input '{name}' has the shape ({words}), and {reason}",
+        f"give the shape: shapes={{'{name}': {tuple(example)}}}, or "
+        f"--shape {name}={','.join(map(str, example))}",
+    )
 
 
 def _fits(declared: list[Any], shape: Sequence[Any]) -> bool:

@@ -52,7 +52,7 @@ def main(options: ExplainOptions) -> int:
     Raises:
         MorelloError: an argument is refused; nothing is written.
     """
-    if is_model(options.spec, options.fallback):
+    if is_model(options.spec, options.fallback, options.shape):
         return _explain_model(options)
     if options.json and options.html == "-":
         raise UsageError(
@@ -109,7 +109,7 @@ def _explain_model(options: ExplainOptions) -> int:
             "--html, --json, --count and --at explain one Spec",
             "give the Spec of a part, as the list of 'morello explain' has it",
         )
-    model = read_model(options.spec, options.fallback, options.schedule)
+    model = read_model(options.spec, options.fallback, options.schedule, options.shape)
     texts = [f"{model}\n"]
     for number, request in enumerate(part_requests(model, options.target, options.db)):
         texts.append(f"\npart {number}: {request.text}\n")

@@ -24,7 +24,7 @@ def main(options: SaveOptions) -> int:
         MorelloError: an argument is refused; nothing is written.
     """
     _check(options)
-    if is_model(options.spec, options.fallback):
+    if is_model(options.spec, options.fallback, options.shape):
         libraries, arrays = _model_libraries(options)
     else:
         libraries, arrays = _spec_libraries(options)

@@ -71,7 +71,7 @@ def _requests(text: str, options: TuneOptions) -> list[Request]:
     # Programs of MLIR need much that Specs do not.
     from morello.tools.model_subject import part_requests, read_model
 
-    parts = part_requests(read_model(text, False), options.target, options.db)
+    parts = part_requests(read_model(text), options.target, options.db)
     return list({(one.goal, one.target): one for one in parts}.values())
 
 
