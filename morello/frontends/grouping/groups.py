@@ -287,7 +287,11 @@ class _Grouping:
 
     def _part(self, nodes: frozenset[int]) -> Part:
         part = part_of_nodes(self.tensors, tuple(sorted(nodes)), self._outputs(nodes))
-        is_laid_out = any(is_convolution(self.nodes[i]) for i in nodes)
+        # Bytes are multiplied in fours along the channels, and lie one by one.
+        is_laid_out = any(
+            self.nodes[i].dtype.is_float and is_convolution(self.nodes[i])
+            for i in nodes
+        )
         return dataclasses.replace(part, is_laid_out=is_laid_out)
 
     def _attention(self, last: int) -> None:

@@ -28,6 +28,7 @@ from morello.frontends.onnx_ops.rules import (
     places,
     pools,
     products,
+    qlinear,
     quantized,
     recurrent,
     resizing,
@@ -193,6 +194,7 @@ _OF_ANY_DTYPE = frozenset(
         "Split",
         *bits.RULES,
         *quantized.RULES,
+        *(name.rpartition(".")[2] for name in qlinear.RULES),
         *integers.RULES,
     }
 )
@@ -217,6 +219,7 @@ _RULES: Rules = {
     **places.RULES,
     **pools.RULES,
     **products.RULES,
+    **qlinear.RULES,
     **quantized.RULES,
     **recurrent.RULES,
     **resizing.RULES,

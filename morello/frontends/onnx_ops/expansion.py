@@ -222,6 +222,7 @@ class Arguments:
         self._node = node
         self.name: str = node.name
         self.kind: str = node.op_type
+        self.count = len(node.input)
         self._attributes = {
             own.name: helper.get_attribute_value(own) for own in node.attribute
         }

@@ -45,6 +45,11 @@ def folded(proto: Any) -> Any:
     return ir.serde.serialize_model(model)
 
 
+def _has_bytes(array: Any) -> bool:
+    """Whether a constant is a matrix of bytes, or has more axes."""
+    return array is not None and len(array.shape) > 1 and array.dtype.bitwidth == 8
+
+
 def _has_constants(graph: Any) -> bool:
     """Whether a node of a graph may be evaluated."""
     known = {held.name for held in graph.initializer}
@@ -68,10 +73,12 @@ def _bodies(node: Any) -> Iterator[Any]:
 
 
 def _is_evaluated(node: Any) -> bool | None:
-    """Whether to evaluate a `ConstantOfShape`, which is left by default, or a
-    `DequantizeLinear`, whose integers products read; None for the default of others."""
+    """Whether to evaluate a `ConstantOfShape`, which is left by default, or what makes
+    floats of matrices of bytes, which products read; None for the default of others."""
     if node.op_type == "DequantizeLinear":
         return False
+    if node.op_type == "Cast":
+        return False if _has_bytes(node.inputs[0].const_value) else None
     if node.op_type != "ConstantOfShape":
         return None
     shape = node.inputs[0].const_value

@@ -203,15 +203,10 @@ def _of_blocks(to: Expansion, x: str, count: int, block: int, axis: int) -> str:
     return to.op("Gather", x, to.constant(places), axis=axis)
 
 
-def _is_known(to: Expansion, own: Arguments) -> bool:
-    """Whether torch-mlir knows an op: it has one scale and one zero point."""
-    return bool(own.input(2)) and to.shape(own.input(1)) in ((), (1,))
-
-
 def dequantized(to: Expansion, own: Arguments) -> Results:
     """Integers less their zero points, times their scales."""
     dtype = to.dtype(own.input(0))
-    if _is_known(to, own) or dtype is None or dtype.kind not in "iu":
+    if dtype is None or dtype.kind not in "iu":
         return None
     scale = _spread(to, own, 1)
     if scale is None or not to.has(own.input(1), "FLOAT"):

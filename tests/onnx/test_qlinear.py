@@ -1,0 +1,100 @@
+"""Ops of onnxruntime on scaled integers are those of what the integers stand for."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import morello
+
+pytestmark = pytest.mark.quick
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+HEAD = '<ir_version: 8, opset_import: ["" : 21, "com.microsoft" : 1]> g '
+HELD = (
+    "<float s = {0.5}, uint8 z = {7}, float t = {0.25}, uint8 q = {130}, "
+    "float u = {2}, uint8 v = {100}>"
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.integers(0, 256, (1, 4, 4, 6)).astype(np.uint8)
+W = RNG.integers(0, 256, (1, 4, 4, 6)).astype(np.uint8)
+A, B = X[0, 0], W[0, 1]
+C = RNG.integers(-99, 99, 4).astype(np.int32)
+
+
+def x_of(x: Array) -> Array:
+    return (x.astype(np.float32) - 7) * np.float32(0.5)
+
+
+def w_of(x: Array) -> Array:
+    return (x.astype(np.float32) - 130) * np.float32(0.25)
+
+
+def softmax(x: Array) -> Array:
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return np.asarray(powers / powers.sum(-1, keepdims=True))
+
+
+CASES: dict[str, tuple[Callable[[], Array], tuple[Array, ...]]] = {
+    "QLinearAdd(x, s, z, w, t, q, u, v)": (lambda: x_of(X) + w_of(W), (X, W)),
+    "QLinearMul(x, s, z, w, t, q, u, v)": (lambda: x_of(X) * w_of(W), (X, W)),
+    "QLinearConcat<axis=2>(u, v, x, s, z, w, t, q)": (
+        lambda: np.concatenate([x_of(X), w_of(W)], 2),
+        (X, W),
+    ),
+    "QLinearLeakyRelu<alpha=0.125>(x, t, q, u, v)": (
+        lambda: np.maximum(w_of(X), w_of(X) * np.float32(0.125)),
+        (X,),
+    ),
+    "QLinearSigmoid(x, t, q, s, z)": (lambda: 1 / (1 + np.exp(-w_of(X))), (X,)),
+    "QLinearSoftmax<axis=-1, opset=13>(x, t, q, s, z)": (
+        lambda: softmax(w_of(X)),
+        (X,),
+    ),
+    "QLinearGlobalAveragePool(x, s, z, u, v)": (
+        lambda: x_of(X).mean((2, 3), keepdims=True),
+        (X,),
+    ),
+    "QLinearAveragePool<kernel_shape=[2,2], strides=[2,2]>(x, s, z, u, v)": (
+        lambda: x_of(X).reshape(1, 4, 2, 2, 3, 2).mean((3, 5)),
+        (X,),
+    ),
+    "QGemm<transB=1, alpha=0.5>(x, s, z, w, t, q, c, u, v)": (
+        lambda: (x_of(A) @ w_of(B).T + C * np.float32(0.125)) * np.float32(0.5),
+        (A, B, C),
+    ),
+    "QGemm<transB=1>(x, s, z, w, t, q)": (lambda: x_of(A) @ w_of(B).T, (A, B)),
+}
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_integers_are_what_they_stand_for(text: str) -> None:
+    exact, arrays = CASES[text]
+    wanted = exact()
+    given = ", ".join(
+        f"{array.dtype.name}[{','.join(map(str, array.shape))}] {name}"
+        for array, name in zip(arrays, "xwc", strict=False)
+    )
+    is_real = not text.endswith(("u, v)", "s, z)")) and "Concat" not in text
+    kind = "float" if is_real else "uint8"
+    shape = ",".join(map(str, wanted.shape))
+    program = f"{HEAD}({given}) => ({kind}[{shape}] y) {HELD} "
+    model = onnx.parser.parse_model(f"{program}{{ y = com.microsoft.{text} }}")
+    y = morello.from_onnx(model.SerializeToString(), fallback=True).evaluate(*arrays)
+    if not is_real:
+        scale, zero = (0.5, 7) if text.endswith("s, z)") else (2, 100)
+        nearest = np.rint(wanted / np.float32(scale)) + zero
+        wanted = np.clip(nearest, 0, 255).astype(np.uint8)
+    np.testing.assert_array_equal(y, wanted)
+
+
+def test_other_axes_are_refused() -> None:
+    text = "QLinearGlobalAveragePool<channels_last=1>(x, s, z, u, v)"
+    program = f"{HEAD}(uint8[1,4,4,6] x) => (uint8[1,1,1,6] y) {HELD} "
+    model = onnx.parser.parse_model(f"{program}{{ y = com.microsoft.{text} }}")
+    with pytest.raises(morello.MorelloError, match="QLinearGlobalAveragePool"):
+        morello.from_onnx(model.SerializeToString())
