@@ -129,6 +129,13 @@ def test_a_product_times_zero_is_zero() -> None:
     np.testing.assert_array_equal(result, np.full((3, 5), 6))
 
 
+def test_a_product_without_a_sum_has_its_factor() -> None:
+    layer = node("Gemm", ["x", "w"], ["y"], alpha=0.5, transA=1)
+    w = np.ones((4, 5), np.float32)
+    result = computed(layer, np.ones((4, 3), np.float32), constants={"w": w})
+    np.testing.assert_array_equal(result, np.full((3, 5), 2))
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_determinants_need_no_pivot(size: int) -> None:
     x = RNG.integers(-3, 4, (2, size, size)).astype(np.float32)

@@ -160,9 +160,10 @@ def group_normalization(to: Expansion, own: Arguments) -> Results:
 
 
 def gemm(to: Expansion, own: Arguments) -> Results:
-    """A product times 0, for which torch-mlir takes 1."""
+    """A product times 0, for which torch-mlir takes 1, or times a number where nothing
+    is added: it leaves that out."""
     alpha, beta = own.get("alpha", 1.0), own.get("beta", 1.0)
-    if alpha:
+    if alpha and (alpha == 1 or own.input(2)):
         return None
     sides = [
         to.op("Transpose", own.input(place), perm=[1, 0])
