@@ -6,6 +6,7 @@ version of the search.
 """
 
 import hashlib
+from functools import lru_cache
 
 from morello.machine import Target
 from morello.machine.fallback import second_costs
@@ -51,11 +52,13 @@ def _taken(identity: TableId, limits: Limits) -> str:
     return f"Free({', '.join(taken)})"
 
 
+@lru_cache(maxsize=65536)
 def seen_by(key: SpecKey, target: Target) -> Target:
     """The target with the part of its context that a key's tables depend on."""
     return target.in_context(target.operand_context.below(key))
 
 
+@lru_cache(maxsize=65536)
 def room_of(key: SpecKey, limits: Limits, room: Limits) -> Limits:
     """The room that a key's tables depend on: none in caches that no operand of it is
     in, or comes to.
@@ -73,10 +76,16 @@ def room_of(key: SpecKey, limits: Limits, room: Limits) -> Limits:
     return room
 
 
+@lru_cache(maxsize=65536)
+def _text(key: SpecKey) -> str:
+    """The text of a key, which each of its tables asks for."""
+    return str(key)
+
+
 def base_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
     """Key without the axes of the goal: shared by tables of which one may be a part
     of another."""
-    own = (str(identity.key), _taken(identity, limits))
+    own = (_text(identity.key), _taken(identity, limits))
     room = room_of(identity.key, limits, room)
     text = "\n".join(("base", *own, str(limits), str(room), kin))
     return hashlib.blake2b(text.encode(), digest_size=32).digest()
@@ -92,7 +101,7 @@ def row_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
         kin: its `family`.
     """
     parts = (
-        str(identity.key),
+        _text(identity.key),
         repr(identity.sizes),
         _taken(identity, limits),
         str(limits),

@@ -187,9 +187,7 @@ class Database:
         """
         with self._reporting(), self._writing() as connection:
             before = connection.total_changes
-            for row in rows:
-                values = (*dataclasses.astuple(row), *row.checksums)
-                connection.execute(_INSERT, values)
+            connection.executemany(_INSERT, map(_fields, rows))
             new = connection.total_changes - before
             if covers:
                 write_covers(connection, covers)
@@ -474,6 +472,11 @@ _PAGE = 64
 _INSERT = (
     f"INSERT OR IGNORE INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+
+
+def _fields(row: Row) -> tuple[object, ...]:
+    """The values of the columns of a row."""
+    return *vars(row).values(), *row.checksums
 
 
 def _row(values: tuple[object, ...]) -> tuple[Row | None, bool]:

@@ -268,13 +268,16 @@ def read_covers(
     connection: sqlite3.Connection, base: bytes | None = None
 ) -> tuple[Cover, ...]:
     """The index, or the part of it with one base; damaged rows are left out."""
-    if not _has_checked(connection, "covers"):
-        return ()
     which = "" if base is None else " WHERE base = ?"
-    cursor = connection.execute(
-        f"SELECT base, key, sizes, checksum FROM covers{which} ORDER BY base, key",
-        () if base is None else (base,),
-    )
+    try:
+        cursor = connection.execute(
+            f"SELECT base, key, sizes, checksum FROM covers{which} ORDER BY base, key",
+            () if base is None else (base,),
+        )
+    except sqlite3.OperationalError:
+        if _has_checked(connection, "covers"):
+            raise
+        return ()
     return tuple(_covers(cursor.fetchall()))
 
 

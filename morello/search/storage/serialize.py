@@ -20,6 +20,7 @@ _PLAIN = (str, int, bool)
 """Types of fields that JSON has."""
 
 
+@lru_cache(maxsize=65536)
 def action_data(action: Action) -> Data:
     """The name of an action and its fields."""
     values = (getattr(action, f.name) for f in dataclasses.fields(action))
