@@ -31,7 +31,7 @@ from morello.dialect.transform.fields import (
     read_action,
     write_fields,
 )
-from morello.dialect.transform.price import charge, target_in_context
+from morello.dialect.transform.price import charge, pass_goal, target_in_context
 from morello.dialect.transform.trace import record
 from morello.errors import MorelloError, ScheduleError
 from morello.lazy import cached_property
@@ -158,6 +158,7 @@ class ActionOp:
                 made = self.build(site, action)
             for role, child in made.items():
                 left[role].append(child)
+                pass_goal(site.op, child)
                 if site.spec.ranges:
                     hole = site.hole(role)
                     own = site.spec if hole is None else hole.spec

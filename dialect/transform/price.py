@@ -3,8 +3,9 @@
 The sum stands in the attribute ``morello.cost`` of the function, in 1/1000 cycles. For
 a complete schedule it is the cost of the program by the model, whoever wrote it: with
 the prices that the search has below the function's goal, which the attribute
-``morello.goal`` keeps. A function of several Specs has no goal; its operands are taken
-to lie in L3.
+``morello.goal`` keeps. A part of the sizes that calls may say is a goal of its own:
+then the ops below it have the attribute. A function of several Specs has no goal; its
+operands are taken to lie in L3.
 """
 
 import functools
@@ -26,7 +27,8 @@ COUNTED_ATTRIBUTE = "morello.counted"
 """On an ``scf.if`` with two ways, of which the first counts."""
 
 GOAL_ATTRIBUTE = "morello.goal"
-"""On a function: the text of the Spec that it held before the first action, alone."""
+"""On a function: the text of the Spec that it held before the first action, alone. On
+the ops of a part of the sizes of that: the text of the Spec of the part."""
 
 
 def target_in_context(op: ir.Operation, spec: Spec, target: Target) -> Target:
@@ -37,7 +39,7 @@ def target_in_context(op: ir.Operation, spec: Spec, target: Target) -> Target:
     function = _function(op)
     if function is None:
         return target
-    given = attribute_of(function, GOAL_ATTRIBUTE)
+    given = attribute_of(op, GOAL_ATTRIBUTE) or attribute_of(function, GOAL_ATTRIBUTE)
     if given is not None:
         goal = string_of(given, f"'{GOAL_ATTRIBUTE}'")
     elif COST_ATTRIBUTE in function.attributes or len(spec_ops(function)) != 1:
@@ -47,6 +49,28 @@ def target_in_context(op: ir.Operation, spec: Spec, target: Target) -> Target:
         text = ir.StringAttr.get(goal, op.context)
         function.attributes[GOAL_ATTRIBUTE] = text
     return _at(target, goal)
+
+
+def is_goal(op: ir.Operation, spec: Spec, target: Target) -> bool:
+    """Whether a Spec op is as the goal of its function, or a part of its sizes, is."""
+    function = _function(op)
+    holder = op if GOAL_ATTRIBUTE in op.attributes or function is None else function
+    given = attribute_of(holder, GOAL_ATTRIBUTE)
+    return given is not None and (
+        string_of(given, f"'{GOAL_ATTRIBUTE}'") == print_spec(spec, target.limits)
+    )
+
+
+def part_goal(op: ir.Operation, spec: Spec, target: Target) -> None:
+    """Make the Spec op of a part of the sizes a goal of its own."""
+    text = print_spec(spec, target.limits)
+    op.attributes[GOAL_ATTRIBUTE] = ir.StringAttr.get(text, op.context)
+
+
+def pass_goal(op: ir.Operation, child: ir.Operation) -> None:
+    """Give what is left of an op the goal that it has of its own."""
+    if GOAL_ATTRIBUTE in op.attributes and GOAL_ATTRIBUTE not in child.attributes:
+        child.attributes[GOAL_ATTRIBUTE] = op.attributes[GOAL_ATTRIBUTE]
 
 
 @functools.lru_cache(maxsize=64)

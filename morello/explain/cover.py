@@ -81,12 +81,12 @@ def proof_text(found: Cover, alone: dict[int, int]) -> str:
     Args:
         alone: the cost that a search of the size alone has found.
     """
-    wrong = {m: cost for m, cost in alone.items() if cost != found.sizes.cost(m)}
+    wrong = {m: cost for m, cost in alone.items() if cost != found.least[m]}
     if not wrong:
         return f"{counted(len(alone), 'size')} searched alone: the same costs\n"
     lines = [f"{counted(len(wrong), 'size')} of {len(alone)} searched alone differ:"]
     lines += [
-        f"  {m}: {cost} millicycles, and {found.sizes.cost(m)} with the others"
+        f"  {m}: {cost} millicycles, and {found.least[m]:.0f} with the others"
         for m, cost in wrong.items()
     ]
     return "\n".join(lines) + "\n"

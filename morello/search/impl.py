@@ -34,6 +34,11 @@ class Impl:
         for branch in self.branches:
             yield from branch.impl.walk()
 
+    @property
+    def leaves(self) -> int:
+        """How many kernels its code has."""
+        return sum(branch.impl.leaves for branch in self.branches) or 1
+
     def __str__(self) -> str:
         return "\n".join(self._lines("", "", 1))
 

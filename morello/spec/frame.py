@@ -51,6 +51,9 @@ class Condition:
     reason: str | Callable[[], str]
     """A sentence without its subject: ``size 16 is not smaller than m = 8``. A function
     where making it takes time: most frames are never refused one by one."""
+    is_of_settled: bool = False
+    """Whether it is asked of settled sizes alone, as that a loop has a trip: where each
+    call says the size, it may have none."""
 
     @property
     def text(self) -> str:

@@ -34,7 +34,7 @@ def drawn(rng: random.Random) -> tuple[_Run, Any]:
     known = dict(zip(run, best, strict=True))
     sizes = types.SimpleNamespace(cost=known.__getitem__)
     none = cast(Over, None)
-    return _Run(cast(Sizes, sizes), run, none, [], rows), best
+    return _Run(cast(Sizes, sizes), run, none, [], [], rows), best
 
 
 def fewest(fits: Any) -> int:

@@ -16,6 +16,7 @@ from tests.guarded import check_canaries, check_in_child, guarded_array
         "attention:1x1..9x16x16:f32",
         "attention:3x2..17/5x8x24:f32",
         "attention:1x1..9x8x16:bf16",
+        "attention:1x60..242/7x8x8:f32",  # some sizes are searched, and loops take all
     ],
 )
 def test_every_number_of_keys_is_right_and_nothing_else_is_touched(text: str) -> None:

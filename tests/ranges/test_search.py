@@ -118,9 +118,9 @@ def test_statistics_of_several_searches_add_but_for_the_peak() -> None:
 
 def test_tiles_take_sizes_that_no_other_program_takes() -> None:
     # Programs of one size of it take no other: rows of a graph stay in registers.
-    few = cover(parsed("softmax:2..40x256:f32"), AVX2, None, None, 2)
-    assert [(part.first, part.last) for part in few.parts] == [(2, 2), (3, 40)]
-    assert str(few.parts[1].impl.action) == "tile(d0, 2)"
+    few = cover(parsed("softmax:2..40x256:f32"), AVX2, None, None, 1)
+    assert [(part.first, part.last) for part in few.parts] == [(2, 40)]
+    assert "tile(d0, " in str(few.parts[0].impl)
     assert max(few.regrets.values()) < 0.02
     with pytest.raises(SearchError, match="programs, more than 2"):
         cover(parsed("matmul:1..5x4x6:f32"), AVX2, 0.0, None, 2)
@@ -130,8 +130,8 @@ def test_tiles_take_sizes_that_no_other_program_takes() -> None:
 def test_ranges_that_are_too_many_are_refused() -> None:
     with pytest.raises(SearchError, match="2 ranges"):
         search_sizes(parsed("matmul:1..4x5x1..6:f32"), AVX2)
-    with pytest.raises(SearchError, match="1025 sizes"):
-        search_sizes(parsed("matmul:1..1025x5x6:f32"), AVX2)
+    with pytest.raises(SearchError, match="65537 sizes"):
+        search_sizes(parsed("matmul:1..65537x5x6:f32"), AVX2)
 
 
 def test_steps(covered: Cover) -> None:

@@ -12,9 +12,10 @@ from morello.dialect.sizes import (
     size_chain,
     size_value,
 )
+from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.loops.nest import build_tile, index
-from morello.dialect.transform.price import COUNTED_ATTRIBUTE
+from morello.dialect.transform.price import COUNTED_ATTRIBUTE, is_goal, part_goal
 from morello.dialect.transform.subview import Start
 from morello.mlir import dialect, ir
 
@@ -22,7 +23,8 @@ from morello.mlir import dialect, ir
 def apply_range(site: Site, action: Range) -> Left:
     """Build the comparison and both branches."""
     arith, scf = dialect("arith"), dialect("scf")
-    chain = size_chain(site.op, site.spec)
+    chain, target = size_chain(site.op, site.spec), target_of(site.op)
+    parts_goal = is_goal(site.op, site.spec, target)
     is_low = chain[0] <= action.last
     kind = arith.CmpIPredicate.ule if is_low else arith.CmpIPredicate.ugt
     size = size_value(site.op, site.spec)
@@ -36,6 +38,8 @@ def apply_range(site: Site, action: Range) -> Left:
         with ir.InsertionPoint(block):
             child = build_tile(site, site.spec.ranges[0].dims[0], hole.spec, Start(0))
             left[role] = child
+            if parts_goal:
+                part_goal(child, hole.spec, target)
             if hole.spec.ranges:
                 child.attributes[SIZE_ATTRIBUTE] = chain_attribute(chain)
             scf.YieldOp([])

@@ -77,6 +77,7 @@ class Cut(Action):
     """``nodes`` are computed first, into buffers at ``level``; then what is left."""
 
     name: ClassVar[str] = "cut"
+    takes_ranges: ClassVar[bool] = True
     turn: ClassVar[int] = 4
     nodes: str
     """The names of the nodes that are computed first, joined by commas."""

@@ -43,6 +43,7 @@ class CutInPlace(Action):
     """``nodes`` are computed first, the largest into the output; then what is left."""
 
     name: ClassVar[str] = "cut_in_place"
+    takes_ranges: ClassVar[bool] = True
     nodes: str
     """The names of the nodes that are computed first, joined by commas."""
 

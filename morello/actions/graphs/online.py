@@ -56,6 +56,7 @@ class Online(Action):
     """The maximum ``value`` of a tile first; then all else, relative to it."""
 
     name: ClassVar[str] = "online"
+    takes_ranges: ClassVar[bool] = True
     value: str
     """The name of the node."""
 

@@ -29,7 +29,9 @@ def expand_loop(
         *extra,
         Condition(size >= 1, lambda: f"size {size} is not positive"),
         Condition(
-            size < extent, lambda: f"size {size} is not smaller than {name} = {extent}"
+            size < extent,
+            lambda: f"size {size} is not smaller than {name} = {extent}",
+            is_of_settled=True,
         ),
         *_pack_conditions(frame.key, dim, size),
         *_block_conditions(frame, dim, size),

@@ -1,11 +1,16 @@
-"""The cost of a program over a range at one of its sizes."""
+"""Costs of programs over ranges, at each of many sizes at once."""
+
+from typing import Any
 
 import numpy as np
 
+from morello.actions import Child
 from morello.machine import Target
 from morello.search.impl import Impl
-from morello.spec import Spec
+from morello.spec import Limits, Spec
 from morello.spec.frame import Frame
+
+Costs = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class CostsAtSizes:
@@ -17,8 +22,6 @@ class CostsAtSizes:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._costs: dict[tuple[int, Spec], float] = {}
-        self._kept: list[Impl] = []
 
     def cost(self, impl: Impl, spec: Spec) -> float:
         """The cost at one size; infinite where the program does not apply.
@@ -26,31 +29,81 @@ class CostsAtSizes:
         Args:
             spec: of this size.
         """
-        key = id(impl), spec
-        found = self._costs.get(key)
-        if found is None:
-            self._kept.append(impl)  # so that no other has its id
-            found = self._costs[key] = self._cost(impl, spec)
-        return found
+        return float(self._costs(impl, Frame.of(spec), 1)[0])
+
+    def costs(self, impl: Impl, spec: Spec) -> Costs:
+        """The cost at each size of a Spec's range; infinite where the program does not
+        apply."""
+        sizes = spec.ranges[0].sizes(spec.greatest[0]) if spec.ranges else range(1)
+        return self._costs(impl, _frame_over(spec), len(sizes))
 
     def at_greatest(self, impl: Impl) -> int:
         """The cost at the greatest size, at which less may remain of a loop than at
         others."""
-        return int(self._cost(impl, impl.spec.at(*impl.spec.greatest)))
+        spec = impl.spec.at(*impl.spec.greatest)
+        return int(self._whole(impl, Frame.of(spec), 1)[0])
 
-    def _cost(self, impl: Impl, spec: Spec) -> float:
-        if impl.spec == spec:
-            return impl.cost
-        expansion = impl.action.expand(Frame.of(spec), self._target)
+    def _costs(self, impl: Impl, frame: Frame, count: int) -> Costs:
+        settled = _settled(frame)
+        if settled is not None and settled == impl.spec:
+            return np.full(count, float(impl.cost))
+        return self._whole(impl, frame, count)
+
+    def _whole(self, impl: Impl, frame: Frame, count: int) -> Costs:
+        """The cost from what each action and hole of the program costs.
+
+        Args:
+            frame: of ``count`` Specs.
+        """
+        expansion = impl.action.expand(frame, self._target)
         given = {branch.role: branch.impl for branch in impl.branches}
-        if not impl.action.splits_sizes and expansion.refusal():
-            return np.inf
-        total = float(expansion.cost)
-        for child in expansion.children:
-            if int(child.exists):
-                if child.role not in given:
-                    return np.inf
-                total += int(child.times) * self.cost(
-                    given[child.role], child.frame.spec()
+        total = np.broadcast_to(expansion.cost, count).astype(np.float64)
+        if not impl.action.splits_sizes:
+            for condition in expansion.conditions:
+                if condition.is_of_settled and impl.spec.ranges:
+                    continue
+                total[~np.broadcast_to(np.asarray(condition.holds, bool), count)] = (
+                    np.inf
                 )
+        for child in expansion.children:
+            there = np.broadcast_to(child.exists, count) != 0
+            if child.role in given and there.any():
+                own = self._costs(
+                    given[child.role], _parts(child, there), int(there.sum())
+                )
+                total[there] += np.broadcast_to(child.times, count)[there] * own
+            else:
+                total[there] = np.inf
         return total
+
+
+def _frame_over(spec: Spec) -> Frame:
+    """The Specs of all sizes of a range."""
+    if not spec.ranges:
+        return Frame.of(spec)
+    sizes = np.asarray(spec.ranges[0].sizes(spec.greatest[0]))
+    varying = spec.ranges[0].dims
+    own = tuple(sizes if d in varying else s for d, s in enumerate(spec.sizes))
+    return Frame(spec.key, own, spec.limits)
+
+
+def _parts(child: Child, there: np.ndarray[Any, Any]) -> Frame:
+    """The Specs of a hole where there is one."""
+    frame = child.frame
+
+    def own(value: Any) -> Any:
+        if np.ndim(value) == 0:
+            return value
+        some = np.broadcast_to(value, there.shape)[there]
+        return some[0] if (some == some[0]).all() else some
+
+    free = tuple(map(own, frame.limits.free))
+    sizes = tuple(map(own, frame.sizes))
+    return Frame(frame.key, sizes, Limits(frame.limits.memories, free))
+
+
+def _settled(frame: Frame) -> Spec | None:
+    """The Spec of a frame of equal ones."""
+    if any(map(np.ndim, (*frame.sizes, *frame.limits.free))):
+        return None
+    return frame.spec()

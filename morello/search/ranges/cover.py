@@ -16,16 +16,20 @@ import numpy as np
 from morello.actions import SizesError, Tile, tiled_dims
 from morello.errors import ScheduleError, SearchError
 from morello.machine import Target
+from morello.search.dp.axes import is_rung
 from morello.search.dp.solver import Solution, Solver, Watch
 from morello.search.impl import Impl
-from morello.search.ranges.over import Over, switch
+from morello.search.ranges.over import Over, part_of, switch
 from morello.search.ranges.sizes import Searched, Sizes, check_range, search_sizes
 from morello.search.statistics import Statistics
 from morello.search.storage.overlay import Overlay
-from morello.spec import SizeRange, Spec
+from morello.spec import Spec
 
 MOST_PARTS = 96
 """Ranges with a program each."""
+
+MOST_LEAVES = 768
+"""Kernels in the programs of all ranges: one is some 250 bytes of code."""
 
 REGRETS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1e6)
 """In percent."""
@@ -55,17 +59,20 @@ class Cover:
     parts: tuple[Part, ...]
     impl: Impl
     """One program of all, with a comparison for each border."""
+    least: dict[int, float]
+    """For each size the cost of its best program; where that was not searched, of the
+    best of the programs of all."""
 
     @property
     def costs(self) -> dict[int, float]:
         """The cost of each size, without that of finding its program."""
         every = (cost for part in self.parts for cost in part.costs)
-        return dict(zip(self.sizes.best, every, strict=True))
+        return dict(zip(self.least, every, strict=True))
 
     @property
     def regrets(self) -> dict[int, float]:
         """For each size how much it costs more than its best program: 0.01 is 1 %."""
-        return {m: cost / self.sizes.cost(m) - 1 for m, cost in self.costs.items()}
+        return {m: cost / self.least[m] - 1 for m, cost in self.costs.items()}
 
     @property
     def solution(self) -> Solution:
@@ -98,8 +105,10 @@ def cover(
     runs = [_Run.of(sizes, run) for run in _runs(sizes)]
     count = 0
     for percent in REGRETS if regret is None else (regret,):
-        count = sum(len(list(run.chosen(percent))) for run in runs)
-        if count <= most:
+        numbers = [(run, number) for run in runs for *_, number in run.chosen(percent)]
+        count = len(numbers)
+        leaves = sum(run.programs[number].leaves for run, number in numbers)
+        if count <= most and leaves <= MOST_LEAVES:
             break
     if count > most:
         raise SearchError(
@@ -107,9 +116,10 @@ def cover(
             "give a shorter range, or allow a regret",
         )
     parts = [part for run in runs for part in run.parts(percent)]
+    least = {m: cost for run in runs for m, cost in zip(run.run, run.best, strict=True)}
     over = Over(sizes.tables[parts[-1].last])
     impl = switch(spec, [(part.last, part.impl) for part in parts], over)
-    return Cover(sizes, tuple(parts), impl)
+    return Cover(sizes, tuple(parts), impl, least)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,6 +177,7 @@ class _Run:
         run: the sizes.
         over: takes programs to several sizes.
         programs: each takes neighbouring sizes.
+        loops: for each whether loops took the place of what applies to some alone.
         costs: of each program at each size; infinite where it does not apply.
     """
 
@@ -174,34 +185,40 @@ class _Run:
     run: list[int]
     over: Over
     programs: list[Impl]
+    loops: list[bool]
     costs: Costs
 
     @classmethod
     def of(cls, sizes: Sizes, run: list[int]) -> "_Run":
         """Programs that are best somewhere, and loops over tiles of all sizes."""
         over = Over(sizes.tables[run[0]])
-        found = cls(sizes, run, over, [], np.full((0, len(run)), np.inf))
-        best, spec = found.best, sizes.spec
+        found = cls(sizes, run, over, [], [], np.full((0, len(run)), np.inf))
         rows: list[Costs] = []
 
-        def add(start: int, stop: int, impl: Impl) -> None:
+        def add(start: int, stop: int, impl: Impl, loops: bool = False) -> None:
             row = np.full(len(run), np.inf)
-            for i in range(start, stop):
-                row[i] = over.cost(impl, spec.at(run[i]))
+            part = part_of(sizes.spec, run[start], run[stop - 1])
+            row[start:stop] = over.costs(impl, part)
             found.programs.append(impl)
+            found.loops.append(loops)
             rows.append(row)
 
-        for place in range(len(run)):
-            if not rows or min(row[place] for row in rows) > best[place]:
+        for place, best in enumerate(found.best):
+            is_reached = rows and min(row[place] for row in rows) <= best
+            if np.isfinite(best) and not is_reached:
                 add(*_taken(sizes, run, place, over))
         for looped in _looped(sizes, run, over):
             add(*looped)
+        for impl in _freely(sizes, run, over):
+            add(0, len(run), impl, loops=True)
         return dataclasses.replace(found, costs=np.array(rows))
 
     @property
     def best(self) -> Costs:
-        """The cost of the best program of each size."""
-        return np.array([self.sizes.cost(size) for size in self.run], float)
+        """The cost of the best program of each size; infinite where none is known."""
+        searched = np.array([self.sizes.cost(size) for size in self.run], float)
+        best: Costs = np.minimum(searched, self.costs.min(0, initial=np.inf))
+        return best
 
     def chosen(self, percent: float) -> Iterator[tuple[int, int, int]]:
         """Places from the first to an end, and their program: that which reaches
@@ -224,27 +241,16 @@ class _Run:
         """Each range of sizes with its program."""
         for at, end, number in self.chosen(percent):
             spec = part_of(self.sizes.spec, self.run[at], self.run[end - 1])
-            impl = self.programs[number]
-            impl = self.over.program(impl, spec, self.over.tables.root)
-            each = (self.sizes.spec.at(m) for m in self.run[at:end])
-            own = tuple(self.over.cost(impl, spec) for spec in each)
-            yield Part(self.run[at], self.run[end - 1], impl, own)
+            impl, loops = self.programs[number], self.loops[number]
+            impl = self.over.program(impl, spec, self.over.tables.root, loops)
+            own = self.over.costs(impl, spec)
+            yield Part(self.run[at], self.run[end - 1], impl, tuple(map(float, own)))
 
 
 def _end(fits: np.ndarray[Any, np.dtype[np.bool_]], start: int) -> int:
     """The end of the places from ``start`` on that are true."""
     wrong = np.flatnonzero(~fits[start:])
     return start + int(wrong[0]) if len(wrong) else len(fits)
-
-
-def part_of(spec: Spec, first: int, last: int) -> Spec:
-    """A Spec with a part of its range."""
-    one = spec.ranges[0]
-    settled = spec.at(last)
-    if first == last:
-        return settled
-    part = SizeRange(one.dims, first, one.step)
-    return dataclasses.replace(settled, ranges=(part,))
 
 
 def _taken(
@@ -267,6 +273,22 @@ def _taken(
         except (ScheduleError, SearchError):
             break
     return place, place + 1, own
+
+
+def _freely(sizes: Sizes, run: list[int], over: Over) -> Iterator[Impl]:
+    """Programs of some sizes on all, with loops where they do not apply: the greater
+    size of two has the program that more sizes take."""
+    spec = part_of(sizes.spec, run[0], run[-1])
+    found: list[Impl] = []
+    for size in reversed([m for m in run if is_rung(m, 1) or m == run[-1]]):
+        if size in sizes.best and spec.ranges:
+            try:
+                impl = over.program(sizes.best[size], spec, over.tables.root, True)
+            except (ScheduleError, SearchError):
+                continue
+            if impl not in found:
+                found.append(impl)
+                yield impl
 
 
 def _looped(

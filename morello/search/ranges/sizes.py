@@ -1,12 +1,15 @@
 """The best program of each size of a range, by one search.
 
-Every size is a coordinate of the tables, where it is whole and gapless as a goal of
-that size is; tiles have the sizes of the ladder. What the model takes from the goal,
-such as whether its operands stay in L2 from call to call, is not the same for every
-size: sizes for which it is are searched together; and 1 alone, which a graph may drop.
+Sizes are coordinates of the tables, where each is whole and gapless as a goal of that
+size is; tiles have the sizes of the ladder. Of a long range some sizes are searched
+(`sampled`), whose programs take the others. What the model takes from the goal, such as
+whether its operands stay in L2 from call to call, is not the same for every size: sizes
+for which it is are searched together; and 1 alone, which a graph may drop.
 """
 
 import dataclasses
+import itertools
+import math
 import time
 from collections.abc import Iterator
 
@@ -21,8 +24,12 @@ from morello.search.impl import Impl
 from morello.search.statistics import Statistics
 from morello.spec import Limits, Spec, print_spec
 
-MOST_SIZES = 1024
-"""Each is a goal, and a coordinate of every table."""
+MOST_SIZES = 1 << 16
+"""Each program has a cost at each size."""
+
+EVERY = 64
+"""All sizes up to it are searched: the smaller they are, the more their programs
+differ."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +65,7 @@ class Sizes:
 
     Args:
         spec: the Spec, with one range.
-        best: the program of each size, ascending.
+        best: the program of each size that was searched, ascending.
         tables: what each size was searched in.
     """
 
@@ -68,12 +75,13 @@ class Sizes:
     statistics: Statistics
 
     def tables_in_order(self) -> Iterator[tuple[int, Searched]]:
-        """Each size, ascending, and what it was searched in."""
-        return ((size, self.tables[size]) for size in self.best)
+        """Each size, ascending, and what it was searched in, or would be."""
+        return iter(sorted(self.tables.items()))
 
-    def cost(self, size: int) -> int:
-        """The cost of the best program of a size, in 1/1000 cycle."""
-        return self.best[size].cost
+    def cost(self, size: int) -> float:
+        """The cost of the best program of a size, in 1/1000 cycle; infinite where that
+        was not searched."""
+        return self.best[size].cost if size in self.best else math.inf
 
 
 def check_range(spec: Spec) -> range:
@@ -98,8 +106,20 @@ def check_range(spec: Spec) -> range:
     return sizes
 
 
+def sampled(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes of a run that are searched: the first ones, some of each octave above,
+    of several remainders by the tiles of it, and the last."""
+    near = [size for size in sizes if size <= EVERY] or sizes[:1]
+    octave = (EVERY << i for i in itertools.count())
+    bounds = itertools.takewhile(lambda bound: bound < sizes[-1], octave)
+    found = {*near, sizes[-1]}
+    for bound in bounds:
+        found.add(next(size for size in sizes if size >= bound))
+    return tuple(sorted(found))
+
+
 def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Sizes:
-    """Search every size of a Spec's range.
+    """Search the sizes of a Spec's range, or some of a long one.
 
     Args:
         spec: the Spec, with one range.
@@ -122,14 +142,15 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
     parts = []
     for (own, *_), members in groups.items():
         start = time.perf_counter()
-        found = _searched(spec, own, tuple(members), watch)
+        some = sampled(tuple(members))
+        found = _searched(spec, own, some, watch)
         run = found.solver.run_of(found.greatest)
         with run.store.working():
-            for size in members:
+            for size in some:
                 best[size] = found.program(spec.at(size), found.root)
-                tables[size] = found
+        tables |= dict.fromkeys(members, found)
         parts.append(run.statistics(time.perf_counter() - start))
-    best = {size: best[size] for size in sizes}
+    best = dict(sorted(best.items()))
     return Sizes(spec, best, tables, Statistics.of_all(parts))
 
 

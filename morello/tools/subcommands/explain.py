@@ -87,8 +87,8 @@ def _explain_cover(options: ExplainOptions, request: Request) -> None:
     with request.working() as show:
         watch = watch_of(request.patience(show))
         found = cover(spec, target, options.regret, watch)
-        step = max(1, len(found.sizes.best) // max(1, options.prove))
-        some = list(found.sizes.best)[step // 2 :: step][: options.prove]
+        step = max(1, len(found.least) // max(1, options.prove))
+        some = list(found.least)[step // 2 :: step][: options.prove]
         alone = {m: best_program(spec.at(m), target).impl.cost for m in some}
     text = cover_text(found, target, Clock(options.ghz))
     write_output("-", text + (proof_text(found, alone) if alone else ""))
