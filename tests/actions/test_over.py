@@ -16,11 +16,20 @@ SPEC = parse_spec("matmul:4..28/8x4x16:f32", AVX2.limits)
 
 def test_a_refusal_says_at_which_sizes() -> None:
     with pytest.raises(SizesError) as caught:
-        rewrite_over(Tile("m", 12), SPEC, AVX2)
+        rewrite_over(Tile("m", 32), SPEC, AVX2)
     assert caught.value.what.startswith(f"tile does not apply to {SPEC} at the size 4:")
-    assert caught.value.what.endswith("size 12 is not smaller than m = 4")
+    assert caught.value.what.endswith("size 32 is not smaller than m = 4")
     assert not caught.value.remedy
-    assert np.array_equal(caught.value.holds, [False, False, True, True])
+    assert np.array_equal(caught.value.holds, [False] * 4)
+
+
+def test_a_loop_has_no_trip_at_sizes_below_its_tile() -> None:
+    _, (main, remainder) = rewrite_over(Tile("m", 12), SPEC, AVX2)
+    assert (main.role, main.spec.sizes[1], main.times) == ("main", 12, 2)
+    # Of 4, 12, 20 and 28.
+    assert remainder.spec.ranges[0].sizes(remainder.spec.greatest[0]) == range(4, 9, 4)
+    with pytest.raises(ScheduleError, match="size 12 is not smaller than m = 12"):
+        Tile("m", 12).apply(SPEC.at(12), AVX2)
 
 
 def test_what_takes_settled_sizes_says_how_to_part_them() -> None:
