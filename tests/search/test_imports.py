@@ -11,7 +11,7 @@ pytestmark = pytest.mark.quick
 
 ROOT = Path(morello.search.__file__).parent
 OF_ACTIONS = {"ACTIONS", "Action", "Child", "Expansion", "candidates", "may_drop"}
-OF_RANGES = {"Range", "SizesError", "Tile", "tiled_dims"}
+OF_RANGES = {"Range", "SizesError", "Split", "Tile", "ToAccum", "tiled_dims"}
 """What the search may import of `morello.actions`; and what puts programs of several
 sizes together."""
 
