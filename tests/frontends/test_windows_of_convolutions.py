@@ -32,6 +32,11 @@ CASES: list[tuple[str, int, dict[str, Any]]] = [
     (ODD, 1, {"rhs_dilate": (2, 1), "pad": ((0, 1), (1, 0))}),
     (ODD, 2, {"rhs_dilate": (1, 2), "stride": (2, 2)}),
     (NCHW, 1, {"rhs_dilate": (2, 1), "lhs_dilate": (1, 2)}),
+    (NCHW, 1, {"lhs_dilate": (2, 3), "pad": ((2, 1), (1, 2))}),
+    (NHWC, 2, {"lhs_dilate": (3, 2), "pad": ((0, 0), (1, 0))}),
+    (ODD, 1, {"lhs_dilate": (4, 3), "reverse": (True, True)}),
+    (NHWC, 1, {"lhs_dilate": (2, 2), "stride": (2, 1)}),
+    (NCHW, 2, {"lhs_dilate": (2, 1), "pad": ((1, 1), (-1, 3))}),
     (NHWC, 1, {"rhs_dilate": (2, 1), "reverse": (True, False)}),
     (NHWC, 1, {"rhs_dilate": (1, 2), "pad": ((-1, 1), (1, -1))}),
     (NCHW, 1, {"stride": (2, 3), "pad": ((1, 0), (0, 2))}),
@@ -129,3 +134,22 @@ def test_a_dilated_filter_is_not_spread_with_zeros() -> None:
     }
     """
     assert "3*" in str(morello.from_mlir(text))
+
+
+def test_a_spread_image_has_no_zeros_and_a_map_goes_with_its_products() -> None:
+    """Four products of 2x3 places, each with the map, and nothing else."""
+    text = """
+    func.func @f(%x: tensor<1x2x3x4xf32>, %w: tensor<2x2x3x4xf32>)
+        -> tensor<1x4x6x3xf32> {
+      %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]
+          ->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]], lhs_dilate = [2, 2]}
+          {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+          : (tensor<1x2x3x4xf32>, tensor<2x2x3x4xf32>) -> tensor<1x4x6x3xf32>
+      %z = stablehlo.tanh %y : tensor<1x4x6x3xf32>
+      return %z : tensor<1x4x6x3xf32>
+    }
+    """
+    specs = morello.from_mlir(text).specs()
+    assert len(specs) == 4 + 4  # copies of a tap each
+    assert not any("fill" in spec for spec in specs)
+    assert sum("sum(" in spec and "tanh" in spec for spec in specs) == 4

@@ -7,6 +7,7 @@ from morello.frontends.nodes.pointwise import absorbed, shared
 from morello.frontends.nodes.products import hoisted
 from morello.frontends.nodes.reshapes import without_reshapes
 from morello.frontends.nodes.softmax import guarded
+from morello.frontends.nodes.spread import unspread
 from morello.frontends.nodes.tensors import Tensors
 
 
@@ -22,6 +23,7 @@ def improved(tensors: Tensors) -> Tensors:
         absorbed,
         shared,
         halved,
+        unspread,
     )
     for step in steps:
         tensors = step(tensors)

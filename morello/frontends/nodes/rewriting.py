@@ -56,7 +56,7 @@ class Rewriter:
                 self.known[number] = made
         for number, tensor in enumerate(self.old.all):
             if isinstance(tensor, Joined) and number in self.known:
-                pieces = tuple(self.known[p] for p in tensor.pieces)
+                pieces = tuple(q for p in tensor.pieces for q in self.pieces_of(p))
                 made = self.known[number]
                 whole = self.new.all[made]
                 assert isinstance(whole, Joined)
@@ -64,6 +64,10 @@ class Rewriter:
         for result in self.old.results:
             self.new.results.append(self._own(self.known[result]))
         return self.new
+
+    def pieces_of(self, number: int) -> tuple[int, ...]:
+        """The new nodes of an old piece of a joined tensor."""
+        return (self.known[number],)
 
     def _own(self, result: int) -> int:
         """A result that is no other result: nodes that compute the same are one, and

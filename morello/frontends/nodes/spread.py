@@ -1,0 +1,314 @@
+"""Convolutions of images that are spread with zeros, without these: `unspread`.
+
+Front ends write a transposed convolution of step s as the convolution of an image with
+s - 1 zeros between its elements. The results at places s apart read the same taps, so
+they are a convolution of the image as it is, with every s-th tap. Each such class of
+places is a node of its own, which writes its places of the result.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping
+
+from morello.frontends.nodes.convolution import Convolution
+from morello.frontends.nodes.rewriting import Rewriter, users_of
+from morello.frontends.nodes.tensors import (
+    Access,
+    Joined,
+    Node,
+    Tensors,
+    Within,
+    copying,
+    own_axes,
+    window_of,
+)
+from morello.spec.graphs.expression import COPY
+from morello.spec.graphs.graph import MAP
+from morello.spec.index_map import ONE, IndexMap
+
+
+@dataclasses.dataclass(frozen=True)
+class _Every:
+    """Every so many elements of a dimension, from a first one on."""
+
+    first: int
+    step: int
+    count: int
+
+
+_Class = Mapping[int, _Every]
+"""The elements of a class along each dimension that is not whole."""
+
+_Piece = tuple[Node, tuple[int, ...], tuple[int, ...]]
+"""A node, where along each axis of the whole it begins, and its steps."""
+
+
+def unspread(tensors: Tensors) -> Tensors:
+    """Rewrites convolutions of images that are spread with zeros."""
+    return _Unspreading(tensors).run()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Axis:
+    """An axis of a spread image, and how a convolution reads it."""
+
+    index: IndexMap
+    start: int
+    step: int
+    size: int
+    """Elements of the image as it is."""
+    place: int
+    """The dimension of places, of an axis with steps."""
+    tap: int | None
+    """The dimension of taps, if there are several."""
+
+    def classes(self, node: Node) -> Iterator[_Class]:
+        """The classes of places, and the taps that reach elements, if there are any."""
+        places = node.extents[self.place]
+        taps = 1 if self.tap is None else node.extents[self.tap]
+        for first in range(min(self.step, places)):
+            own = _Every(first, self.step, -(-(places - first) // self.step))
+            tap = (self.index.before + self.start - first) % self.step
+            reach = _Every(tap, self.step, max(0, -(-(taps - tap) // self.step)))
+            if self.tap is not None:
+                yield {self.place: own, self.tap: reach}
+            else:
+                yield {self.place: own if reach.count else _Every(first, 1, 0)}
+
+    def within(self, one: _Class) -> tuple[dict[int, int], int]:
+        """The terms of the index into the image as it is, and the places before it."""
+        terms, before = dict(self.index.terms), self.index.before + self.start
+        if self.step > 1:
+            firsts = (one[dim].first for dim in self.index.dims)
+            before = (before - sum(firsts)) // self.step
+        return terms, before
+
+
+@dataclasses.dataclass(frozen=True)
+class _Spread:
+    """A convolution of a spread image: the reads that image and filters are, the node
+    that computes the image as it is, the image's axes, and all classes."""
+
+    image: int
+    filters: int
+    piece: int
+    axes: tuple[_Axis, ...]
+    classes: tuple[_Class, ...]
+
+    @classmethod
+    def of(cls, tensors: Tensors, node: Node) -> "_Spread | None":
+        """A convolution that reads a spread image through windows without steps."""
+        own = Convolution.of(node) if node.into is None else None
+        if own is None:
+            return None
+        joined = tensors.all[node.reads[own.image].tensor]
+        if not isinstance(joined, Joined) or len(joined.pieces) != 1:
+            return None
+        piece = tensors.node(joined.pieces[0])
+        into, filters = piece.into, node.reads[own.filters].axes
+        if into is None or joined.fill != "zero" or max(into.steps) == 1:
+            return None
+        if not all(axis.is_plain or axis == ONE for axis in filters):
+            return None
+        axes = []
+        indices = node.reads[own.image].axes
+        ats = zip(into.starts, into.steps, piece.shape, strict=True)
+        for index, (start, step, size) in zip(indices, ats, strict=True):
+            places = [d for d in index.dims if d in node.kept]
+            taps = [d for d in index.dims if d not in node.kept]
+            is_window = len(places) == 1 and len(taps) < 2
+            is_unit = {*index.steps.values()} == {1}
+            if index.is_divided or (step > 1 and not (is_window and is_unit)):
+                return None
+            place, tap = (places[0], (*taps, None)[0]) if step > 1 else (-1, None)
+            axes.append(_Axis(index, start, step, size, place, tap))
+        each = [[*axis.classes(node)] for axis in axes if axis.step > 1]
+        classes = tuple(
+            {dim: part for one in chosen for dim, part in one.items()}
+            for chosen in itertools.product(*each)
+        )
+        return cls(own.image, own.filters, joined.pieces[0], tuple(axes), classes)
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether every class has taps."""
+        return all(map(_has_taps, self.classes))
+
+    @property
+    def is_product(self) -> bool:
+        """Whether every class is a product, of one tap."""
+        taps = [axis.tap for axis in self.axes if axis.tap is not None]
+        is_one = all(one[tap].count == 1 for one in self.classes for tap in taps)
+        return is_one and all(a.step > 1 or len(a.index.dims) < 2 for a in self.axes)
+
+
+def _has_taps(one: _Class) -> bool:
+    return all(part.count for part in one.values())
+
+
+class _Unspreading(Rewriter):
+    def __init__(self, old: Tensors) -> None:
+        super().__init__(old)
+        nodes = {i: t for i, t in enumerate(old.all) if isinstance(t, Node)}
+        every = {i: _Spread.of(old, node) for i, node in nodes.items()}
+        self.spread = {i: own for i, own in every.items() if own is not None}
+        self.images = {own.piece: -1 for own in self.spread.values()}
+        """The new tensor of each image as it is, by the old node that is spread."""
+        users = users_of(old)
+        self.before = {
+            user: i
+            for i in self.spread
+            if len(users[i]) == 1
+            for user in users[i]
+            if self._follows(user, i)
+        }
+        """By a map, the convolution that it alone reads, and is computed with."""
+        self.split: dict[int, tuple[int, ...]] = {}
+        """The nodes that an old piece has become."""
+
+    def _follows(self, user: int, number: int) -> bool:
+        """Whether a map is best computed with the product of each class."""
+        node = self.old.node(user)
+        own = [a for a in node.reads if self.old.root(a.tensor) == number]
+        return (
+            node.reduction == MAP
+            and number not in self.results
+            and [access.tensor for access in own] == [number]
+            and all(axis.is_plain or axis == ONE for axis in own[0].axes)
+            and self.spread[number].is_product
+        )
+
+    def pieces_of(self, number: int) -> tuple[int, ...]:
+        """The new nodes of an old piece of a joined tensor."""
+        return self.split.get(number, super().pieces_of(number))
+
+    def node(self, number: int, node: Node) -> int | None:
+        """Split a convolution of a spread image, or the map that follows it."""
+        if number in self.images:
+            self.images[number] = self._image(node)
+        if number in self.before.values():
+            return None
+        if number in self.before:
+            pieces = self._mapped(number, node, self.before[number])
+        elif number in self.spread:
+            pieces = self._classes(node, self.spread[number])
+        else:
+            return self.add(node)
+        if node.into is None:
+            is_covered = number in self.before or self.spread[number].is_covered
+            fill = "" if is_covered else "zero"
+            return self.new.join(Joined(node.shape, node.dtype, fill), pieces)
+        into = node.into
+        self.split[number] = tuple(
+            self.new.add(dataclasses.replace(own, into=_inside(into, starts, steps)))
+            for own, starts, steps in pieces
+        )
+        return self.split[number][0]
+
+    def _image(self, node: Node) -> int:
+        """The image as it is: what its copy reads, where it is but a copy."""
+        read = node.reads[0]
+        if node.expression == COPY and read.axes == own_axes(node.shape):
+            return read.tensor
+        return self.add(dataclasses.replace(node, into=None))
+
+    def _classes(self, node: Node, spread: _Spread) -> Iterator[_Piece]:
+        for one in filter(_has_taps, spread.classes):
+            yield self._class(node, spread, one), *_places(node, one)
+
+    def _mapped(self, number: int, node: Node, convolution: int) -> Iterator[_Piece]:
+        """The map of each class of a convolution."""
+        inner, spread = self.old.node(convolution), self.spread[convolution]
+        place = self.old.node(number).tensors.index(convolution)
+        names = zip(inner.axes, node.reads[place].axes, strict=True)
+        own_dim = {axis.dim: own.dim for axis, own in names}
+        for one in spread.classes:
+            product = self.add(self._class(self.moved(inner), spread, one))
+            own = {own_dim[d]: part for d, part in one.items() if d in own_dim}
+            here = {dim: part for dim, part in own.items() if dim is not None}
+            part = self._part(node, here, place)
+            reads = list(part.reads)
+            reads[place] = Access(product, _plainly(reads[place].axes, part.extents))
+            made = part.changed(reads=tuple(reads))
+            yield dataclasses.replace(made, into=None), *_places(node, here)
+
+    def _class(self, node: Node, spread: _Spread, one: _Class) -> Node:
+        """A convolution at the places of a class, of the image as it is."""
+        part = self._part(node, one, spread.image, spread.filters)
+        whole = node.reads[spread.filters]
+        axes = _plainly(whole.axes, part.extents)
+        shape = tuple(int(axis.extent(part.extents)) for axis in axes)
+        cut = []
+        for place, axis in enumerate(whole.axes):
+            taps = one.get(-1 if axis.dim is None else axis.dim)
+            index = ({place: taps.step}, -taps.first) if taps else ({place: 1}, 0)
+            cut.append(
+                window_of(*index, shape, self.new.all[whole.tensor].shape[place])
+            )
+        dtype = self.new.dtype(whole.tensor)
+        read = Access(whole.tensor, tuple(cut))
+        filters = self.add(copying(read, shape, dtype, node.place))
+        image = [window_of(*a.within(one), part.extents, a.size) for a in spread.axes]
+        reads = list(part.reads)
+        reads[spread.filters] = Access(filters, axes)
+        reads[spread.image] = Access(self.images[spread.piece], tuple(image))
+        return part.changed(reads=tuple(reads))
+
+    def _part(self, node: Node, one: _Class, *others: int) -> Node:
+        """A node at the elements of a class.
+
+        Args:
+            others: the reads that are left as they are.
+        """
+        counts = {dim: part.count for dim, part in one.items()}
+        extents = tuple(counts.get(d, n) for d, n in enumerate(node.extents))
+        reads = []
+        for place, access in enumerate(node.reads):
+            axes = access.axes
+            if place not in others:
+                shape = self.new.all[access.tensor].shape
+                pairs = zip(axes, shape, strict=True)
+                axes = tuple(_cut(axis, one, extents, size) for axis, size in pairs)
+            reads.append(Access(access.tensor, axes))
+        return node.changed(
+            extents=extents,
+            axes=_plainly(node.axes, extents),
+            reads=tuple(reads),
+        )
+
+
+def _cut(axis: IndexMap, one: _Class, extents: tuple[int, ...], size: int) -> IndexMap:
+    """An index at the elements of a class."""
+    if not one.keys() & {*axis.dims}:
+        return axis
+    terms, before = dict(axis.terms), axis.before
+    for dim in one.keys() & {*axis.dims}:
+        before -= terms[dim] * one[dim].first
+        terms[dim] *= one[dim].step
+    return window_of(terms, before, extents, size)
+
+
+def _plainly(
+    axes: tuple[IndexMap, ...], extents: tuple[int, ...]
+) -> tuple[IndexMap, ...]:
+    """Axes that are dimensions, of which some may have one element now."""
+    return tuple(
+        ONE if axis.dim is None or extents[axis.dim] == 1 else axis for axis in axes
+    )
+
+
+def _places(node: Node, one: _Class) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The places of a class in the result of a node: where they begin, and steps."""
+    whole = _Every(0, 1, 0)
+    own = [whole if a.dim is None else one.get(a.dim, whole) for a in node.axes]
+    return tuple(part.first for part in own), tuple(part.step for part in own)
+
+
+def _inside(into: Within, starts: tuple[int, ...], steps: tuple[int, ...]) -> Within:
+    """A part of a part."""
+    own = zip(into.starts, starts, into.steps, strict=True)
+    return dataclasses.replace(
+        into,
+        starts=tuple(begin + start * step for begin, start, step in own),
+        steps=tuple(a * b for a, b in zip(into.steps, steps, strict=True)),
+    )
