@@ -404,3 +404,30 @@ return %r : tensor<3xf32>
     result = model.compile(threads=1, target="avx2", time_limit=2)(*given)
     wanted = (given.sum(0) * given[0]).sum(1)
     np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "is_filled"), [(1, False), (2, True)])
+def test_a_border_that_no_window_reads_is_not_filled(
+    rows: int, is_filled: bool
+) -> None:
+    """A pool by 3 rows in steps of 2 reads rows 0 to 2, or 0 to 4."""
+    result = f"tensor<{rows}x2xf32>"
+    text = rolled(
+        f"""
+        %n = stablehlo.constant dense<0xFF800000> : tensor<f32>
+        %p = stablehlo.pad %x, %n, low = [0, 0], high = [{rows}, 0],
+            interior = [0, 0] : (tensor<3x4xf32>, tensor<f32>)
+            -> tensor<{3 + rows}x4xf32>
+        %r = "stablehlo.reduce_window"(%p, %n) <{{
+            window_dimensions = array<i64: 3, 2>, window_strides = array<i64: 2, 2>
+        }}> ({{
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %m = stablehlo.maximum %a, %b : tensor<f32>
+          stablehlo.return %m : tensor<f32>
+        }}) : (tensor<{3 + rows}x4xf32>, tensor<f32>) -> {result}""",
+        result,
+    )
+    model = morello.from_mlir(text)
+    wanted = [[X[i : i + 3, j : j + 2].max() for j in (0, 2)] for i in (0, 2)[:rows]]
+    np.testing.assert_array_equal(model.evaluate(X, Y), wanted)
+    assert ("fill" in str(model)) == is_filled

@@ -8,6 +8,7 @@ from morello.frontends.nodes.products import hoisted
 from morello.frontends.nodes.reshapes import without_reshapes
 from morello.frontends.nodes.softmax import guarded
 from morello.frontends.nodes.spread import unspread
+from morello.frontends.nodes.surroundings import without_surroundings
 from morello.frontends.nodes.tensors import Tensors
 
 
@@ -16,6 +17,7 @@ def improved(tensors: Tensors) -> Tensors:
     steps = (
         without_reshapes,
         without_broadcasts,
+        without_surroundings,
         absorbed,
         guarded,
         hoisted,

@@ -19,7 +19,7 @@ from morello.frontends.nodes.tensors import (
     own_axes,
 )
 from morello.spec.elements.dtypes import BYTES, computed_in
-from morello.spec.graphs.expression import Expression, references
+from morello.spec.graphs.expression import COPY, Expression, references
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import dims_of, plain, plain_dims, renamed
 
@@ -64,6 +64,16 @@ class Rewriter:
         for result in self.old.results:
             self.new.results.append(self._own(self.known[result]))
         return self.new
+
+    def apart(self, node: Node) -> int:
+        """A node that was a piece of a joined tensor, as a tensor of its own: the one
+        that it copies, if it does nothing else."""
+        if node.expression == COPY:
+            (read,) = node.reads
+            is_same = self.new.element(read.tensor) == node.dtype
+            if is_same and read.axes == own_axes(node.shape):
+                return read.tensor
+        return self.add(node)
 
     def pieces_of(self, number: int) -> tuple[int, ...]:
         """The new nodes of an old piece of a joined tensor."""

@@ -19,10 +19,8 @@ from morello.frontends.nodes.tensors import (
     Tensors,
     Within,
     copying,
-    own_axes,
     window_of,
 )
-from morello.spec.graphs.expression import COPY
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap
 
@@ -185,7 +183,7 @@ class _Unspreading(Rewriter):
     def node(self, number: int, node: Node) -> int | None:
         """Split a convolution of a spread image, or the map that follows it."""
         if number in self.images:
-            self.images[number] = self._image(node)
+            self.images[number] = self.apart(dataclasses.replace(node, into=None))
         if number in self.before.values():
             return None
         if number in self.before:
@@ -204,13 +202,6 @@ class _Unspreading(Rewriter):
             for own, starts, steps in pieces
         )
         return self.split[number][0]
-
-    def _image(self, node: Node) -> int:
-        """The image as it is: what its copy reads, where it is but a copy."""
-        read = node.reads[0]
-        if node.expression == COPY and read.axes == own_axes(node.shape):
-            return read.tensor
-        return self.add(dataclasses.replace(node, into=None))
 
     def _classes(self, node: Node, spread: _Spread) -> Iterator[_Piece]:
         for one in filter(_has_taps, spread.classes):
