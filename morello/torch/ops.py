@@ -8,7 +8,7 @@ import torch.ao.quantization.fx._decomposed  # registers its ops
 from torch.fx import Node
 
 from morello.spec.functions import ROWS
-from morello.torch import recurrent, transposed
+from morello.torch.larger_ops import recurrent, transposed
 from morello.torch.places import is_of_floats, lookups_of
 
 aten: Any = torch.ops.aten
@@ -41,7 +41,8 @@ def _ops(names: str) -> frozenset[Any]:
 
 VIEWS = _ops("""
     _unsafe_view alias as_strided detach diagonal expand permute select.int
-    slice.Tensor squeeze squeeze.dim squeeze.dims t transpose.int unfold unsqueeze view
+    slice.Tensor squeeze squeeze.dim squeeze.dims t transpose.int unfold unsqueeze
+    view
 """)
 """Ops that compute nothing."""
 
@@ -52,8 +53,8 @@ SPLITS = _ops("""
 """Those with a list of results."""
 
 CREATED = _ops("""
-    arange arange.start arange.start_step empty.memory_format empty_like eye eye.m full
-    full_like linspace new_empty new_full new_ones new_zeros ones ones_like
+    arange arange.start arange.start_step empty.memory_format empty_like eye eye.m
+    full full_like linspace new_empty new_full new_ones new_zeros ones ones_like
     scalar_tensor zeros zeros_like
 """)
 """Tensors of constants: they compute nothing by themselves."""
@@ -61,12 +62,13 @@ CREATED = _ops("""
 PRODUCTS = _ops("_int_mm addmm addr baddbmm bmm convolution dot linalg_cross mm mv")
 
 MOVES = _ops("""
-    cat channel_shuffle clone constant_pad_nd copy diagonal_copy embedding expand_copy
-    fill.Scalar fill.Tensor flip gather im2col index.Tensor index_copy index_put
-    index_select lift_fresh_copy masked_fill.Scalar masked_fill.Tensor permute_copy
-    pixel_shuffle pixel_unshuffle reflection_pad1d reflection_pad2d reflection_pad3d
-    repeat replication_pad1d replication_pad2d replication_pad3d roll select_copy.int
-    select_scatter slice_scatter squeeze_copy squeeze_copy.dim stack t_copy tril triu
+    cat channel_shuffle clone constant_pad_nd copy diagonal_copy embedding
+    expand_copy fill.Scalar fill.Tensor flip gather im2col index.Tensor index_copy
+    index_fill.int_Scalar index_put index_select lift_fresh_copy masked_fill.Scalar
+    masked_fill.Tensor permute_copy pixel_shuffle pixel_unshuffle reflection_pad1d
+    reflection_pad2d reflection_pad3d repeat replication_pad1d replication_pad2d
+    replication_pad3d roll scatter.src scatter.value select_copy.int select_scatter
+    slice_scatter squeeze_copy squeeze_copy.dim stack t_copy take tril triu
     unfold_copy unsqueeze_copy where.self zero
 """)
 """Ops that change no element."""
@@ -74,17 +76,17 @@ MOVES = _ops("""
 EXACT = _ops("""
     abs add.Scalar add.Tensor amax amin argmax argmin bitwise_and.Tensor bitwise_not
     bitwise_or.Tensor bitwise_xor.Tensor clamp clamp_max clamp_min count_nonzero
-    count_nonzero.dim_IntList eq.Scalar eq.Tensor ge.Scalar ge.Tensor gt.Scalar
-    gt.Tensor le.Scalar le.Tensor logical_and logical_not logical_or logical_xor
-    lt.Scalar lt.Tensor max max.dim maximum min min.dim minimum mul.Scalar mul.Tensor
-    ne.Scalar ne.Tensor neg remainder.Scalar remainder.Tensor rsub.Scalar sub.Scalar
-    sub.Tensor sum sum.dim_IntList
+    count_nonzero.dim_IntList cumprod cumsum eq.Scalar eq.Tensor ge.Scalar ge.Tensor
+    gt.Scalar gt.Tensor index_add le.Scalar le.Tensor logical_and logical_not
+    logical_or logical_xor lt.Scalar lt.Tensor max max.dim maximum min min.dim
+    minimum mul.Scalar mul.Tensor ne.Scalar ne.Tensor neg remainder.Scalar
+    remainder.Tensor rsub.Scalar scatter_add sort sort.stable sub.Scalar sub.Tensor
+    sum sum.dim_IntList topk
 """)
 """Ops that are taken of places and masks, too."""
 
-WHOLE = _ops("cumsum floor_divide isin.Tensor_Tensor")
-"""Ops that are taken of places and masks alone: of floats eager's are quicker, or add
-up in f64."""
+WHOLE = _ops("floor_divide isin.Tensor_Tensor")
+"""Ops that are taken of places and masks alone: of floats eager's are quicker."""
 
 TRUTHS = _ops("all all.dim any any.dim any.dims")
 """Ops that are taken of masks alone."""
@@ -136,21 +138,23 @@ COMPUTED = (
     | FUNCTIONS
     | WHOLE
     | _ops("""
-    _adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_functional _prelu_kernel
-    _safe_softmax _softmax _softmax_backward_data _to_copy _unsafe_index.Tensor
-    _weight_int8pack_mm addcdiv addcmul addmv aminmax avg_pool1d avg_pool2d
-    avg_pool3d binary_cross_entropy_with_logits celu clamp.Tensor clamp_max.Tensor
-    clamp_min.Tensor col2im deg2rad dist div.Scalar div.Tensor_mode elu fmod.Scalar frac
-    gelu glu hardshrink hardsigmoid hardswish hardtanh heaviside huber_loss hypot isinf
-    isnan isneginf isposinf leaky_relu lerp.Scalar lerp.Tensor linalg_vector_norm
-    logaddexp logaddexp2 logit logsumexp mean mean.dim mish mse_loss nan_to_num nansum
-    nll_loss_forward norm.Scalar norm.ScalarOpt_dim pow.Scalar pow.Tensor_Scalar prod
-    prod.dim_int rad2deg reciprocal renorm rsub.Tensor sgn sign sinc smooth_l1_loss
-    soft_margin_loss softplus softshrink special_entr special_xlog1py std.correction
-    std_mean.correction threshold trace upsample_bicubic2d.vec upsample_bilinear2d.vec
-    upsample_linear1d.vec upsample_nearest1d.vec upsample_nearest2d.vec
-    upsample_nearest3d.vec upsample_trilinear3d.vec var.correction var_mean.correction
-    xlogy.Tensor
+    _adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_functional
+    _prelu_kernel _safe_softmax _softmax _softmax_backward_data _to_copy
+    _unsafe_index.Tensor _weight_int8pack_mm addcdiv addcmul addmv
+    affine_grid_generator aminmax avg_pool1d avg_pool2d avg_pool3d
+    binary_cross_entropy_with_logits bucketize.Tensor celu clamp.Tensor
+    clamp_max.Tensor clamp_min.Tensor col2im deg2rad dist div.Scalar div.Tensor_mode
+    elu fmod.Scalar frac gelu glu grid_sampler_2d hardshrink hardsigmoid hardswish
+    hardtanh heaviside histc huber_loss hypot isinf isnan isneginf isposinf
+    leaky_relu lerp.Scalar lerp.Tensor linalg_vector_norm logaddexp logaddexp2 logit
+    logsumexp mean mean.dim mish mse_loss nan_to_num nansum nll_loss_forward
+    norm.Scalar norm.ScalarOpt_dim pow.Scalar pow.Tensor_Scalar prod prod.dim_int
+    rad2deg reciprocal renorm rsub.Tensor scatter_reduce.two searchsorted.Tensor sgn
+    sign sinc smooth_l1_loss soft_margin_loss softplus softshrink special_entr
+    special_xlog1py std.correction std_mean.correction threshold trace
+    upsample_bicubic2d.vec upsample_bilinear2d.vec upsample_linear1d.vec
+    upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec
+    upsample_trilinear3d.vec var.correction var_mean.correction xlogy.Tensor
 """)
 )
 """Ops that `morello.from_mlir` knows once they are linalg."""
@@ -208,37 +212,16 @@ def _strided(node: Node) -> str:
     return "" if is_same else "of other elements than it is given"
 
 
-def _copied(node: Node) -> str:
-    _, dim, places, _ = node.args
-    return _few_rows(node.meta["val"], dim, places)
-
-
 def _put(node: Node) -> str:
-    _, indices, _, *adds = node.args
+    _, indices, values, *adds = node.args
     assert isinstance(indices, list | tuple)
-    given = [(dim, places) for dim, places in enumerate(indices) if places is not None]
-    if any([*adds, *node.kwargs.values()]):
-        return "it adds to what is there"
-    (dim, places), *more = given
-    value = places.meta["val"]
-    if more or value.dim() != 1 or value.dtype is torch.bool:
-        return "at places along several axes, or where a mask is true"
-    return _few_rows(node.meta["val"], dim, places)
-
-
-def _few_rows(whole: Any, dim: Any, places: Any) -> str:
-    """Why rows are not copied into a tensor: each place is compared with each row."""
-    if not whole.dtype.is_floating_point:
-        return f"of {whole.dtype}"
-    if not whole.dim() or whole.shape[dim] > _EXACT:
-        return "of no rows, or of too many"
-    count = places.meta["val"].numel()
-    is_few = count == 1 or count * whole.shape[dim] <= whole.numel()
-    return "" if is_few else "of more rows than these have elements"
-
-
-_EXACT = 1 << 24
-"""The largest integer up to which f32 has every one."""
+    assert isinstance(values, Node)
+    dims = [dim for dim, places in enumerate(indices) if places is not None]
+    if indices[dims[0]].meta["val"].dtype is torch.bool:
+        is_one = dims == [0] and not any(adds) and values.meta["val"].numel() == 1
+        return "" if is_one else "of several numbers where a mask is true"
+    is_dense = dims == list(range(dims[0], dims[0] + len(dims)))
+    return "" if is_dense else "at places along axes that are apart"
 
 
 def _recurrent(node: Node) -> str:
@@ -266,6 +249,11 @@ def _unless(is_known: Callable[[Node], bool], reason: str) -> Callable[[Node], s
     return lambda node: "" if is_known(node) else reason
 
 
+def _counted(node: Node) -> str:
+    least, most = (*node.args[2:], 0, 0)[:2]
+    return "" if least < most else "between the least and the greatest element"
+
+
 _REASONS: dict[Any, Callable[[Node], str]] = {
     aten._scaled_dot_product_flash_attention_for_cpu.default: _unless(
         lambda node: len(node.args) < 4 or node.args[3] == 0.0, "with dropout"
@@ -282,8 +270,19 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
     aten.floor_divide.default: _quotient,
     aten.remainder.Scalar: _quotient,
     aten.remainder.Tensor: _quotient,
-    aten.index_copy.default: _copied,
+    **dict.fromkeys(
+        _ops("index_add index_copy index_fill.int_Scalar"),
+        _unless(lambda node: bool(node.meta["val"].dim()), "of a number"),
+    ),
+    aten.histc.default: _counted,
     aten.index_put.default: _put,
+    aten.scatter_reduce.two: _unless(
+        lambda node: node.args[4] in ("sum", "prod", "amax", "amin"),
+        "means",
+    ),
+    aten.searchsorted.Tensor: _unless(
+        lambda node: node.kwargs.get("sorter") is None, "by an order of their own"
+    ),
     aten.mkldnn_rnn_layer.default: _recurrent,
 }
 

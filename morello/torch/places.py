@@ -5,6 +5,8 @@ lookups are therefore compared with the sizes; where one is outside, eager runs.
 """
 
 import dataclasses
+import math
+import operator
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -24,6 +26,12 @@ class Lookup:
     ignored: int | None = None
     """A place that is not looked up."""
 
+    @property
+    def is_within(self) -> bool:
+        """Whether none can be outside, as of places that a sort gives."""
+        count = _count_of(self.places)
+        return count is not None and self.least <= 0 and count <= self.end
+
     def is_outside(self, places: Any) -> bool:
         """Whether one of some places is outside."""
         if self.ignored is not None:
@@ -32,6 +40,52 @@ class Lookup:
             return False
         least, most = places.aminmax()
         return bool(least < self.least or most >= self.end)
+
+
+_FIRST = frozenset((aten.argmax.default, aten.argmin.default))
+"""Ops that give places along an axis."""
+
+_SECOND = frozenset(
+    (
+        *(aten.max.dim, aten.min.dim),
+        *(aten.sort.default, aten.sort.stable, aten.topk.default),
+    )
+)
+"""Ops whose second result gives them."""
+
+_MOVES = frozenset(
+    (
+        *(aten.alias.default, aten.clone.default, aten.detach.default),
+        *(aten.expand.default, aten.permute.default, aten.t.default),
+        *(aten.select.int, aten.slice.Tensor, aten.transpose.int),
+        *(aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims),
+        *(aten.unsqueeze.default, aten.view.default, aten._unsafe_view.default),
+    )
+)
+"""Ops that give some of the places that they read."""
+
+
+def _count_of(places: Node) -> int | None:
+    """The elements of the axis along which some places are, if an op that finds
+    elements gives them."""
+    while places.target in _MOVES:
+        places = places.all_input_nodes[0]
+    if places.target is operator.getitem and places.args[1] == 1:
+        places = places.all_input_nodes[0]
+        if places.target not in _SECOND:
+            return None
+        index = 2 if places.target is aten.topk.default else 1
+    elif places.target in _FIRST:
+        index = 1
+    else:
+        return None
+    shape = _shape(places.all_input_nodes[0])
+    dim = (*places.args[index:], places.kwargs.get("dim"))[0]
+    if places.target in _FIRST and dim is None:
+        return int(math.prod(shape))
+    dim = -1 if dim is None else dim
+    assert isinstance(dim, int)
+    return int(shape[dim]) if shape else 1
 
 
 def _shape(node: Any) -> Any:
@@ -49,6 +103,13 @@ def _rows(node: Node) -> Iterator[Lookup]:
     table, places = node.args[:2]
     assert isinstance(places, Node)
     yield Lookup(places, 0, _shape(table)[0])
+
+
+def _elements(node: Node) -> Iterator[Lookup]:
+    whole, places = node.args
+    assert isinstance(places, Node)
+    size = math.prod(_shape(whole))
+    yield Lookup(places, -size, size)
 
 
 def _indices(node: Node) -> Iterator[Lookup]:
@@ -72,10 +133,17 @@ _LOOKUPS: dict[Any, Callable[[Node], Iterator[Lookup]]] = {
     aten.embedding.default: _rows,
     aten.gather.default: _along,
     aten.index.Tensor: _indices,
+    aten.index_add.default: _along,
     aten.index_copy.default: _along,
+    aten.index_fill.int_Scalar: _along,
     aten.index_put.default: _indices,
     aten.index_select.default: _along,
     aten.nll_loss_forward.default: _classes,
+    aten.scatter.src: _along,
+    aten.scatter.value: _along,
+    aten.scatter_add.default: _along,
+    aten.scatter_reduce.two: _along,
+    aten.take.default: _elements,
 }
 
 
@@ -84,9 +152,10 @@ LOOKED_UP = frozenset(_LOOKUPS)
 
 
 def lookups_of(node: Node) -> tuple[Lookup, ...]:
-    """Lookups by index that an op does, if any."""
+    """Lookups by index that an op does, if any, which may be outside."""
     find = _LOOKUPS.get(node.target)
-    return () if find is None else tuple(find(node))
+    lookups = () if find is None else tuple(find(node))
+    return tuple(lookup for lookup in lookups if not lookup.is_within)
 
 
 def is_of_floats(places: Node, known: Collection[Any]) -> bool:
@@ -97,7 +166,7 @@ def is_of_floats(places: Node, known: Collection[Any]) -> bool:
     rest, seen = [places], {places}
     while rest:
         node = rest.pop()
-        if node.target not in known:
+        if node.target not in known and node.target is not operator.getitem:
             continue
         for source in node.all_input_nodes:
             value = source.meta.get("val")

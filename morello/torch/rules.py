@@ -13,9 +13,10 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map
 
+from morello.torch.larger_ops import orders, scatters
+from morello.torch.larger_ops.recurrent import lstm_layer
+from morello.torch.larger_ops.transposed import transposed
 from morello.torch.ops import OF_AXES
-from morello.torch.recurrent import lstm_layer
-from morello.torch.transposed import transposed
 
 
 def _attention(
@@ -144,33 +145,6 @@ def _bags(
     if mode:
         result = result / counts.sum(1, keepdim=True).clamp(min=1)
     return result, offsets, offsets, offsets
-
-
-def _rows_copied(x: Any, dim: int, places: Any, source: Any) -> Any:
-    """A tensor with rows of another at places that are data; the last of those at one
-    place."""
-    shape = [1] * x.dim()
-    shape[dim] = x.shape[dim]
-    # Sizes of 2 ** 24 and less are exact in f32, which graphs compare.
-    rows = torch.arange(x.shape[dim], dtype=torch.float32)
-    is_place = rows.unsqueeze(1) == places.float().reshape(-1)
-    count = is_place.shape[1]
-    if count == 1:
-        return torch.where(is_place.reshape(shape), source, x)
-    order = torch.arange(count, dtype=torch.float32)
-    last = torch.where(is_place, order, -1.0).amax(1)
-    written = source.index_select(dim, last.clamp(min=0).to(torch.int64))
-    return torch.where((last >= 0).reshape(shape), written, x)
-
-
-def _rows_put(x: Any, indices: Sequence[Any], values: Any, *others: Any) -> Any:
-    """A tensor with other rows at places, which may count from the last one."""
-    del others  # nothing is added up
-    (dim,) = (axis for axis, places in enumerate(indices) if places is not None)
-    places, shape = indices[dim].float(), list(x.shape)
-    shape[dim] = places.numel()
-    places = torch.where(places < 0, places + x.shape[dim], places)
-    return _rows_copied(x, dim, places, values.expand(shape))
 
 
 def _roll(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
@@ -431,7 +405,8 @@ def rules() -> dict[Any, Any]:
     aten = torch.ops.aten
     quantized = torch.ops.quantized_decomposed
     extra = [aten.all.default, aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
-    extra += [aten._weight_norm_interface]
+    extra += [aten._weight_norm_interface, aten.affine_grid_generator]
+    extra += [aten.grid_sampler_2d]
     return {
         **get_decompositions(extra),
         **get_decomposition_table(),
@@ -443,9 +418,12 @@ def rules() -> dict[Any, Any]:
         aten.addmv.default: _addmv,
         aten.amax.default: _extreme(torch.max),
         aten.amin.default: _extreme(torch.min),
+        aten.bucketize.Tensor: orders.intervals,
         aten.as_strided.default: _as_strided,
         aten.col2im.default: _folded,
         aten.convolution.default: _convolution,
+        aten.cumprod.default: orders.running_product,
+        aten.cumsum.default: orders.running_sum,
         aten.elu.default: _elu,
         aten.eq.Tensor: _equal,
         aten.fmax.default: _fmax,
@@ -453,13 +431,21 @@ def rules() -> dict[Any, Any]:
         aten.fmod.Scalar: _fmod,
         aten.fmod.Tensor: _fmod,
         aten.gelu.default: _gelu,
+        aten.histc.default: orders.counts,
         aten.hypot.default: _hypot,
-        aten.index_copy.default: _rows_copied,
-        aten.index_put.default: _rows_put,
+        aten.index_add.default: scatters.rows_added,
+        aten.index_copy.default: scatters.rows_copied,
+        aten.index_fill.int_Scalar: scatters.rows_filled,
+        aten.index_put.default: scatters.rows_put,
         aten.mkldnn_rnn_layer.default: lstm_layer,
         aten.add.Tensor: _sum_of_truths,
         aten.neg.default: _negative,
         aten.roll.default: _roll,
+        aten.searchsorted.Tensor: orders.places_among,
+        aten.sort.default: orders.sorted_plainly,
+        aten.sort.stable: orders.sorted_stably,
+        aten.take.default: scatters.taken,
+        aten.topk.default: orders.greatest,
         aten.trunc.default: _trunc,
         **{op: _of_a_number(op) for op in OF_AXES},
         aten.native_group_norm.default: _group_norm,

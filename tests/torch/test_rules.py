@@ -9,7 +9,8 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
 
-from morello.torch import partition, recurrent
+from morello.torch import partition
+from morello.torch.larger_ops import recurrent
 from morello.torch.lowering import lowered
 from morello.torch.places import Lookup, check_of
 from tests.torch.test_places import _TABLE, LOOKUPS
@@ -313,7 +314,12 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
         (F32[:0],),
         ["aten.relu.default (of another device or layout, or no elements)"],
     ),
-    "unknown": (lambda x: x.sort().values, (F32,), ["aten.sort.default (unknown)"]),
+    "unknown": (
+        lambda x: x.cummax(0).values,
+        (F32,),
+        ["aten.cummax.default (unknown)"],
+    ),
+    "order": (lambda x: x.sort().values, (F32,), []),
     "bytes": (
         lambda x: x + x,
         (PLACES.to(torch.int8),),
@@ -321,11 +327,7 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
     ),
     "two masks": (torch.logical_and, (PLACES > 1, PLACES > 2), []),
     "any of floats": (torch.any, (F32,), ["aten.any.default (of torch.float32)"]),
-    "counts of floats": (
-        lambda x: x.cumsum(0),
-        (F32,),
-        ["aten.cumsum.default (of torch.float32)"],
-    ),
+    "counts of floats": (lambda x: x.cumsum(0), (F32,), []),
     "counts": (lambda x: x.cumsum(0), (PLACES,), []),
     "another": (
         torch.nn.functional.mse_loss,
@@ -357,26 +359,41 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
     "many short rows": (
         lambda x, i: x[:, :1].index_copy(0, i[0], x[:2, :1]),
         (F32, PLACES),
-        ["aten.index_copy.default (of more rows than these have elements)"],
+        [],
     ),
     "rows": (lambda x, i: x.index_put((i[0],), x[:2]), (F32, PLACES), []),
-    "rows that are added": (
-        lambda x, i: x.index_put((i[0],), x[:2], accumulate=True),
+    "elements": (lambda x, i: x.index_put((i[0], i[1]), x[0, :2]), (F32, PLACES), []),
+    "elements apart": (
+        lambda x, i: torch.ops.aten.index_put(
+            torch.stack([x, x], 1), [i[0], None, i[1]], x[:2, :2]
+        ),
         (F32, PLACES),
-        ["aten.index_put.default (it adds to what is there)"],
+        ["aten.index_put.default (at places along axes that are apart)"],
     ),
-    "elements": (
-        lambda x, i: x.index_put((i[0], i[1]), x[0, :2]),
+    "rows of a mask": (
+        lambda x, m: x.index_put((m,), x[0]),
+        (F32, F32[:, 0] > -9),
+        ["aten.index_put.default (of several numbers where a mask is true)"],
+    ),
+    "means of updates": (
+        lambda x, i: x.scatter_reduce(0, i, x, "mean"),
         (F32, PLACES),
-        [
-            "aten.index_put.default (at places along several axes, or where a mask is "
-            "true)"
-        ],
+        ["aten.scatter_reduce.two (means)"],
     ),
-    "a row of counts": (
-        lambda i: i.index_copy(0, i[0, :1], i[:1]),
-        (PLACES,),
-        ["aten.index_copy.default (of torch.int64)"],
+    "counts between extremes": (
+        torch.histc,
+        (F32,),
+        ["aten.histc.default (between the least and the greatest element)"],
+    ),
+    "looked up in order": (
+        lambda x: x.gather(0, x.topk(2, 0).indices) + x.gather(1, x.argsort(1))[:2],
+        (F32,),
+        [],
+    ),
+    "looked up beyond": (
+        lambda x: x[:2].gather(0, x.argsort(0)),
+        (F32,),
+        ["aten.gather.default (at places that are computed of floats)"],
     ),
     "largest of bags": (
         lambda x, i: functional.embedding_bag(i, x, mode="max"),

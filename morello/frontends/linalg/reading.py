@@ -25,7 +25,7 @@ from morello.frontends.refusals import (
     refusal_of,
 )
 from morello.frontends.settling import settle
-from morello.frontends.stablehlo import repeated, scattered_of_torch, with_loops
+from morello.frontends.stablehlo import repeated, with_loops, with_loops_of_torch
 from morello.frontends.stablehlo.concatenation import keep_concatenation
 from morello.frontends.stablehlo.dilation import keep_dilation
 from morello.frontends.stablehlo.kept_functions import keep_functions
@@ -107,7 +107,7 @@ def read_program(
     Args:
         given: text; or bytes: text, bytecode, or a portable artifact of StableHLO.
         source: the name of the file, for messages.
-        fallback: take sorts, and loops whose number of trips is data.
+        fallback: take loops whose number of trips is data.
         name: of the function, as `chosen_function` takes it.
         size: of outermost dimensions that the text leaves open; None to leave them so.
 
@@ -149,7 +149,7 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
     Args:
         module: the program.
         source: the name of the file, for messages.
-        fallback: take sorts, and loops whose number of trips is data.
+        fallback: take loops whose number of trips is data.
 
     Raises:
         ModelError: ops that have no counterpart in linalg.
@@ -166,7 +166,7 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
         keep_concatenation(module)
         keep_functions(module)
         _run(_FROM_CHLO, module, source)
-        with_loops(module, fallback)
+        with_loops(module)
         _refuse_foreign(module, source, fallback)
         _run(_FROM_STABLEHLO, module, source)
         make_signless(module)
@@ -175,7 +175,7 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
     else:
         _drop_asserts(module)
         make_signless(module)
-        scattered_of_torch(module)
+        with_loops_of_torch(module)
         _run(_FROM_LINALG, module, source)
 
 
@@ -330,7 +330,7 @@ def _refuse_foreign(module: ir.Operation, source: str, fallback: bool) -> None:
     """Refuse what has no counterpart in linalg, all at once.
 
     Args:
-        fallback: take sorts, and loops whose number of trips is data.
+        fallback: take loops whose number of trips is data.
 
     Raises:
         ModelError: every such op.
@@ -362,10 +362,7 @@ _FOREIGN = {
     "stablehlo.dynamic_gather": _INDICES,
     "stablehlo.if": _CONTROL,
     "stablehlo.scatter": _INDICES,
-    "stablehlo.sort": (
-        "sorting is neither a map nor a reduction",
-        f"{_OUTSIDE}, or give fallback=True",
-    ),
+    "stablehlo.sort": ("it sorts integers that have a sign", _OUTSIDE),
 }
 
 

@@ -12,7 +12,12 @@ from morello.frontends.linalg.types import (
 )
 from morello.frontends.linalg.values import Foreign, MissingError, Read, Same, is_plain
 from morello.frontends.nodes.tensors import Given, Plain, PlainDtype, own_axes
-from morello.frontends.plain.outlining import copying, element_of, outlined
+from morello.frontends.plain.outlining import (
+    copying,
+    element_of,
+    outlined,
+    tensors_or_read,
+)
 from morello.frontends.plain.work import is_linear
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
@@ -48,10 +53,11 @@ class Fallback:
             OpError: upstream does not lower it, either.
             MissingError: it reads what was refused.
         """
-        kinds = [result.type.maybe_downcast() for result in op.results]
+        results = tensors_or_read(op)
+        kinds = [result.type.maybe_downcast() for result in results]
         if not all(isinstance(kind, ir.RankedTensorType) for kind in kinds):
             refuse_dynamic(op)
-            for result in op.results:
+            for result in results:
                 self.importer.known[result] = Foreign(None, str(result.type))
             return
         elements = [element_of(kind) for kind in kinds]
@@ -60,9 +66,7 @@ class Fallback:
         place = self.importer.place(op)
         name = self.importer.name(op)
         code, operands = outlined(op, self.stored, error, name, place)
-        for number, (result, element) in enumerate(
-            zip(op.results, elements, strict=True)
-        ):
+        for number, (result, element) in enumerate(zip(results, elements, strict=True)):
             assert element is not None
             shape = tuple(kinds[number].shape)
             made = Plain(code, number, operands, shape, element)

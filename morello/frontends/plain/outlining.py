@@ -125,7 +125,8 @@ class _Outline:
         module = ir.Module.create()
         func = dialect("func")
         takes = [value.type for value in self.inputs]
-        gives = [result.type for result in last.results]
+        results = tensors_or_read(last)
+        gives = [result.type for result in results]
         with ir.InsertionPoint(module.body):
             function = func.FuncOp(PLAIN, (takes, gives))
         block = function.add_entry_block()
@@ -135,7 +136,7 @@ class _Outline:
                 clone = op.clone().operation
                 renamed(clone, new)
                 new |= dict(zip(op.results, clone.results, strict=True))
-            func.ReturnOp([new[result] for result in last.results])
+            func.ReturnOp([new[result] for result in results])
         return module
 
 
@@ -147,6 +148,17 @@ def _is_scan(op: ir.Operation) -> bool:
         is_whole: bool = ir.BoolAttr(op.attributes["inclusive"]).value
         return is_whole
     return str(op.name) == "tm_tensor.yield"
+
+
+def tensors_or_read(op: ir.Operation) -> list[ir.Value]:
+    """The results of an op, without the numbers that nobody reads, such as counters of
+    a loop."""
+    return [
+        result
+        for result in op.results
+        if isinstance(result.type.maybe_downcast(), ir.RankedTensorType)
+        or any(True for _ in result.uses)
+    ]
 
 
 def captured(op: ir.Operation) -> list[ir.Value]:

@@ -3,8 +3,8 @@
 `with_loops` is the entry point, before the conversion to linalg: `choices.py` computes
 all branches of a choice; `scattering.py` and `sorting.py` write loops, with the bodies
 that `scalar_body.py` makes of regions. `repeated` follows the conversion: it makes
-loops of ``stablehlo.while``. `scattered_of_torch` is for programs of linalg in which
-torch-mlir has left scatters.
+loops of ``stablehlo.while``. `with_loops_of_torch` is for programs of linalg in which
+torch-mlir has left scatters and sorts.
 """
 
 from morello.frontends.stablehlo.choices import selected
@@ -13,19 +13,20 @@ from morello.frontends.stablehlo.scattering import (
     scattered,
     scattered_of_torch,
 )
-from morello.frontends.stablehlo.sorting import ordered
+from morello.frontends.stablehlo.sorting import ordered, ordered_of_torch
 from morello.mlir import ir
 
-__all__ = ["repeated", "scattered_of_torch", "with_loops"]
+__all__ = ["repeated", "with_loops", "with_loops_of_torch"]
 
 
-def with_loops(module: ir.Operation, fallback: bool) -> None:
-    """Write choices and scatters of a module as what linalg has, in place.
-
-    Args:
-        fallback: sorts, too, which take more than linear time.
-    """
+def with_loops(module: ir.Operation) -> None:
+    """Write choices, scatters and sorts of a module as what linalg has, in place."""
     selected(module)
     scattered(module)
-    if fallback:
-        ordered(module)
+    ordered(module)
+
+
+def with_loops_of_torch(module: ir.Operation) -> None:
+    """Write scatters and sorts of torch-mlir as what linalg has, in place."""
+    scattered_of_torch(module)
+    ordered_of_torch(module)

@@ -184,6 +184,15 @@ def compressed(to: Expansion, own: Arguments) -> Results:
     return [to.op("Gather", x, to.constant(np.flatnonzero(condition)), axis=axis)]
 
 
+def greatest(to: Expansion, own: Arguments) -> Results:
+    """The greatest or the least elements in order, where any would do."""
+    if own.get("sorted", 1):
+        return None
+    inputs = [own.input(0), own.input(1)]
+    attributes = own.attributes(without=("sorted",))
+    return to.several("TopK", inputs, own.outputs, **attributes)
+
+
 def unpooled(to: Expansion, own: Arguments) -> Results:
     """Elements at constant places of zeros."""
     x, made = own.input(0), to.shape(own.output(0))
@@ -246,4 +255,5 @@ RULES = {
     "ScatterND": scattered,
     "Split": split,
     "TensorScatter": cached,
+    "TopK": greatest,
 }

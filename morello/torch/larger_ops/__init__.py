@@ -1,0 +1,1 @@
+"""Rules that take one family of larger ops of PyTorch apart, each."""

@@ -1,0 +1,114 @@
+"""Sorts, the greatest elements, running sums, and counts by intervals, as ops that the
+importer knows."""
+
+from typing import Any
+
+import torch
+
+aten: Any = torch.ops.aten
+
+
+def sorted_stably(
+    x: Any, *, stable: Any, dim: int = -1, descending: bool = False
+) -> Any:
+    """A sort in any order of equal elements, for which theirs is kept."""
+    del stable
+    return aten.sort.default(x, dim, descending)
+
+
+def sorted_plainly(x: Any, dim: int = -1, descending: bool = False) -> Any:
+    """A sort of truth values as integers, and of a number as it is."""
+    if not x.dim():
+        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+    if x.dtype is not torch.bool:
+        return NotImplemented
+    values, places = aten.sort.default(x.to(torch.int32), dim, descending)
+    return values.to(torch.bool), places
+
+
+def greatest(
+    x: Any, k: int, dim: int = -1, largest: bool = True, is_sorted: bool = True
+) -> Any:
+    """The greatest or least elements, always in order."""
+    del is_sorted
+    values, places = aten.sort.default(x, dim, largest)
+    if not x.dim():
+        return values, places
+    return values.narrow(dim, 0, k).clone(), places.narrow(dim, 0, k).clone()
+
+
+def running_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Of floats, adds in f64 and rounds each sum once, as eager does."""
+    return _in_double(aten.cumsum.default, x, dim, dtype)
+
+
+def running_product(x: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Of floats, multiplies in f64 and rounds each product once, as eager does."""
+    return _in_double(aten.cumprod.default, x, dim, dtype)
+
+
+def _in_double(op: Any, x: Any, dim: int, dtype: Any) -> Any:
+    if not x.dtype.is_floating_point or x.dtype is torch.float64:
+        return NotImplemented
+    if not x.dim():
+        return x.clone()
+    return op(x.double(), dim).to(dtype or x.dtype)
+
+
+def intervals(
+    values: Any, edges: Any, *, out_int32: bool = False, right: bool = False
+) -> Any:
+    """How many edges, which go up, are before each value (`bucketize`)."""
+    return _before(edges, values, right=right).to(
+        torch.int32 if out_int32 else torch.int64
+    )
+
+
+def places_among(
+    edges: Any,
+    values: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
+) -> Any:
+    """How many edges, which go up along the last axis, are before each value
+    (`searchsorted`)."""
+    del sorter
+    counts = _before(edges, values, right=right or side == "right")
+    return counts.to(torch.int32 if out_int32 else torch.int64)
+
+
+def _before(edges: Any, values: Any, *, right: bool) -> Any:
+    """The number of edges below each value, or not above it: by bisection, for all
+    values at once."""
+    count = edges.shape[-1]
+    below = torch.zeros_like(values, dtype=torch.int64)
+    step = 1 << (count.bit_length() - 1)
+    while step:
+        further = below + step
+        edge = _edges_at(edges, (further - 1).clamp(max=count - 1))
+        is_later = edge > values if right else edge >= values
+        goes_on = (further <= count).logical_and(is_later.logical_not())
+        below = torch.where(goes_on, further, below)
+        step //= 2
+    return below
+
+
+def _edges_at(edges: Any, places: Any) -> Any:
+    if edges.dim() > 1:
+        return edges.gather(-1, places)
+    return edges.index_select(0, places.reshape(-1)).reshape(places.shape)
+
+
+def counts(x: Any, bins: int = 100, least: float = 0, most: float = 0) -> Any:
+    """How many elements lie in each of some equal intervals (`histc`); the last one has
+    its end."""
+    edges = torch.linspace(least, most, bins + 1, dtype=torch.float32)
+    x = x.reshape(-1)
+    bin_of = (_before(edges, x, right=True) - 1).clamp(max=bins - 1)
+    is_inside = (x >= least).logical_and(x <= most)
+    places = torch.where(is_inside, bin_of, bins)
+    ones = torch.ones_like(x)
+    return x.new_zeros(bins + 1).scatter_add(0, places, ones).narrow(0, 0, bins).clone()

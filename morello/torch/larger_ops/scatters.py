@@ -1,0 +1,90 @@
+"""Scatters at places that are data, as those that the importer knows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+aten: Any = torch.ops.aten
+
+
+def rows_copied(x: Any, dim: int, places: Any, source: Any) -> Any:
+    """A tensor with rows of another at places that are data; the last of those at one
+    place."""
+    if not _are_compared(x, dim, places):
+        indices = [None] * (dim % x.dim()) + [places.reshape(-1)]
+        return aten.index_put.default(x, indices, source)
+    shape = [1] * x.dim()
+    shape[dim] = x.shape[dim]
+    rows = torch.arange(x.shape[dim], dtype=torch.float32)
+    is_place = rows.unsqueeze(1) == places.float().reshape(-1)
+    count = is_place.shape[1]
+    if count == 1:
+        return torch.where(is_place.reshape(shape), source, x)
+    order = torch.arange(count, dtype=torch.float32)
+    last = torch.where(is_place, order, -1.0).amax(1)
+    written = source.index_select(dim, last.clamp(min=0).to(torch.int64))
+    return torch.where((last >= 0).reshape(shape), written, x)
+
+
+def _are_compared(x: Any, dim: int, places: Any) -> bool:
+    """Whether each row is compared with each place, which graphs do: that takes no more
+    steps than a copy of the tensor."""
+    rows, count = x.shape[dim], places.numel()
+    is_few = count == 1 or count * rows <= x.numel()
+    return bool(x.dtype.is_floating_point and rows <= _EXACT and is_few)
+
+
+_EXACT = 1 << 24
+"""The largest integer up to which f32, which graphs compare, has every one."""
+
+
+def rows_put(
+    x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False
+) -> Any:
+    """A tensor with other rows at places, which may count from the last one."""
+    axes = [axis for axis, places in enumerate(indices) if places is not None]
+    dim, places = axes[0], indices[axes[0]]
+    if places.dtype is torch.bool:
+        return _masked_put(x, places, values)
+    is_one = len(axes) == 1 and places.dim() == 1 and not accumulate
+    if not is_one or not _are_compared(x, dim, places):
+        return NotImplemented
+    shape, places = list(x.shape), places.float()
+    shape[dim] = places.numel()
+    places = torch.where(places < 0, places + x.shape[dim], places)
+    return rows_copied(x, dim, places, values.expand(shape))
+
+
+def rows_added(x: Any, dim: int, places: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """A tensor to rows of which those of another are added."""
+    if not x.dim():
+        return NotImplemented
+    source = source if alpha == 1 else source * alpha
+    shape = [1] * x.dim()
+    shape[dim] = -1
+    wide = places.reshape(shape).expand(source.shape)
+    return aten.scatter_add.default(x, dim, wide, source)
+
+
+def rows_filled(x: Any, dim: int, places: Any, value: Any) -> Any:
+    """A tensor with a number in rows."""
+    if not x.dim():
+        return NotImplemented
+    shape, wide = [1] * x.dim(), list(x.shape)
+    shape[dim], wide[dim] = -1, places.numel()
+    rows = places.reshape(shape).expand(wide)
+    return aten.scatter.value(x, dim, rows, value)
+
+
+def _masked_put(x: Any, mask: Any, value: Any) -> Any:
+    """A tensor with a number where a mask of its first axes is true."""
+    mask = mask.reshape(*mask.shape, *([1] * (x.dim() - mask.dim())))
+    return torch.where(mask, value, x)
+
+
+def taken(x: Any, places: Any) -> Any:
+    """Elements of a tensor by their numbers in row-major order (`take`)."""
+    rows = x.reshape(-1)
+    places = torch.where(places < 0, places + rows.shape[0], places)
+    return rows.index_select(0, places.reshape(-1)).reshape(places.shape)

@@ -1,0 +1,94 @@
+"""Rules of scatters, sorts, running sums and intervals, beside eager."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional
+
+from morello.torch.lowering import lowered
+from tests.torch.test_rules import FIRST, IMAGE, X, flat, numbers, same, traced
+
+pytestmark = pytest.mark.quick
+
+CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "rows that are added": (
+        lambda x, i: (
+            x.index_add(1, i, x[:, :3]),
+            x.index_add(-1, i, x[..., :3], alpha=-2),
+            x.index_put((i - 1,), x[0, 0], accumulate=True),
+            x.index_put((i, i - 1), x[0, :3], accumulate=True),
+            x.index_fill(2, i, 7.0),
+            x.take(i * 20 - 1),
+            i.index_put((i,), i + 5),
+        ),
+        (X, torch.tensor([2, 0, 2])),
+    ),
+    "scattered": (
+        lambda x, i: (
+            x.scatter(0, i, x * 2),
+            x.scatter(1, i, 7.0),
+            x.scatter_add(2, i, x),
+            *(x.scatter_reduce(1, i, x, how) for how in ("amax", "amin", "prod")),
+            x.scatter_reduce(1, i, x, "sum", include_self=False),
+        ),
+        (X, torch.tensor([2, 1, 0]).reshape(3, 1, 1)),
+    ),
+    "where a mask is true": (
+        lambda x, m: (
+            x.index_put((m,), torch.tensor(math.nan)),
+            x.index_put((m[:, 0, 0],), torch.tensor(3.0)),
+        ),
+        (X, X > 0),
+    ),
+    "orders": (
+        lambda x: (
+            *x.sort(dim=0, stable=True),
+            *x.sort(dim=0, stable=True, descending=True),
+            (x > 0).sort(dim=0).values,
+            x.topk(3, sorted=False, largest=False).values.sort().values,
+            *x[0].sort(),
+            *x[0].topk(1),
+        ),
+        (torch.tensor([-1.0, math.inf, 0.5, math.nan, -math.inf, 3e38]),),
+    ),
+    "running": (
+        lambda x: (
+            x.cumsum(1),
+            x.half().cumsum(-1),
+            x.cumprod(0),
+            x[0, 0, 0].cumsum(0),
+        ),
+        (X,),
+    ),
+    "running specials": (lambda x: (x.cumsum(0), x.cumprod(0)), (FIRST[5:],)),
+    "intervals": (
+        lambda x, e: (
+            torch.bucketize(x, e),
+            torch.bucketize(x, e, right=True, out_int32=True),
+            torch.searchsorted(x[:11].sort().values.nan_to_num(9), e),
+            torch.searchsorted(e.repeat(11, 1), x.reshape(11, -1), side="right"),
+            torch.histc(x, 5, -3, 2.5),
+            torch.histc(x.abs(), 3, 0, 7),
+        ),
+        (FIRST, torch.tensor([-2.5, -0.5, 0.0, 0.0, 0.5, 2.5, 3e38])),
+    ),
+    "sampled images": (
+        lambda x, t: (
+            functional.grid_sample(
+                x, functional.affine_grid(t, (2, 3, 2, 3), False), align_corners=False
+            )
+            + 1
+        ),
+        (IMAGE, numbers(2, 2, 3)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_rule_gives_what_eager_gives(name: str) -> None:
+    function, inputs = CASES[name]
+    found = flat(lowered(traced(function, *inputs), inputs)(*inputs))
+    for one, other in zip(found, flat(function(*inputs)), strict=True):
+        same(one, other, rtol=2e-6, atol=1e-6)
