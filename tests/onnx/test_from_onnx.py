@@ -97,14 +97,12 @@ def test_wrong_shapes_are_refused(shapes: dict[str, Any], words: str) -> None:
 
 
 def test_what_has_no_spec_is_named() -> None:
-    count = {"k": np.array([2], np.int64)}
-    top = node("TopK", ["x", "k"], ["y", "i"], name="the_best")
-    proto = model([top], {"x": (4, 4)}, {"y": (4, 2)}, count)
+    where = node("NonZero", ["x"], ["y"], name="the_places")
+    proto = model([where], {"x": (4, 4)}, {"y": (2, 7)})
+    proto.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64
     with pytest.raises(morello.MorelloError, match="no Spec") as caught:
         morello.from_onnx(proto.SerializeToString())
-    assert "the_best: onnx.TopK: no graph of reductions and maps computes it" in str(
-        caught.value
-    )
+    assert "the_places: onnx.NonZero: " in str(caught.value)
 
 
 def test_a_node_without_a_name_gets_one() -> None:

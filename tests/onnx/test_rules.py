@@ -251,6 +251,18 @@ def test_elements_that_a_pool_had_are_put_back() -> None:
     np.testing.assert_array_equal(result.reshape(-1), wanted)
 
 
+@pytest.mark.parametrize("is_sorted", [0, 1])
+@pytest.mark.parametrize("largest", [0, 1])
+def test_the_greatest_or_the_least_are_in_order(largest: int, is_sorted: int) -> None:
+    top = node(
+        "TopK", ["x", "k"], ["y", "i"], axis=0, largest=largest, sorted=is_sorted
+    )
+    proto = model([top], {"x": (7, 2)}, {"y": (3, 2)}, {"k": numbers(3)})
+    x = floats(7, 2)
+    wanted = np.sort(x, 0)[::-1][:3] if largest else np.sort(x, 0)[:3]
+    np.testing.assert_array_equal(evaluated(proto, x), wanted)
+
+
 def test_sizes_that_are_known_in_a_call_alone_are_refused() -> None:
     layer = resize("", "", "s", name="larger", keep_aspect_ratio_policy="not_larger")
     proto = model([layer], {"x": IMAGE, "s": (4,)}, {"y": (1, 2, 8, 10)})
