@@ -6,6 +6,7 @@ function with one workspace, and one call computes all of them.
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -287,6 +288,7 @@ def trusted_model(
     signature: Signature | None = None,
     expected: tuple[Expected, ...] = (),
     size: int | None = None,
+    constants: Mapping[int, Array] = MappingProxyType({}),
 ) -> Model:
     """Imports a program that is known to crash no parser: it was made or tried here.
 
@@ -302,10 +304,28 @@ def trusted_model(
             what the text has.
         expected: what some arguments have to be in a call.
         size: of outermost dimensions that the text leaves open.
+        constants: arrays of arguments that are the same in each call, and are no
+            arguments then, by number.
     """
     tensors = _imported(text, name, source, fallback, names, rounds, signature, size)
     tensors.weights, tensors.expected = frozenset(weights), expected
+    if constants:
+        _settle(tensors, constants)
     return model_of(tensors)
+
+
+def _settle(tensors: Tensors, constants: Mapping[int, Array]) -> None:
+    """Make constants of arguments, in place; the others are counted anew."""
+    left = [i for i in range(len(tensors.names)) if i not in constants]
+    for number, given in enumerate(tensors.all):
+        if isinstance(given, Given) and given.argument in constants:
+            array = constants[given.argument]
+            constant = dataclasses.replace(given, argument=-1, array=array)
+            tensors.all[number] = constant
+        elif isinstance(given, Given) and given.argument >= 0:
+            argument = left.index(given.argument)
+            tensors.all[number] = dataclasses.replace(given, argument=argument)
+    tensors.names = [tensors.names[i] for i in left]
 
 
 def model_of(tensors: Tensors) -> Model:

@@ -13,7 +13,7 @@
 
 `graph_breaks.py` tells of what Dynamo leaves to eager.
 
-`operator.py` makes an operator of a kernel.
+`operator.py` makes an operator of a kernel, and a kernel of a module.
 
 Invariants: a group computes what eager computes, and if Morello cannot compile it, it
 stays eager; tensors are read where they lie; all work on MLIR is done by one thread.
@@ -29,9 +29,9 @@ except ImportError as error:
 
 from morello.torch.dynamo_backend import backend
 from morello.torch.graph_breaks import watch
-from morello.torch.operator import operator
+from morello.torch.operator import export, operator
 from morello.torch.worker import wait
 
-__all__ = ["backend", "operator", "wait"]
+__all__ = ["backend", "export", "operator", "wait"]
 
 watch()

@@ -2,8 +2,9 @@
 
 import functools
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -203,11 +204,16 @@ class Group:
             log.debug("what PyTorch says of it", exc_info=error)
 
 
-def read_model(simple: GraphModule, weights: Sequence[int]) -> Model:
+def read_model(
+    simple: GraphModule,
+    weights: Sequence[int],
+    constants: Mapping[int, Any] = MappingProxyType({}),
+) -> Model:
     """A lowered graph as a model.
 
     Args:
         weights: which of its arguments are parameters and buffers.
+        constants: arrays of those that are the same in each call.
 
     Raises:
         ModelError: the nodes that have no Spec.
@@ -216,6 +222,7 @@ def read_model(simple: GraphModule, weights: Sequence[int]) -> Model:
         linalg_bytecode(simple),
         weights=weights,
         rounds=False,
+        constants=constants,
     )
 
 

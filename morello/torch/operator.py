@@ -1,14 +1,23 @@
-"""A kernel as an operator of PyTorch: `operator`."""
+"""A kernel as an operator of PyTorch: `operator`; a module as a kernel: `export`."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.fx import GraphModule, Node
 
 from morello.compiler.kernel import Kernel
-from morello.errors import ArgumentError, CompileError
+from morello.errors import ArgumentError, CompileError, MorelloError
+from morello.frontends.linalg.known_arrays import MOST
+from morello.frontends.refusals import ModelError
 from morello.runtime.calls.parameter import Parameter
+from morello.torch.constants import folded
+from morello.torch.group import compiled_model, read_model
+from morello.torch.lowering import lowered, told
+from morello.torch.native_call import array_of
+from morello.torch.options import Options
 
 
 def operator(kernel: Kernel) -> Callable[..., Any]:
@@ -112,3 +121,88 @@ def _dtype(parameter: Parameter) -> torch.dtype:
             "does not have"
         )
     return dtype
+
+
+def export(module: Any, example: Sequence[Any], **options: Any) -> Kernel:
+    """A module in inference as a kernel whose constants are the module's weights.
+
+    A call takes arrays or tensors like those of the example, and returns an array of
+    NumPy, or a tuple of all tensors of the result. Pickled, the kernel has machine code
+    and weights: a process that has neither PyTorch nor the module loads it without
+    tracing. `Kernel.save` writes it for C, where the weights are arguments.
+
+    Args:
+        module: whose weights are read where they lie: they have to stay as they are.
+        example: the arguments of a call.
+        options: those of the backend that concern the program (`Options`).
+
+    Raises:
+        ArgumentError: an option that does not exist, an argument that is no tensor of
+            one shape, or a module that changes its buffers.
+        MorelloError: names the ops that are no part of a kernel.
+        SearchError, CompileError: there is no program.
+    """
+    chosen = Options.read({"freeze": True, **options})
+    with torch.no_grad():
+        program = torch.export.export(module, tuple(example)).run_decompositions({})
+    _check(program, example)
+    graph = program.graph_module
+    weights = _weights(program)
+    folded(graph)
+    taken = graph.graph.find_nodes(op="placeholder")
+    simple = lowered(graph, [node.meta["val"] for node in taken])
+    places = {place: n for place, n in enumerate(taken) if n.name in weights}
+    constants = {place: array_of(weights[n.name]) for place, n in places.items()}
+    try:
+        model = read_model(simple, (), constants)
+    except ModelError as error:
+        raise MorelloError(told(simple, error)) from error
+    return compiled_model(model, simple, chosen)
+
+
+def _check(program: Any, example: Sequence[Any]) -> None:
+    """Refuse what a kernel of fixed shapes that changes nothing cannot be.
+
+    Raises:
+        ArgumentError: says which argument or buffer.
+    """
+    if not all(isinstance(argument, torch.Tensor) for argument in example):
+        kinds = ", ".join(type(argument).__name__ for argument in example)
+        raise ArgumentError(
+            f"the example has arguments of the types {kinds}",
+            "give tensors, and set all else in the module",
+        )
+    for output in program.graph_signature.output_specs:
+        if output.kind is not OutputKind.USER_OUTPUT:
+            raise ArgumentError(
+                f"a call of the module changes '{output.target}'",
+                "call module.eval(), or return the new value as a result",
+            )
+
+
+def _weights(program: Any) -> Mapping[str, Any]:
+    """The parameters and large buffers of a program, by the names of its arguments.
+    Small buffers become constants of the graph, of which more may be computed."""
+    held = {**program.constants, **program.state_dict}
+    large = {}
+    for spec in program.graph_signature.input_specs:
+        if spec.kind is InputKind.USER_INPUT:
+            continue
+        value = held[spec.target].detach().contiguous()
+        if spec.kind is InputKind.PARAMETER or value.numel() > MOST:
+            large[spec.arg.name] = value
+        else:
+            _settle(program.graph_module, spec.arg.name, value)
+    return large
+
+
+def _settle(graph: GraphModule, argument: str, value: Any) -> None:
+    """Make a constant of an argument."""
+    (node,) = (n for n in graph.graph.nodes if n.name == argument)
+    assert isinstance(node, Node)
+    name = f"buffer_{argument}"
+    graph.register_buffer(name, value, persistent=False)
+    with graph.graph.inserting_before(node):
+        constant = graph.graph.get_attr(name)
+    node.replace_all_uses_with(constant, propagate_meta=True)
+    graph.graph.erase_node(node)

@@ -1,0 +1,94 @@
+"""Modules as kernels with their weights: equal to eager, without PyTorch."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from morello.errors import ArgumentError, MorelloError
+from morello.torch import export
+
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
+
+LOADS = """
+import pickle, sys
+kernel, arguments, expected = pickle.load(open(sys.argv[1], "rb"))
+results = kernel(*arguments)
+assert "torch" not in sys.modules
+for result, array in zip(results, expected, strict=True):
+    assert (result == array).all()
+"""
+
+
+class Small(nn.Module):
+    """Rows of a table through a product; every number is a small integer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.rows = nn.Embedding(5, 4)
+        self.inner = nn.Linear(4, 3)
+        self.register_buffer("steps", torch.arange(3.0))
+        for weight in self.parameters():
+            weight.data = torch.randint(-3, 4, weight.shape).float()
+
+    def forward(self, places: Any, x: Any) -> Any:
+        hidden = self.rows(places) + x
+        return torch.relu(self.inner(hidden)) * self.steps.square(), hidden.sum(-1)
+
+
+ARGUMENTS = torch.tensor([[0, 4], [2, 2]]), torch.arange(16.0).reshape(2, 2, 4) - 7
+
+
+def test_a_process_without_pytorch_computes_what_eager_does(tmp_path: Path) -> None:
+    model = Small().eval()
+    kernel = export(model, ARGUMENTS, threads=1)
+    expected = [result.detach().numpy() for result in model(*ARGUMENTS)]
+    for result, array in zip(kernel(*ARGUMENTS), expected, strict=True):
+        np.testing.assert_array_equal(result, array)
+    table = model.rows.weight.detach().numpy()
+    assert any(np.array_equal(w, table) for w in kernel.constants.values())
+    path = tmp_path / "small.kernel"
+    arrays = [argument.numpy() for argument in ARGUMENTS]
+    path.write_bytes(pickle.dumps((kernel, arrays, expected)))
+    subprocess.run([sys.executable, "-c", LOADS, str(path)], check=True)
+    kernel.save(tmp_path / "small.h", "small")
+    header = (tmp_path / "small.h").read_text()
+    assert all(name in header for name in kernel.constants)
+
+
+class Looped(Small):
+    """A module with an op that no kernel has."""
+
+    def forward(self, places: Any, x: Any) -> Any:
+        return super().forward(places, x)[0].sort()[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "options", "reason"),
+    [
+        (nn.BatchNorm1d(3), (torch.ones(2, 3),), {}, "changes 'running_mean'"),
+        (Looped().eval(), ARGUMENTS, {}, "sort"),
+        (Small().eval(), ARGUMENTS, {"thread": 1}, "no option 'thread'"),
+    ],
+)
+def test_what_no_kernel_does_is_refused(
+    model: nn.Module, arguments: Any, options: Any, reason: str
+) -> None:
+    with pytest.raises(MorelloError, match=reason):
+        export(model, arguments, **options)
+
+
+def test_an_argument_that_is_no_tensor_is_refused() -> None:
+    class Scaled(nn.Module):
+        def forward(self, x: Any, scale: float) -> Any:
+            return x * scale
+
+    with pytest.raises(ArgumentError, match="Tensor, float"):
+        export(Scaled(), (torch.ones(3), 2.0))
