@@ -20,6 +20,7 @@ from morello.torch.partition import (
     eager_ops,
     groups_of,
     other_dtypes,
+    reads_weights_settled,
     replace_nodes,
     why_eager,
 )
@@ -61,6 +62,8 @@ def backend(
         if not places:
             held = {place: inputs[place] for place in weights if place < len(inputs)}
             return _compiled(traced, chosen, weights, held)
+        if reads_weights_settled(traced, weights):
+            return _compiled(traced, chosen, weights)
         static = functools.partial(_compiled, options=chosen, weights=weights)
         each = per_shape(traced, places, static, chosen.shapes)
         return marked(over_sizes(traced, chosen, weights, each))

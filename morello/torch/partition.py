@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
@@ -147,7 +148,7 @@ def why_eager(graph: GraphModule) -> list[str]:
         )
     computed = [node for node in nodes if node.target in COMPUTED]
     values = [v for node in computed for v in _tensors(node) if hasattr(v, "shape")]
-    if any(not isinstance(size, int) for value in values for size in value.shape):
+    if any(free_unbacked_symbols(size) for value in values for size in value.shape):
         reasons.append(
             "shapes depend on data, and groups have sizes: compute what they depend on "
             "outside of the model"
@@ -164,6 +165,28 @@ def eager_ops(graph: GraphModule) -> list[str]:
             is_known = node.target in KNOWN and reason
             names.add(f"{node.target} ({reason})" if is_known else str(node.target))
     return sorted(names)
+
+
+def reads_weights_settled(graph: GraphModule, weights: Collection[int]) -> bool:
+    """Whether a graph with dynamic shapes has weights, and all that read them have
+    settled ones: as where a cache of keys grows, and tokens come one by one. Groups of
+    these are compiled once, and the rest is eager's.
+
+    Args:
+        weights: which of its arguments are parameters and buffers.
+    """
+    given = graph.graph.find_nodes(op="placeholder")
+    reading = {given[place] for place in weights if place < len(given)}
+    is_read = False
+    for node in graph.graph.nodes:
+        if node.op == "call_function" and not reading.isdisjoint(node.all_input_nodes):
+            if is_free(node):
+                reading.add(node)  # a view
+            elif why_not(node):
+                return False
+            else:
+                is_read = True
+    return is_read
 
 
 def is_free(node: Node) -> bool:
