@@ -458,47 +458,6 @@ def test_other_shapes(told: pytest.LogCaptureFixture) -> None:
     assert message.startswith("a graph has been called with more than 2 shapes")
 
 
-class Decoder(nn.Module):
-    """Queries of one token beside a cache of the keys and values before it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows = nn.Linear(16, 3 * 16)
-        self.out = nn.Linear(16, 16)
-
-    def forward(self, x: Any, past: Any) -> Any:
-        """The sum over the tokens so far, and the cache with this one."""
-        q, *new = (
-            part.view(1, 1, 2, 8).transpose(1, 2) for part in self.rows(x).chunk(3, -1)
-        )
-        keys, values = (torch.cat(pair, dim=2) for pair in zip(past, new, strict=True))
-        found = nn.functional.scaled_dot_product_attention(q, keys, values)
-        return self.out(found.transpose(1, 2).reshape(1, 1, 16)), (keys, values)
-
-
-def test_a_cache_that_grows(told: pytest.LogCaptureFixture) -> None:
-    """What reads weights is compiled once; the cache, of any size, is eager's."""
-    model = Decoder().eval()
-    fast = torch.compile(model, backend="morello", options={**WAIT, "shapes": 2})
-    past = tuple(torch.randn(1, 2, 4, 8) for _ in range(2))
-    after: list[str] = []
-    with torch.no_grad():
-        for step in range(8):
-            x = torch.randn(1, 1, 16)
-            wanted, grown = model(x, past)
-            found, own = fast(x, past)
-            assert close(found, wanted)
-            assert all(map(close, own, grown))
-            past = grown
-            messages = [r.message for r in told.records if r.name == "morello.torch"]
-            if step == 1:
-                after = messages
-    assert [m for m in after if m.startswith("compiled a group")]
-    more = messages[len(after) :]
-    assert not [m for m in more if m.startswith(("compiled", "searching"))]
-    assert not [m for m in messages if "stay eager" in m or "more than" in m]
-
-
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("is_cast", [False, True])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

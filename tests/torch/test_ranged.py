@@ -135,3 +135,38 @@ def _with_values(note: Any) -> Any:
     from torch._dynamo.backends.common import aot_autograd
 
     return aot_autograd(fw_compiler=note)
+
+
+class Decoder(nn.Module):
+    """Queries of one token beside a cache of the keys and values before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = nn.Linear(16, 3 * 16)
+        self.out = nn.Linear(16, 16)
+
+    def forward(self, x: Any, past: Any) -> Any:
+        """The sum over the tokens so far, and the cache with this one."""
+        q, *new = self.rows(x).view(1, 1, 3, 2, 8).transpose(1, 3).unbind(2)
+        keys, values = (torch.cat(pair, dim=2) for pair in zip(past, new, strict=True))
+        found = nn.functional.scaled_dot_product_attention(q, keys, values)
+        return self.out(found.transpose(1, 2).reshape(1, 1, 16)), (keys, values)
+
+
+def test_a_cache_that_grows(told: pytest.LogCaptureFixture) -> None:
+    """What reads weights is compiled once; the cache, of any size, is eager's."""
+    model = Decoder().eval()
+    options = {**WAIT, "time_limit": 0.5, "shapes": 2}
+    fast = torch.compile(model, backend="morello", options=options)
+    past = tuple(torch.randn(1, 2, 4, 8) for _ in range(2))
+    with torch.no_grad():
+        for step in range(6):
+            x = torch.randn(1, 1, 16)
+            wanted, grown = model(x, past)
+            torch.testing.assert_close(fast(x, past), (wanted, grown))
+            past = grown
+            if step == 1:
+                before = len(messages(told, "compiled a group"))
+    assert len(messages(told, "compiled a group")) == before > 0
+    assert not messages(told, "ops stay eager")
+    assert not messages(told, "a graph")
