@@ -24,6 +24,12 @@ from morello.frontends.grouping.compiling import (
 )
 from morello.frontends.grouping.evaluating import evaluate_part
 from morello.frontends.grouping.groups import grouped
+from morello.frontends.grouping.partition import (
+    Join,
+    Partition,
+    Partitioning,
+    checked_partition,
+)
 from morello.frontends.grouping.parts import Part, PlainPart, Step, whole_part
 from morello.frontends.grouping.steps import counted, fallback_of
 from morello.frontends.held_arrays import ModelArrays
@@ -118,6 +124,7 @@ class Model(Program):
         keep: str | None = None,
         jobs: int = 1,
         load: bool = True,
+        partition: Partition = "rule",
     ) -> Kernel:
         """Search the best program of each part, and compile all as one function.
 
@@ -136,6 +143,10 @@ class Model(Program):
                 the machine code (`morello.frontends.kept_kernels`).
             jobs: how many processes search; each takes up to 600 MB.
             load: as `morello.compile` takes it.
+            partition: ``rule`` for the parts that the model lists; ``cost`` for those
+                of the least cost that the search finds among these, pieces of them,
+                two joined, and maps computed again where they are read. It takes
+                searches of its own.
 
         Raises:
             TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
@@ -145,17 +156,49 @@ class Model(Program):
         driver = model_driver(target, threads, db, time_limit, tune, load)
         processes = process_count(jobs, driver.search)
         tensors = dataclasses.replace(self.tensors, all=list(self.tensors.all))
+        checked_partition(partition)
         answers: dict[OpenSpec, Answer] = {}
+        chosen = self.steps
+        if partition != "rule":
+            ways = Partitioning(tensors, self.steps, driver, pack)
+            chosen = ways.steps(partition)
+            answers = ways.answers(chosen)
+        listed = str(Model(self.tensors, chosen, self.preparation))
+        if progress is not None and chosen != self.steps:
+            progress(f"the parts of least cost:\n{listed}")
         programs, weights = searched_parts(
-            tensors, self.steps, driver, progress, pack, answers, processes
+            tensors, chosen, driver, progress, pack, answers, processes
         )
         stages = model_stages(tensors, programs, driver.target)
         steps = [p if isinstance(p, PlainPart) else p[0] for p in programs]
         held = ModelArrays.of(tensors, steps, self.preparation, weights)
         kernel = driver.kernel(stages, parameters(tensors), held=held)
         if keep is not None:
-            keep_kernel(keep, kernel, str(self), answers, driver)
+            keep_kernel(keep, kernel, listed, answers, driver)
         return kernel
+
+    def partitioned(
+        self,
+        partition: Partition,
+        *,
+        target: str | Target | None = None,
+        threads: int | None = None,
+        db: PathLike | Overlay | None = None,
+        time_limit: float | Patience | None = None,
+    ) -> tuple["Model", list[Join]]:
+        """The model with other parts, and why each two of them are not one.
+
+        Args:
+            partition, target, threads, db, time_limit: as `compile` takes them.
+
+        Raises:
+            TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
+        """
+        driver = model_driver(target, threads, db, time_limit, None, load=False)
+        ways = Partitioning(self.tensors, self.steps, driver, None)
+        steps = ways.steps(partition)
+        model = Model(self.tensors, steps, self.preparation)
+        return model, ways.joins(steps, priced=partition == "cost")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it; the first call compiles. See `Kernel`."""

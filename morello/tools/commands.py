@@ -7,7 +7,7 @@ imported when the command runs.
 import dataclasses
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from morello.tools.common_flags import db as _db
 from morello.tools.common_flags import fallback as _fallback
@@ -256,6 +256,12 @@ class ExplainOptions:
     threads: int | None = _threads()
     fallback: bool = _fallback()
     shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
+    partition: Literal["rule", "cost"] = flag(
+        "the parts of a model: those of the rule, or those of the least cost, with the "
+        "costs of each two as one (default: rule)",
+        default="rule",
+        choices=("rule", "cost"),
+    )
     schedule: str | None = _schedule()
     target: str | None = _target()
     db: str | None = _db()

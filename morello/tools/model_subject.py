@@ -1,13 +1,15 @@
 """A file with a program on a command line: a model of several Specs."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError
+from morello.explain.words import Clock, percent
 from morello.frontends.grouping.packing import opened
+from morello.frontends.grouping.partition import Join
 from morello.frontends.mlir import from_mlir
 from morello.frontends.model import Model
 from morello.frontends.onnx import from_onnx
@@ -24,6 +26,7 @@ from morello.tools.model_files import ONNX
 from morello.tools.progress import progress, search_text
 from morello.tools.request import Request, tool_target
 from morello.tools.subjects import Files, Options, Subject, sources_text
+from morello.tools.table import time_text
 
 _TOLERANCES = {"float32": 1e-3, "bfloat16": 5e-2, "float16": 1e-2}
 """The allowed error of a result, as a part of its largest element."""
@@ -87,6 +90,26 @@ def part_requests(model: Model, target: str | None, db: str | None) -> list[Requ
         searched = laid_out if part.is_laid_out else machine
         requests.append(Request(goal, searched, None, db))
     return requests
+
+
+def parts_summary(
+    joins: list[Join], costs: list[int], times: list[float | None], clock: Clock
+) -> Iterator[str]:
+    """The predicted time of each part, the measured one where it was tuned, and why
+    each two of them are not one."""
+    whole = sum(costs)
+    if not whole:
+        return
+    yield f"\npredicted: {clock.cost(whole)}\n"
+    for number, (cost, seconds) in enumerate(zip(costs, times, strict=True)):
+        took = "" if seconds is None else f"  (measured: {time_text(seconds)})"
+        share = percent(cost / whole)
+        yield f"  part {number}: {clock.micros(cost)}, {share}{took}\n"
+    if joins:
+        yield "not joined:\n"
+    for join in joins:
+        apart = sum(costs[i] for i in join.parts)
+        yield f"  {join.text(apart, clock.micros)}\n"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -45,6 +45,7 @@ def graph_name(
         [(tuple(t.shape), t.stride(), t.dtype) for t in inputs],
         tuple(weights),
         options.packs,
+        options.partition,
     )
     digest.update(repr(state).encode())
     numbers = {node: number for number, node in enumerate(graph.graph.nodes)}

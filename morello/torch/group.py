@@ -253,6 +253,7 @@ def compiled_model(
         progress=lambda what: log.info("searching %s", what),
         keep=keep,
         jobs=options.jobs,
+        partition=options.partition,
     )
     log.info("compiled a group of %s:\n%s", _names(simple), model)
     copies = 0 if compiled.held is None else compiled.held.copied_bytes

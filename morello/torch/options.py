@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from morello.errors import ArgumentError
+from morello.frontends.grouping.partition import Partition, checked_partition
 from morello.suggestions import did_you_mean
 
 _OF_SPECS = {
@@ -34,6 +35,7 @@ class Options:
             through ``.data``, NumPy or shared memory are missed then.
         pack: keep copies of weights of products in the layout that is found to be best
             for them; by default where weights are frozen.
+        partition: as `morello.frontends.model.Model.compile` takes it.
         shapes: how many shapes of a graph whose shapes are dynamic are compiled.
         batch: the greatest size of a dynamic outermost dimension for which one program
             is compiled, with all that are smaller; 0 for one of each shape.
@@ -48,6 +50,7 @@ class Options:
     wait: bool = False
     freeze: bool = False
     pack: bool | None = None
+    partition: Partition = "rule"
     shapes: int = 8
     batch: int = 0
 
@@ -62,6 +65,7 @@ class Options:
 
         Raises:
             ArgumentError: one that does not exist.
+            CompileError: a partition that does not exist.
         """
         known = [field.name for field in dataclasses.fields(cls)]
         for name in given or {}:
@@ -75,4 +79,6 @@ class Options:
                     f"the backend 'morello' has no option '{name}'",
                     f"it has {', '.join(known)}{did_you_mean(str(name), known)}",
                 )
-        return cls(**(given or {}))
+        options = cls(**(given or {}))
+        checked_partition(options.partition)
+        return options

@@ -1,6 +1,7 @@
 """``run``, ``bench``, ``explain`` and ``save`` of a file with a program of MLIR."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,29 @@ def test_explain_has_the_program_of_each_part(
     assert list_.splitlines()[1].startswith("  0: out = compose:3x2x4:f32:graph=")
     assert program.startswith("compose:3x2x4:f32:graph=")
     assert "cost" in program
+    assert ", 100.0%" in list_.partition("predicted: ")[2]
+
+
+APART = """
+func.func @apart(%x: tensor<4x8xf32>, %v: tensor<8x8xf32>, %w: tensor<8x8xf32>)
+    -> tensor<4x8xf32> {
+  %y = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0]
+      : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %z = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0]
+      : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  return %z : tensor<4x8xf32>
+}
+"""
+
+
+def test_explain_says_why_parts_are_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("apart.mlir").write_text(APART)
+    assert main(["explain", "apart.mlir", "--threads", "1"]) == 0
+    assert "\n  0 and 1: the rule keeps them apart; " in capsys.readouterr().out
+    priced = ["--partition", "cost", "--target", "avx2{relayouts=0}"]
+    assert main(["explain", "apart.mlir", "--threads", "1", *priced]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"\n  0 and 1: .+ apart, .+ as one\n", out) or "part 1:" not in out
 
 
 def test_save_writes_header_and_constants() -> None:

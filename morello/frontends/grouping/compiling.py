@@ -64,9 +64,7 @@ def searched_parts(
     weights: list[Packed] = []
 
     def goal(part: Part) -> OpenSpec:
-        is_open = pack is not False and not part.ranges
-        free = opened(tensors, tuple(parts), part, bool(pack)) if is_open else ()
-        return driver.parallel(OpenSpec(part.spec(machine.limits), free))
+        return goal_of(part, tensors, parts, driver, pack)
 
     tell = _counted(progress, machine)
     rest = [(p, None if isinstance(p, PlainPart) else goal(p)) for p in parts]
@@ -101,6 +99,24 @@ def searched_parts(
         weights += panels
         steps.append((part, spec, solution))
     return steps, weights
+
+
+def goal_of(
+    part: Part,
+    tensors: Tensors,
+    parts: Sequence[Step],
+    driver: Driver,
+    pack: bool | None,
+) -> OpenSpec:
+    """The Spec of a part that the search is asked for.
+
+    Args:
+        parts: all that read weights.
+        pack: as `Model.compile` takes it.
+    """
+    is_open = pack is not False and not part.ranges
+    free = opened(tensors, tuple(parts), part, bool(pack)) if is_open else ()
+    return driver.parallel(OpenSpec(part.spec(driver.target.limits), free))
 
 
 def _counted(progress: Progress | None, machine: Target) -> Tell:

@@ -9,7 +9,9 @@ between them is stored.
 import dataclasses
 import heapq
 import math
+from collections.abc import Sequence
 
+from morello.frontends.grouping.cheapest import Candidate
 from morello.frontends.grouping.group_dims import UnfitError
 from morello.frontends.grouping.parts import (
     Part,
@@ -38,7 +40,8 @@ class _Group:
 
 def grouped(tensors: Tensors) -> tuple[Step, ...]:
     """The parts of a program, in an order in which they can be computed."""
-    return _Grouping(tensors).run()
+    grouping = Grouping(tensors)
+    return grouping.steps(grouping.by_rule())
 
 
 def is_product(node: Node) -> bool:
@@ -66,7 +69,9 @@ _TOO_LARGE = (
 )
 
 
-class _Grouping:
+class Grouping:
+    """Nodes, what they read and are read by, and the group of each."""
+
     def __init__(self, tensors: Tensors) -> None:
         self.tensors = tensors
         self.nodes = {i: t for i, t in enumerate(tensors.all) if isinstance(t, Node)}
@@ -119,7 +124,7 @@ class _Grouping:
         """Whether a call of plain code has one of its results already."""
         return any(self.plain[i].number == number for i in call.nodes)
 
-    def _joins(self, nodes: frozenset[int]) -> bool:
+    def joins(self, nodes: frozenset[int]) -> bool:
         """Whether one of some nodes reads a joined tensor that another writes, or two
         write one."""
         written = [
@@ -137,7 +142,8 @@ class _Grouping:
         self.plain = {i: t for i, t in self.plain.items() if i in needed}
         self.reads = {i: r for i, r in self.reads.items() if i in needed}
 
-    def run(self) -> tuple[Step, ...]:
+    def by_rule(self) -> list[Candidate]:
+        """The groups that the rule makes, in an order in which they can be computed."""
         for i in self.nodes:
             self._attention(i)
         for i in self.nodes:
@@ -145,9 +151,18 @@ class _Grouping:
                 self._try_join(read, i)
         distinct = {id(g): g for g in self.group.values()}
         order = self._ordered([g.nodes for g in distinct.values()])
+        return [Candidate(frozenset(nodes)) for nodes in order]
+
+    def steps(self, groups: Sequence[Candidate]) -> tuple[Step, ...]:
+        """The parts of groups, and what fills tensors before pieces are written.
+
+        Raises:
+            ModelError: a node is no Spec.
+        """
         steps: list[Step] = []
         filled: set[int] = set()
-        for nodes in order:
+        for group in groups:
+            nodes = group.nodes
             if nodes & self.plain.keys():
                 steps.append(self._plain_part(nodes))
                 continue
@@ -158,17 +173,17 @@ class _Grouping:
                     joined = self.tensors.all[into.tensor]
                     if isinstance(joined, Joined) and joined.fill:
                         steps.append(fill_part(self.tensors, into.tensor))
-            steps.append(self._final(frozenset(nodes)))
+            steps.append(self._final(group))
         return tuple(steps)
 
-    def _final(self, nodes: frozenset[int]) -> Part:
+    def _final(self, group: Candidate) -> Part:
         try:
-            return self._part(nodes)
+            return self.part(group.nodes, group.copies)
         except UnfitError as error:  # groups are made of what fits: it is one node
-            place = self.nodes[min(nodes)].place
+            place = self.nodes[min(group.nodes)].place
             raise ModelError((Refusal("map", place, *_TOO_LARGE),)) from error
 
-    def _plain_part(self, nodes: set[int]) -> PlainPart:
+    def _plain_part(self, nodes: frozenset[int]) -> PlainPart:
         results = {self.plain[i].number: i for i in nodes}
         first = self.plain[min(nodes)]
         outputs = tuple(results.get(n, -1) for n in range(max(results) + 1))
@@ -193,14 +208,14 @@ class _Grouping:
         self._reach(merged)
 
     def _fits(self, nodes: frozenset[int]) -> bool:
-        if self._is_cyclic(nodes) or len(self._outputs(nodes)) > MOST_OUTPUTS:
+        if self._is_cyclic(nodes) or len(self.outputs(nodes)) > MOST_OUTPUTS:
             return False
-        if self._joins(nodes):
+        if self.joins(nodes):
             return False
         if not self._is_known(nodes):
             return False
         try:
-            part = self._part(nodes)
+            part = self.part(nodes)
         except UnfitError:
             return False
         has_product = any(is_product(self.nodes[i]) for i in nodes)
@@ -259,7 +274,8 @@ class _Grouping:
         allowed = whole | rows
         return all(math.prod(self.nodes[i].shape) in allowed for i in nodes)
 
-    def _outputs(self, nodes: frozenset[int]) -> tuple[int, ...]:
+    def outputs(self, nodes: frozenset[int]) -> tuple[int, ...]:
+        """The nodes that others read, or that are results."""
         return tuple(
             i for i in sorted(nodes) if i in self.results or self.readers[i] - nodes
         )
@@ -285,8 +301,17 @@ class _Grouping:
         reads = {r for i in nodes for r in self.reads[i]} - nodes
         return bool(reads & outside) or bool(seen & nodes)
 
-    def _part(self, nodes: frozenset[int]) -> Part:
-        part = part_of_nodes(self.tensors, tuple(sorted(nodes)), self._outputs(nodes))
+    def part(self, nodes: frozenset[int], copies: frozenset[int] = frozenset()) -> Part:
+        """Some nodes as a part, which stores what others read of them.
+
+        Args:
+            copies: those that it does not store.
+
+        Raises:
+            UnfitError: they are no graph of a Spec.
+        """
+        outputs = tuple(i for i in self.outputs(nodes) if i not in copies)
+        part = part_of_nodes(self.tensors, tuple(sorted(nodes)), outputs)
         # Bytes are multiplied in fours along the channels, and lie one by one.
         is_laid_out = any(
             self.nodes[i].dtype.is_float and is_convolution(self.nodes[i])
@@ -304,14 +329,14 @@ class _Grouping:
         nodes = frozenset({first, *between, last})
         if any(len(self.group[i].nodes) > 1 for i in nodes):
             return
-        if self._is_cyclic(nodes) or self._joins(nodes):
+        if self._is_cyclic(nodes) or self.joins(nodes):
             return
         if any(
-            i != last and self.nodes[i].reduction == MAP for i in self._outputs(nodes)
+            i != last and self.nodes[i].reduction == MAP for i in self.outputs(nodes)
         ):
             return
         try:
-            self._part(nodes)
+            self.part(nodes)
         except UnfitError:
             return
         self._merge(nodes)
@@ -381,5 +406,5 @@ class _Grouping:
 
 def split(tensors: Tensors, part: Part) -> tuple[Part, ...]:
     """A part as several: products by themselves, maps and reductions one by one."""
-    grouping = _Grouping(tensors)
-    return tuple(grouping._part(frozenset({node})) for node in part.nodes)
+    grouping = Grouping(tensors)
+    return tuple(grouping.part(frozenset({node})) for node in part.nodes)

@@ -33,13 +33,14 @@ from morello.search.queries.measured import (
 )
 from morello.search.queries.partial_program import HOLE, Partial
 from morello.search.ranges.cover import cover
+from morello.search.storage.overlay import NONE, default_path, open_database
 from morello.spec import OpenSpec, Spec
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
 from morello.tools.measured_text import measured_data, measured_summary
 from morello.tools.model_files import is_model
 from morello.tools.progress import progress
-from morello.tools.request import Request
+from morello.tools.request import Request, tool_target
 from morello.tools.table import time_text
 
 
@@ -54,6 +55,12 @@ def main(options: ExplainOptions) -> int:
     """
     if is_model(options.spec, options.fallback, options.shape):
         return _explain_model(options)
+    if options.partition != "rule":
+        raise UsageError(
+            f"--partition {options.partition} is for models, and {options.spec} is a "
+            "Spec",
+            "leave it out",
+        )
     if options.json and options.html == "-":
         raise UsageError(
             "--json and --html - both write to the standard output",
@@ -102,7 +109,7 @@ def _explain_model(options: ExplainOptions) -> int:
             ``--at``, which are for one Spec.
     """
     # Programs of MLIR need much that Specs do not.
-    from morello.tools.model_subject import part_requests, read_model
+    from morello.tools.model_subject import part_requests, parts_summary, read_model
 
     if options.html is not None or options.json or options.count or options.at:
         raise UsageError(
@@ -110,11 +117,24 @@ def _explain_model(options: ExplainOptions) -> int:
             "give the Spec of a part, as the list of 'morello explain' has it",
         )
     model = read_model(options.spec, options.fallback, options.schedule, options.shape)
-    texts = [f"{model}\n"]
+    target = tool_target(options.target)
+    with progress(f"choosing the parts of {options.spec}"):
+        model, joins = model.partitioned(
+            options.partition,
+            target=target,
+            threads=options.threads,
+            db=open_database(options.db, default=default_path) or NONE,
+        )
+    texts, costs, times = [], [], []
     for number, request in enumerate(part_requests(model, options.target, options.db)):
+        explained = _explained(options, request)
+        costs.append(explained[0].cost)
+        measured = explained[2].measured
+        times.append(None if measured is None else measured.chosen.seconds)
         texts.append(f"\npart {number}: {request.text}\n")
-        texts.append(_text(options, *_explained(options, request)))
-    write_output("-", "".join(texts))
+        texts.append(_text(options, *explained))
+    summary = parts_summary(joins, costs, times, Clock(options.ghz))
+    write_output("-", "".join([f"{model}\n", *summary, *texts]))
     return 0
 
 

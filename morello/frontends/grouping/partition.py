@@ -1,0 +1,185 @@
+"""The partition of least price of a model, and what was considered for it."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, get_args
+
+from morello.compiler.driver import Driver
+from morello.errors import CompileError, SearchError
+from morello.frontends.grouping.alternatives import alternatives, refusal
+from morello.frontends.grouping.beside import Answer, settled
+from morello.frontends.grouping.cheapest import Candidate, cheapest
+from morello.frontends.grouping.compiling import goal_of
+from morello.frontends.grouping.groups import Grouping
+from morello.frontends.grouping.parts import Part, Step
+from morello.frontends.nodes.tensors import Tensors
+from morello.spec import OpenSpec
+from morello.suggestions import did_you_mean
+
+Partition = Literal["rule", "cost"]
+"""The choice of a model's parts: by the rule of `grouped`, or by the search's costs."""
+
+
+def checked_partition(given: str) -> None:
+    """Refuse what is no choice of parts.
+
+    Raises:
+        CompileError: it is none.
+    """
+    names = get_args(Partition)
+    if given not in names:
+        raise CompileError(
+            f"'partition' is {given!r}",
+            f"give one of {', '.join(names)}{did_you_mean(str(given), names)}",
+        )
+
+
+class Prices:
+    """The cost of each group that a partition may have, in 1/1000 cycle.
+
+    It is that of the best program, and of entering it. Equal Specs are searched once.
+    """
+
+    def __init__(
+        self,
+        grouping: Grouping,
+        steps: Sequence[Step],
+        driver: Driver,
+        pack: bool | None,
+    ) -> None:
+        self._grouping = grouping
+        self._steps = steps
+        self._driver = driver
+        self._pack = pack
+        self._answers: dict[OpenSpec, Answer] = {}
+        self._call = driver.target.coefficients.loop
+
+    def __call__(self, group: Candidate) -> float:
+        """The price of a group; infinite without a program."""
+        if group.nodes & self._grouping.plain.keys():
+            return 0.0
+        program = self._answer(self.part(group)).program
+        return math.inf if program is None else program[1].impl.cost + self._call
+
+    def part(self, group: Candidate) -> Part:
+        """The group as a part."""
+        return self._grouping.part(group.nodes, group.copies)
+
+    def answers(self, parts: Iterable[Part]) -> dict[OpenSpec, Answer]:
+        """The answers of the search for some parts that were priced, by goal."""
+        goals = map(self._goal, parts)
+        return {goal: self._answers[goal] for goal in goals if goal in self._answers}
+
+    def _goal(self, part: Part) -> OpenSpec:
+        tensors = self._grouping.tensors
+        return goal_of(part, tensors, self._steps, self._driver, self._pack)
+
+    def _answer(self, part: Part) -> Answer:
+        driver = self._driver
+        goal = self._goal(part)
+        if goal not in self._answers:
+            try:
+                program = settled(goal, part.is_laid_out, driver.target, driver.search)
+            except SearchError:
+                program = None
+            self._answers[goal] = Answer(part.is_laid_out, program)
+        return self._answers[goal]
+
+
+@dataclasses.dataclass(frozen=True)
+class Join:
+    """Two parts of which one reads the other, which are not one.
+
+    Args:
+        parts: their numbers.
+        price: of both as one, in 1/1000 cycle; None where that is unknown.
+        reason: why they are not one.
+    """
+
+    parts: tuple[int, int]
+    price: int | None
+    reason: str
+
+    def text(self, apart: int, said: Callable[[int], str]) -> str:
+        """The parts, and why they are apart.
+
+        Args:
+            apart: their price.
+            said: a price as text.
+        """
+        pair = f"{self.parts[0]} and {self.parts[1]}"
+        if self.price is None:
+            return f"{pair}: {self.reason}"
+        return f"{pair}: {said(apart)} apart, {said(self.price)} as one"
+
+
+class Partitioning:
+    """The groups of a model by the rule, and those of the least price.
+
+    Args:
+        tensors: of a model.
+        steps: by the rule.
+        driver: searches groups.
+        pack: as `Model.compile` takes it.
+    """
+
+    def __init__(
+        self,
+        tensors: Tensors,
+        steps: Sequence[Step],
+        driver: Driver,
+        pack: bool | None,
+    ) -> None:
+        self._steps = tuple(steps)
+        self._grouping = Grouping(tensors)
+        self._rule = self._grouping.by_rule()
+        self._prices = Prices(self._grouping, steps, driver, pack)
+
+    def steps(self, partition: Partition) -> tuple[Step, ...]:
+        """The steps of a partition; those of the rule where none are cheaper.
+
+        Sizes that calls say keep the rule: their best parts differ by size.
+        """
+        ranged = any(isinstance(step, Part) and step.ranges for step in self._steps)
+        if partition == "rule" or ranged:
+            return self._steps
+        grouping = self._grouping
+        return grouping.steps(
+            cheapest(
+                self._rule,
+                alternatives(grouping, self._rule),
+                self._prices,
+                grouping.reads,
+                grouping.results & grouping.reads.keys(),
+            )
+        )
+
+    def answers(self, steps: Sequence[Step]) -> dict[OpenSpec, Answer]:
+        """The programs of parts that are known from pricing, by goal."""
+        return self._prices.answers(step for step in steps if isinstance(step, Part))
+
+    def joins(self, steps: Sequence[Step], priced: bool) -> list[Join]:
+        """Each two parts of which one reads the other.
+
+        Args:
+            steps: of a partition.
+            priced: whether to search both as one.
+        """
+        parts = [step for step in steps if isinstance(step, Part)]
+        readers = [
+            (i, j)
+            for j, part in enumerate(parts)
+            for i in range(j)
+            if {*parts[i].outputs} & {*part.inputs}
+        ]
+        joins = []
+        for pair in readers:
+            both = Candidate(frozenset(n for i in pair for n in parts[i].nodes))
+            reason = refusal(self._grouping, both)
+            if not reason and not priced:
+                reason = "the rule keeps them apart; --partition cost has the prices"
+            price = math.inf if reason else self._prices(both)
+            known = None if price == math.inf else int(price)
+            joins.append(Join(pair, known, reason or "both as one have no program"))
+        return joins

@@ -1,0 +1,130 @@
+"""Partitions by cost: exact by prices, never dearer than the rule's, and right."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello.errors import CompileError
+from morello.frontends.grouping.alternatives import alternatives
+from morello.frontends.grouping.cheapest import Candidate, cheapest
+from morello.frontends.grouping.groups import Grouping
+from morello.frontends.model import Model
+
+PROGRAM = """
+func.func @f(%x: tensor<5x24xf32>, %w: tensor<24x16xf32>)
+    -> (tensor<5x16xf32>, tensor<5xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<5x24xf32>, tensor<24x16xf32>) -> tensor<5x16xf32>
+  %1 = stablehlo.tanh %0 : tensor<5x16xf32>
+  %2 = stablehlo.multiply %1, %0 : tensor<5x16xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add
+      across dimensions = [1] : (tensor<5x16xf32>, tensor<f32>) -> tensor<5xf32>
+  return %2, %3 : tensor<5x16xf32>, tensor<5xf32>
+}
+"""
+
+Graph = dict[int, set[int]]
+
+
+def drawn(rng: random.Random) -> tuple[Graph, set[int], dict[Candidate, float]]:
+    """A random DAG, its results, and prices of some groups of its nodes."""
+    count = rng.randint(2, 6)
+    reads = {n: {r for r in range(n) if rng.random() < 0.5} for n in range(count)}
+    read = {r for own in reads.values() for r in own}
+    results = {n for n in reads if n not in read or rng.random() < 0.2}
+    prices = {Candidate(frozenset({n})): float(rng.randint(1, 9)) for n in reads}
+    for _ in range(rng.randint(1, 9)):
+        nodes = frozenset(rng.sample(range(count), rng.randint(2, min(4, count))))
+        inner = sorted(nodes - results)
+        copies = frozenset(rng.sample(inner, rng.randint(0, min(1, len(inner)))))
+        prices[Candidate(nodes, copies)] = float(rng.randint(1, 14))
+    return reads, results, prices
+
+
+def totals(
+    reads: Graph,
+    results: set[int],
+    prices: dict[Candidate, float],
+    done: frozenset[int] = frozenset(),
+) -> Iterator[float]:
+    """The price of every way to compute the results."""
+    if results <= done:
+        yield 0.0
+    for group, price in prices.items():
+        needs = {r for n in group.nodes for r in reads[n]} - group.nodes
+        if not group.covered & done and needs <= done:
+            after = done | group.covered
+            yield from (price + t for t in totals(reads, results, prices, after))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cheapest_is_the_best_of_all(seed: int) -> None:
+    reads, results, prices = drawn(random.Random(seed))
+    rule = [Candidate(frozenset({n})) for n in reads]
+    chosen = cheapest(rule, prices, prices.__getitem__, reads, results)
+    assert sum(map(prices.__getitem__, chosen)) == min(totals(reads, results, prices))
+    done: set[int] = set()
+    for group in chosen:
+        assert {r for n in group.nodes for r in reads[n]} <= done | group.nodes
+        done |= group.covered
+    assert results <= done
+
+
+def test_the_rule_is_taken_where_nothing_is_cheaper() -> None:
+    reads: Graph = {0: set(), 1: {0}}
+    rule = [Candidate(frozenset({0, 1}))]
+    apart = [Candidate(frozenset({n})) for n in reads]
+    price = {rule[0]: 2.0, apart[0]: 1.0, apart[1]: 1.0}.__getitem__
+    assert cheapest(rule, apart, price, reads, {1}) == rule
+
+
+def test_every_partition_computes_the_same() -> None:
+    """Each price decides for other groups: those of any are right."""
+    model = morello.from_mlir(PROGRAM)
+    rng = np.random.default_rng(0)
+    arrays = [rng.integers(-1, 2, s).astype(np.float32) for s in [(5, 24), (24, 16)]]
+    wanted = model.evaluate(*arrays)
+    grouping = Grouping(model.tensors)
+    rule = grouping.by_rule()
+    seen = set()
+    for seed in range(8):
+        for chosen in _partitions(grouping, rule, random.Random(seed)):
+            steps = grouping.steps(chosen)
+            seen.add(tuple(chosen))
+            other = Model(model.tensors, steps, model.preparation)
+            for own, want in zip(other.evaluate(*arrays), wanted, strict=True):
+                np.testing.assert_allclose(own, want, rtol=1e-6)
+    assert len(seen) > 2
+
+
+def _partitions(
+    grouping: Grouping, rule: list[Candidate], rng: random.Random
+) -> Iterator[list[Candidate]]:
+    prices: dict[Candidate, float] = {}
+
+    def price(group: Candidate) -> float:
+        return prices.setdefault(group, rng.random())
+
+    results = grouping.results & grouping.reads.keys()
+    others = alternatives(grouping, rule)
+    yield cheapest(rule, others, price, grouping.reads, results)
+
+
+def test_a_model_of_the_least_cost_is_right() -> None:
+    model = morello.from_mlir(PROGRAM)
+    kernel = model.compile(partition="cost", threads=1, db="none")
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal(s, np.float32) for s in [(5, 24), (24, 16)]]
+    for own, want in zip(kernel(*arrays), model.evaluate(*arrays), strict=True):
+        np.testing.assert_allclose(own, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("given", ["costs", None])
+def test_another_choice_is_refused(given: Any) -> None:
+    with pytest.raises(CompileError, match=r"'partition' is .*rule, cost"):
+        morello.from_mlir(PROGRAM).compile(partition=given)
