@@ -18,6 +18,7 @@ def from_mlir(
     source: str = "model",
     fallback: bool = False,
     ranges: Mapping[str, str] | None = None,
+    flushing: bool = False,
 ) -> Model:
     """A program of linalg on tensors or StableHLO as parts, each of which is a Spec.
 
@@ -34,6 +35,9 @@ def from_mlir(
             integers, truth values and other floats, too.
         ranges: the sizes that calls may say of the outermost dimensions which the text
             leaves open, by a name for messages: ``{"rows": "1..64"}``.
+        flushing: let products of two matrices of bf16 take denormals for zero, as
+            processors with instructions for bf16 do: each is a
+            ``matmul:…:bf16,bf16,f32:flushing=true`` by itself.
 
     Raises:
         CompileError: it is no module, has no such function, or crashes MLIR.
@@ -49,7 +53,12 @@ def from_mlir(
 
     def read(size: int | None = None) -> Model:
         def model() -> Model:
-            return trusted_model(given, name, source, fallback=fallback, size=size)
+            return trusted_model(
+                *(given, name, source),
+                fallback=fallback,
+                size=size,
+                flushing=flushing,
+            )
 
         check_survival(model, source)
         return model()

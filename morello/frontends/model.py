@@ -332,6 +332,7 @@ def trusted_model(
     expected: tuple[Expected, ...] = (),
     size: int | None = None,
     constants: Mapping[int, Array] = MappingProxyType({}),
+    flushing: bool = False,
 ) -> Model:
     """Imports a program that is known to crash no parser: it was made or tried here.
 
@@ -349,9 +350,11 @@ def trusted_model(
         size: of outermost dimensions that the text leaves open.
         constants: arrays of arguments that are the same in each call, and are no
             arguments then, by number.
+        flushing: as `from_mlir` takes it.
     """
     tensors = _imported(text, name, source, fallback, names, rounds, signature, size)
     tensors.weights, tensors.expected = frozenset(weights), expected
+    tensors.flushing = flushing
     if constants:
         _settle(tensors, constants)
     return model_of(tensors)

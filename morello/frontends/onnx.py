@@ -46,6 +46,7 @@ def from_onnx(
     constants: Mapping[str, Any] | None = None,
     ranges: Mapping[str, str] | None = None,
     fallback: bool = False,
+    flushing: bool = False,
 ) -> Model:
     """A model of ONNX as parts, each of which is a Spec.
 
@@ -61,6 +62,7 @@ def from_onnx(
         ranges: the sizes that calls may say of an outermost dimension, by the name that
             the file or ``shapes`` give it: ``{"batch": "1..64"}``.
         fallback: as `from_mlir` takes it.
+        flushing: as `from_mlir` takes it.
 
     Raises:
         ImportError: there is no package ``onnx`` or ``onnxscript``.
@@ -90,7 +92,7 @@ def from_onnx(
         own = type(proto)()
         own.CopyFrom(proto)
         settled = with_shapes(own, dict(shapes or {}), source, sizes)
-        return _model(onnx, settled, source, fallback)
+        return _model(onnx, settled, source, fallback, flushing)
 
     if not ranges:
         return read({})
@@ -134,7 +136,7 @@ def _dims(value: Any) -> Any:
     return value.type.tensor_type.shape.dim
 
 
-def _model(onnx: Any, proto: Any, source: str, fallback: bool) -> Model:
+def _model(onnx: Any, proto: Any, source: str, fallback: bool, flushing: bool) -> Model:
     """The parts of a model with settled shapes."""
     signature = _signature(onnx, proto)
     proto = widened(modern(proto))
@@ -152,6 +154,7 @@ def _model(onnx: Any, proto: Any, source: str, fallback: bool) -> Model:
         names=names,
         signature=signature,
         expected=expected,
+        flushing=flushing,
     )
 
 

@@ -16,6 +16,7 @@ def compile(
     function: Callable[..., Any],
     *arrays: Any,
     fallback: bool = False,
+    flushing: bool = False,
     **options: Any,
 ) -> Callable[..., Any]:
     """A function of JAX, compiled by Morello for arguments of some shapes.
@@ -31,6 +32,7 @@ def compile(
         arrays: arguments, or ``jax.ShapeDtypeStruct`` of their shapes and dtypes.
         fallback: leave what is no Spec to upstream's plain lowering, as
             `morello.from_mlir` takes it.
+        flushing: as `morello.from_mlir` takes it.
         options: of `morello.frontends.model.Model.compile`: ``threads``, ``target``,
             ``db``, ``time_limit``, ``progress``.
 
@@ -43,7 +45,7 @@ def compile(
     lowered = traced.lower()
     name = getattr(function, "__name__", "function")
     text = lowered.as_text(debug_info=True)
-    model = trusted_model(text, None, name, fallback=fallback)
+    model = trusted_model(text, None, name, fallback=fallback, flushing=flushing)
     compiled = _differentiable(call(model.compile(**options)), traced.jaxpr)
     avals = traced.jaxpr.in_avals
     tree = jax.tree.structure(arrays)

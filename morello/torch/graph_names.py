@@ -46,6 +46,7 @@ def graph_name(
         tuple(weights),
         options.packs,
         options.partition,
+        options.flushing,
     )
     digest.update(repr(state).encode())
     numbers = {node: number for number, node in enumerate(graph.graph.nodes)}

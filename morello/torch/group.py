@@ -109,7 +109,7 @@ class Group:
     def _compile(self, simple: GraphModule, name: str | None) -> None:
         with self._or_eager():
             try:
-                model = read_model(simple, self._weights)
+                model = read_model(simple, self._weights, self._options)
             except ModelError as error:
                 parts = self._parts_without(simple, refused_nodes(simple, error))
                 if not parts:
@@ -154,7 +154,8 @@ class Group:
                 inner, inputs, _ = fused(simple, nodes, "part")
                 places = [i for i, node in enumerate(inputs) if node in weights]
                 try:
-                    parts.append((nodes, inner, read_model(inner, places), places))
+                    model = read_model(inner, places, self._options)
+                    parts.append((nodes, inner, model, places))
                 except ModelError as error:
                     more.update(refused_nodes(simple, error))
             more -= every
@@ -207,12 +208,14 @@ class Group:
 def read_model(
     simple: GraphModule,
     weights: Sequence[int],
+    options: Options,
     constants: Mapping[int, Any] = MappingProxyType({}),
 ) -> Model:
     """A lowered graph as a model.
 
     Args:
         weights: which of its arguments are parameters and buffers.
+        options: of the user.
         constants: arrays of those that are the same in each call.
 
     Raises:
@@ -223,6 +226,7 @@ def read_model(
         weights=weights,
         rounds=False,
         constants=constants,
+        flushing=options.flushing,
     )
 
 

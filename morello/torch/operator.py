@@ -154,7 +154,7 @@ def export(module: Any, example: Sequence[Any], **options: Any) -> Kernel:
     places = {place: n for place, n in enumerate(taken) if n.name in weights}
     constants = {place: array_of(weights[n.name]) for place, n in places.items()}
     try:
-        model = read_model(simple, (), constants)
+        model = read_model(simple, (), chosen, constants)
     except ModelError as error:
         raise MorelloError(told(simple, error)) from error
     return compiled_model(model, simple, chosen)

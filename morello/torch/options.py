@@ -8,14 +8,6 @@ from morello.errors import ArgumentError
 from morello.frontends.grouping.partition import Partition, checked_partition
 from morello.suggestions import did_you_mean
 
-_OF_SPECS = {
-    "flushing": (
-        "the products of groups are parts of graphs, which keep denormal numbers",
-        "leave it out, or compile a product alone, as a Spec with flushing=true",
-    )
-}
-"""Options of Specs that groups do not have: why, and what to do."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Options:
@@ -39,6 +31,7 @@ class Options:
         shapes: how many shapes of a graph whose shapes are dynamic are compiled.
         batch: the greatest size of a dynamic outermost dimension for which one program
             is compiled, with all that are smaller; 0 for one of each shape.
+        flushing: as `morello.from_mlir` takes it.
     """
 
     threads: int | None = None
@@ -53,6 +46,7 @@ class Options:
     partition: Partition = "rule"
     shapes: int = 8
     batch: int = 0
+    flushing: bool = False
 
     @property
     def packs(self) -> bool:
@@ -69,11 +63,6 @@ class Options:
         """
         known = [field.name for field in dataclasses.fields(cls)]
         for name in given or {}:
-            if name in _OF_SPECS:
-                why, remedy = _OF_SPECS[name]
-                raise ArgumentError(
-                    f"the backend 'morello' has no option '{name}': {why}", remedy
-                )
             if name not in known:
                 raise ArgumentError(
                     f"the backend 'morello' has no option '{name}'",

@@ -237,7 +237,7 @@ class _Sized:
         models = dict(zip(probe_sizes(self._batch.sizes), simple, strict=True))
 
         def read(size: int) -> Model:
-            return read_model(models[size], group.weights)
+            return read_model(models[size], group.weights, self._options)
 
         model = ranged(read, self._batch.sizes, "the batch")
         kernel = compiled_model(model, simple[0], self._options)

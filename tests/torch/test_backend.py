@@ -514,16 +514,9 @@ def test_what_dynamo_leaves_is_told(
     assert re.search(words, told.text)
 
 
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [
-        ("time_limt", "; it has threads, .*; did you mean 'time_limit'?"),
-        ("flushing", ": the products of groups are .* keep denormal numbers; leave it"),
-    ],
-)
-def test_an_option_that_does_not_exist_is_refused(option: str, words: str) -> None:
-    fast = torch.compile(Mlp(), backend="morello", options={option: 3})
-    words = f"has no option '{option}'{words}"
+def test_an_option_that_does_not_exist_is_refused() -> None:
+    fast = torch.compile(Mlp(), backend="morello", options={"time_limt": 3})
+    words = "no option 'time_limt'; it has threads, .*; did you mean 'time_limit'?"
     with pytest.raises(Exception, match=words):
         fast(torch.randn(3, 16))
 

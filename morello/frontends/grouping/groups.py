@@ -10,6 +10,7 @@ import dataclasses
 import heapq
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 
 from morello.frontends.grouping.cheapest import Candidate
 from morello.frontends.grouping.group_dims import UnfitError
@@ -24,6 +25,7 @@ from morello.frontends.nodes.convolution import Convolution
 from morello.frontends.nodes.tensors import Joined, Node, Plain, Tensors
 from morello.frontends.refusals import ModelError, Refusal
 from morello.spec.graphs.graph import MAP
+from morello.spec.matmul import Matmul
 
 MOST_OUTPUTS = 2
 """Of a group: a value that is read elsewhere too is an output."""
@@ -85,6 +87,7 @@ class Grouping:
             for r in read:
                 self.readers[r].add(i)
         self.group = {i: _Group({i}) for i in self.nodes} | self._plain_groups()
+        self._flushing: dict[int, bool] = {}
         self.farthest = list(range(len(tensors.all)))
         """For each node the last one in a group that begins no later."""
         for group in self.group.values():
@@ -210,7 +213,7 @@ class Grouping:
     def _fits(self, nodes: frozenset[int]) -> bool:
         if self._is_cyclic(nodes) or len(self.outputs(nodes)) > MOST_OUTPUTS:
             return False
-        if self.joins(nodes):
+        if self.joins(nodes) or any(map(self._flushes, nodes)):
             return False
         if not self._is_known(nodes):
             return False
@@ -221,6 +224,17 @@ class Grouping:
         has_product = any(is_product(self.nodes[i]) for i in nodes)
         is_small = len(part.operands) <= MOST_OF_MAPS
         return has_product or (is_small and not part.crosses)
+
+    def _flushes(self, node: int) -> bool:
+        """Whether a node is a product that may take denormals for zero. It stays by
+        itself: graphs keep these."""
+        if node not in self._flushing:
+            kind = None
+            if self.tensors.flushing and is_product(self.nodes[node]):
+                with suppress(UnfitError):
+                    kind = self.part(frozenset({node})).kind
+            self._flushing[node] = isinstance(kind, Matmul) and kind.flushing
+        return self._flushing[node]
 
     def _is_known(self, nodes: frozenset[int]) -> bool:
         """Whether the search is good at such a graph."""

@@ -292,6 +292,8 @@ class Tensors:
     expected: tuple[Expected, ...] = ()
     """What some arguments have to be in a call."""
     size: OuterSize | None = None
+    flushing: bool = False
+    """Whether products of two factors of bf16 may take denormals for zero."""
 
     def add(self, tensor: Tensor) -> int:
         """A tensor, and its number."""
