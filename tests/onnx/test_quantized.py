@@ -195,20 +195,30 @@ def test_a_reduction_along_no_axes_keeps_the_function_of_each_element(
     np.testing.assert_allclose(y, np.array(right, np.float32), 1e-6)
 
 
-@pytest.mark.parametrize("has_zeros", [False, True])
-@pytest.mark.parametrize("bits", [4, 8])
-def test_a_product_of_blocks(bits: int, has_zeros: bool) -> None:
+@pytest.mark.parametrize(
+    ("bits", "zero", "has_order"),
+    [
+        (4, "", False),
+        (4, "uint8", False),
+        (8, "", True),
+        (8, "uint8", False),
+        (4, "float32", True),
+    ],
+)
+def test_a_product_of_blocks(bits: int, zero: str, has_order: bool) -> None:
     n, k, block = 6, 40, 16
     blocks, each = 3, 16 * bits // 8
     q = RNG.integers(0, 1 << bits, (n, blocks * block)).astype(np.uint8)
-    zeros = RNG.integers(0, 1 << bits, (n, blocks)).astype(np.uint8)
+    zeros = RNG.integers(0, 1 << bits, (n, blocks)).astype(zero or np.uint8)
+    places = np.arange(k) // block
     scales = (2.0 ** RNG.integers(-3, 1, (n, blocks))).astype(np.float32)
     packed, points = q, zeros
     if bits == 4:
         packed = q[:, ::2] | q[:, 1::2] << 4
+    if bits == 4 and zero == "uint8":
         points = np.stack([zeros[:, 0] | zeros[:, 1] << 4, zeros[:, 2]], axis=1)
     helper = onnx.helper
-    names = ["x", "w", "s", *(["z"] if has_zeros else [])]
+    names = ["x", "w", "s", "z" if zero else "", *(["g"] if has_order else [])]
     node = helper.make_node(
         "MatMulNBits", names, ["y"], "product", domain="com.microsoft",
         K=k, N=n, bits=bits, block_size=block,
@@ -219,15 +229,18 @@ def test_a_product_of_blocks(bits: int, has_zeros: bool) -> None:
         for name, shape in shapes.items()
     ]
     arrays = {"w": packed.reshape(n, blocks, each), "s": scales.reshape(-1)}
-    arrays |= {"z": points.reshape(-1)} if has_zeros else {}
+    arrays |= {"z": points.reshape(-1)} if zero else {}
+    if has_order:
+        places = RNG.permutation(places)
+        arrays["g"] = places.astype(np.int32)
     held = [onnx.numpy_helper.from_array(a, name) for name, a in arrays.items()]
     graph = helper.make_graph([node], "g", values[:1], values[1:], held)
     versions = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=versions, ir_version=8)
     x = RNG.integers(-7, 8, (2, k)).astype(np.float32)
-    taken = zeros if has_zeros else np.full_like(zeros, 1 << (bits - 1))
-    weights = q.astype(int) - np.repeat(taken.astype(int), block, axis=1)
-    wanted = x @ (weights * np.repeat(scales, block, axis=1))[:, :k].T
+    taken = zeros if zero else np.full_like(zeros, 1 << (bits - 1))
+    weights = (q[:, :k] - taken.astype(np.float32)[:, places]) * scales[:, places]
+    wanted = x @ weights.T
     kernel = morello.from_onnx(model.SerializeToString())
     found = kernel.compile(threads=1, time_limit=2)(x)
     np.testing.assert_array_equal(found, wanted.astype(np.float32))

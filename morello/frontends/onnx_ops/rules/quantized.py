@@ -248,42 +248,41 @@ def _numbers(packed: Array, bits: int, count: int) -> Array:
 
 def product_of_blocks(to: Expansion, own: Arguments) -> Results:
     """A product with weights of few bits, whose blocks along k have scales, and zero
-    points, which are the middle where there are none.
+    points, which are the middle where there are none. Rows may have blocks of their
+    own choice.
 
     Raises:
-        CompileError: the weights are computed, or their rows are in another order.
+        CompileError: the weights are computed.
     """
     k, n, bits = (own.get(name, 4) for name in ("K", "N", "bits"))
     block, weights, points = own.get("block_size", 32), own.input(1), own.input(3)
     own.get("accuracy_level", 0)  # sums are in f32
-    packed = [name for name in (weights, points) if name]
-    if own.input(4) or not all(to.has(name, "UINT8") for name in packed):
-        raise CompileError(
-            f"{own.name} (com.microsoft.MatMulNBits) has an order of its rows, or zero "
-            "points that are no bytes",
-            "export it without g_idx, with zero points of bits",
-        )
-    if not all(name in to.held for name in packed):
+    known = [name for name in (weights, points, own.input(4)) if name]
+    if not all(name in to.held for name in known):
         raise CompileError(
             f"{own.name} (com.microsoft.MatMulNBits) has weights that are no constants",
-            "make its weights and zero points initializers",
+            "make its weights, zero points and order of rows initializers",
         )
     blocks = -(-k // block)
     numbers = _numbers(to.array(weights).reshape(n, -1), bits, k)
     moved = _cast(to, to.constant(numbers.T), "FLOAT")
+    places = np.arange(k) // block
+    if own.input(4):
+        places = to.array(own.input(4)).reshape(-1)[:k]
     if points:
-        zeros = _numbers(to.array(points).reshape(n, -1), bits, blocks)
-        of_rows = to.constant(zeros.T.repeat(block, 0)[:k].astype(np.float32))
+        zeros = to.array(points).reshape(n, -1)
+        if to.has(points, "UINT8"):
+            zeros = _numbers(zeros, bits, blocks)
+        of_rows = to.constant(zeros.T[places].astype(np.float32))
         moved = to.op("Sub", moved, of_rows)
     else:
         moved = to.op("Sub", moved, to.number(1 << (bits - 1)))
     scales = own.input(2)
     if scales in to.held:
-        array = to.array(scales).reshape(n, blocks)
-        spread = to.constant(array.T.repeat(block, 0)[:k])
+        spread = to.constant(to.array(scales).reshape(n, blocks).T[places])
     else:
         table = to.op("Transpose", to.reshape(scales, n, blocks), perm=[1, 0])
-        spread = _of_blocks(to, table, k, block, 0)
+        spread = to.op("Gather", table, to.constant(places.astype(np.int64)), axis=0)
     columns = to.op("Mul", moved, spread)
     y = to.op("MatMul", own.input(0), columns)
     return [to.op("Add", y, own.input(5)) if own.input(5) else y]
