@@ -198,3 +198,14 @@ def test_runs_keep_the_greatest(count: int) -> None:
     assert min(tensor.shape[-1] for tensor in model.tensors.all) == count
     for one, other in zip(model.compile(threads=1)(keys), program(keys), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_few_elements_are_selected_in_any_order() -> None:
+    """Of equal elements the first ones, also where each is inserted, or none."""
+    drawn = np.random.default_rng(1).integers(0, 9, 300)
+    rows = drawn, np.arange(300), -np.arange(300), np.ones(300)
+    x = np.stack(rows).astype(np.float32)
+    program = jax.jit(lambda x: lax.top_k(x, 20))
+    kernel = morello.from_mlir(program.lower(x).as_text()).compile(threads=1)
+    for one, other in zip(kernel(x), program(x), strict=True):
+        np.testing.assert_array_equal(one, other)

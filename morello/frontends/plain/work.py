@@ -13,6 +13,9 @@ from morello.frontends.linalg.types import extents_of, index_maps
 from morello.frontends.plain.outlining import captured
 from morello.mlir import ir
 
+SELDOM = "morello.seldom"
+"""Attribute of an ``scf.if`` whose branches with much work are seldom taken."""
+
 _MOST = 4
 """Steps for an element: windows of a pooling that overlap have two or three."""
 
@@ -51,7 +54,7 @@ def _steps(op: ir.Operation) -> int | None:
         case "scf.for":
             return _times(_trips(op), op)
         case "scf.if":
-            return _times(1, op)
+            return 1 if SELDOM in op.attributes else _times(1, op)
         case "tensor.generate" | "tensor.pad":
             return _times(_elements(op.results[0]), op)
         case "tm_tensor.scan":

@@ -1,12 +1,15 @@
 """Sorts of StableHLO, and of torch-mlir's ``tm_tensor``, by merging: sorted runs become
 runs of twice the length, in one pass over the elements.
 
-Where slices alone read the first elements of a sort, runs have no more than these: so
-the greatest k of n elements take little more time than one pass.
+Where slices alone read the first elements of a sort, runs have no more than these. A
+few first elements are selected in one pass: each element is compared with the last of
+those that are selected so far, and is inserted where it is before that.
 """
 
+import abc
 from collections.abc import Callable, Sequence
 
+from morello.frontends.plain.work import SELDOM
 from morello.frontends.stablehlo.scalar_body import (
     ScalarBody,
     index_constants,
@@ -65,6 +68,10 @@ def _order(op: ir.Operation, is_before: Order) -> None:
         default=shape[axis],
     )
     tensors, width = list(op.operands), 1
+    if most < shape[axis] and most <= FEW:
+        with op.location, ir.InsertionPoint(op):
+            tensors = _Selection(is_before, tensors, axis, most).run()
+        width = shape[axis]
     while tensors[0].type.maybe_downcast().shape[axis] > width:
         with op.location, ir.InsertionPoint(op):
             tensors = _Merge(is_before, tensors, axis, width, most).run()
@@ -94,32 +101,31 @@ def _first_elements(user: ir.Operation, axis: int, shape: Sequence[int]) -> int:
     return size if is_first else shape[axis]
 
 
-class _Merge:
-    """Pairs of sorted runs as one run each; the last run may be short, or alone.
+FEW = 64
+"""The most elements that are inserted one by one. Where the elements come in the worst
+order this takes their number times the time of a pass, which merging takes some ten
+times; in a random order an element is seldom inserted."""
+
+
+class _Rows(abc.ABC):
+    """Some elements of each row of tensors, in order.
 
     Args:
         is_before: the order.
         tensors: of one shape.
-        axis: which is sorted.
-        width: of the runs.
-        most: elements of a merged run; later ones are left out.
+        axis: along which a row lies.
     """
 
-    def __init__(
-        self, is_before: Order, tensors: Numbers, axis: int, width: int, most: int
-    ) -> None:
+    def __init__(self, is_before: Order, tensors: Numbers, axis: int) -> None:
         self.is_before = is_before
         self.tensors = tensors
         self.axis = axis
-        self.width = width
         self.shape = list(tensors[0].type.maybe_downcast().shape)
+        """Of the results."""
         self.size = self.shape[axis]
-        self.run_length = min(2 * width, most)
-        pairs, rest = divmod(self.size, 2 * width)
-        self.shape[axis] = pairs * self.run_length + min(rest, self.run_length)
 
     def run(self) -> list[ir.Value]:
-        """The tensors of the merged runs."""
+        """The results, one for each tensor."""
         tensor = dialect("tensor")
         kinds = [t.type.maybe_downcast().element_type for t in self.tensors]
         return self._loop([tensor.EmptyOp(self.shape, k).result for k in kinds], [])
@@ -130,14 +136,125 @@ class _Merge:
         scf = dialect("scf")
         axis = len(index) + (len(index) >= self.axis)
         if axis == len(self.shape):
-            return self._merged(into, index)
+            return self._row(into, index)
         loop = scf.ForOp(*index_constants([0, self.shape[axis], 1]), into)
         with ir.InsertionPoint(loop.body):
             own = list(loop.inner_iter_args)
             scf.YieldOp(self._loop(own, [*index, loop.induction_variable]))
         return list(loop.results)
 
-    def _merged(self, into: list[ir.Value], index: list[ir.Value]) -> list[ir.Value]:
+    @abc.abstractmethod
+    def _row(self, into: list[ir.Value], index: list[ir.Value]) -> list[ir.Value]:
+        """Some tensors after a row of each is written.
+
+        Args:
+            index: of the row, the axis left out.
+        """
+
+    def _index(self, index: list[ir.Value], at: ir.Value) -> list[ir.Value]:
+        return [*index[: self.axis], at, *index[self.axis :]]
+
+    def _read(
+        self, tensors: Numbers, index: list[ir.Value], at: ir.Value
+    ) -> list[ir.Value]:
+        """The elements of all tensors at an index along the axis; where that is out of
+        bounds, any elements: they are not used."""
+        tensor = dialect("tensor")
+        place = self._index(index, at)
+        return [tensor.ExtractOp(t, place).result for t in tensors]
+
+    def _comes(self, ones: Numbers, others: Numbers) -> ir.Value:
+        """Whether an element is before another."""
+        pairs = zip(ones, others, strict=True)
+        return self.is_before(*(number for pair in pairs for number in pair))
+
+
+class _Selection(_Rows):
+    """The first elements of each row, by insertion.
+
+    Args:
+        most: how many.
+    """
+
+    def __init__(
+        self, is_before: Order, tensors: Numbers, axis: int, most: int
+    ) -> None:
+        super().__init__(is_before, tensors, axis)
+        self.most = self.shape[axis] = most
+
+    def _row(self, into: list[ir.Value], index: list[ir.Value]) -> list[ir.Value]:
+        scf, arith = dialect("scf"), dialect("arith")
+        zero, last, most, end, one = index_constants(
+            [0, self.most - 1, self.most, self.size, 1]
+        )
+        loop = scf.ForOp(zero, end, one, into)
+        with ir.InsertionPoint(loop.body):
+            own, at = list(loop.inner_iter_args), loop.induction_variable
+            element = self._read(self.tensors, index, at)
+            comes = self._comes(element, self._read(own, index, last))
+            is_selected = arith.OrIOp(_compared("ult", at, most), comes).result
+            chosen = scf.IfOp(is_selected, [t.type for t in own], has_else=True)
+            chosen.attributes[SELDOM] = ir.UnitAttr.get()
+            with ir.InsertionPoint(chosen.then_block):
+                scf.YieldOp(self._inserted(own, index, at, element))
+            with ir.InsertionPoint(chosen.else_block):
+                scf.YieldOp(own)
+            scf.YieldOp(list(chosen.results_))
+        return list(loop.results)
+
+    def _inserted(
+        self, into: Numbers, index: list[ir.Value], at: ir.Value, element: Numbers
+    ) -> list[ir.Value]:
+        """The selected elements with one more: those that it is before move on by one
+        place, and the last is lost.
+
+        Args:
+            at: how many elements of the row came before it.
+        """
+        scf, arith, tensor = dialect("scf"), dialect("arith"), dialect("tensor")
+        zero, most, one = index_constants([0, self.most, 1])
+        loop = scf.ForOp(zero, most, one, [*into, *element])
+        with ir.InsertionPoint(loop.body):
+            own = list(loop.inner_iter_args)
+            tensors, moving = own[: len(into)], own[len(into) :]
+            place = loop.induction_variable
+            here = self._read(tensors, index, place)
+            # From its place on all move: their order is that of the rows that had them.
+            is_here = arith.OrIOp(
+                self._comes(element, here), _compared("uge", place, at)
+            ).result
+            written = [
+                tensor.InsertOp(
+                    arith.SelectOp(is_here, a, b).result, t, self._index(index, place)
+                ).result
+                for a, b, t in zip(moving, here, tensors, strict=True)
+            ]
+            kept = [
+                arith.SelectOp(is_here, b, a).result
+                for a, b in zip(moving, here, strict=True)
+            ]
+            scf.YieldOp([*written, *kept])
+        return list(loop.results)[: len(into)]
+
+
+class _Merge(_Rows):
+    """Pairs of sorted runs as one run each; the last run may be short, or alone.
+
+    Args:
+        width: of the runs.
+        most: elements of a merged run; later ones are left out.
+    """
+
+    def __init__(
+        self, is_before: Order, tensors: Numbers, axis: int, width: int, most: int
+    ) -> None:
+        super().__init__(is_before, tensors, axis)
+        self.width = width
+        self.run_length = min(2 * width, most)
+        pairs, rest = divmod(self.size, 2 * width)
+        self.shape[axis] = pairs * self.run_length + min(rest, self.run_length)
+
+    def _row(self, into: list[ir.Value], index: list[ir.Value]) -> list[ir.Value]:
         """Write the elements along the axis: each is the next of one of two runs."""
         scf = dialect("scf")
         zero, end, one = index_constants([0, self.shape[self.axis], 1])
@@ -176,9 +293,8 @@ class _Merge:
         has_left, has_right = (
             _compared("ult", *pair) for pair in zip(places, ends, strict=True)
         )
-        lefts, rights = (self._read(index, place) for place in places)
-        pairs = zip(rights, lefts, strict=True)
-        comes = self.is_before(*(number for pair in pairs for number in pair))
+        lefts, rights = (self._read(self.tensors, index, place) for place in places)
+        comes = self._comes(rights, lefts)
         is_right = arith.SelectOp(
             has_left, arith.AndIOp(has_right, comes).result, has_right
         ).result
@@ -192,16 +308,6 @@ class _Merge:
         right = arith.AddIOp(right, step).result
         left = arith.AddIOp(left, arith.SubIOp(one, step).result).result
         return [*written, left, right]
-
-    def _index(self, index: list[ir.Value], at: ir.Value) -> list[ir.Value]:
-        return [*index[: self.axis], at, *index[self.axis :]]
-
-    def _read(self, index: list[ir.Value], at: ir.Value) -> list[ir.Value]:
-        """The elements of all tensors at an index along the sorted axis; where the
-        index is out of bounds, any elements: they are not used."""
-        tensor = dialect("tensor")
-        place = self._index(index, at)
-        return [tensor.ExtractOp(t, place).result for t in self.tensors]
 
 
 def _compared(name: str, a: ir.Value, b: ir.Value) -> ir.Value:
