@@ -27,9 +27,13 @@ from morello.spec import Limits, Spec, print_spec
 MOST_SIZES = 1 << 16
 """Each program has a cost at each size."""
 
-EVERY = 64
-"""All sizes up to it are searched: the smaller they are, the more their programs
-differ."""
+EVERY_ROW = 1024
+"""All sizes up to it are searched where the range is of rows, of which the tables have
+every number at little more cost."""
+
+EVERY_TERM = 64
+"""All sizes up to it are searched where the range is reduced: the smaller they are, the
+more their programs differ."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,11 +110,15 @@ def check_range(spec: Spec) -> range:
     return sizes
 
 
-def sampled(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """The sizes of a run that are searched: the first ones, some of each octave above,
-    of several remainders by the tiles of it, and the last."""
-    near = [size for size in sizes if size <= EVERY] or sizes[:1]
-    octave = (EVERY << i for i in itertools.count())
+def sampled(sizes: tuple[int, ...], every: int) -> tuple[int, ...]:
+    """The sizes of a run that are searched.
+
+    Args:
+        sizes: of the run, ascending.
+        every: all up to this one; then the first of each octave above, and the last.
+    """
+    near = [size for size in sizes if size <= every] or sizes[:1]
+    octave = (every << i for i in itertools.count())
     bounds = itertools.takewhile(lambda bound: bound < sizes[-1], octave)
     found = {*near, sizes[-1]}
     for bound in bounds:
@@ -130,6 +138,7 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
         SearchError: a size has no program, there are too many, or two ranges.
     """
     sizes = check_range(spec)
+    every = EVERY_TERM if _is_reduced(spec) else EVERY_ROW
     groups: dict[tuple[Target, Limits, tuple[Axis, ...], int, bool], list[int]] = {}
     for size in sizes:
         goal = spec.at(size)
@@ -142,7 +151,7 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
     parts = []
     for (own, *_), members in groups.items():
         start = time.perf_counter()
-        some = sampled(tuple(members))
+        some = sampled(tuple(members), every)
         found = _searched(spec, own, some, watch)
         run = found.solver.run_of(found.greatest)
         with run.store.working():
@@ -152,6 +161,13 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
         parts.append(run.statistics(time.perf_counter() - start))
     best = dict(sorted(best.items()))
     return Sizes(spec, best, tables, Statistics.of_all(parts))
+
+
+def _is_reduced(spec: Spec) -> bool:
+    """Whether no result has the dimension of a Spec's range."""
+    varying = {*spec.ranges[0].dims}
+    written = (o.dims for o in spec.kind.operands if o.is_written)
+    return not any(varying.intersection(dims) for dims in written)
 
 
 def _others(spec: Spec, goal: Spec) -> tuple[Axis, ...]:
