@@ -25,7 +25,7 @@ from morello.frontends.nodes.convolution import Convolution
 from morello.frontends.nodes.tensors import Joined, Node, Plain, Tensors
 from morello.frontends.refusals import ModelError, Refusal
 from morello.spec.graphs.graph import MAP
-from morello.spec.matmul import Matmul
+from morello.spec.matmul import flushes
 
 MOST_OUTPUTS = 2
 """Of a group: a value that is read elsewhere too is an output."""
@@ -229,11 +229,11 @@ class Grouping:
         """Whether a node is a product that may take denormals for zero. It stays by
         itself: graphs keep these."""
         if node not in self._flushing:
-            kind = None
+            self._flushing[node] = False
             if self.tensors.flushing and is_product(self.nodes[node]):
                 with suppress(UnfitError):
                     kind = self.part(frozenset({node})).kind
-            self._flushing[node] = isinstance(kind, Matmul) and kind.flushing
+                    self._flushing[node] = flushes(kind)
         return self._flushing[node]
 
     def _is_known(self, nodes: frozenset[int]) -> bool:

@@ -20,7 +20,7 @@ from morello.frontends.nodes.tensors import (
     View,
 )
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
-from morello.spec.elements.dtypes import Dtype, computed_in
+from morello.spec.elements.dtypes import computed_in
 from morello.spec.graphs.collapsing import come_together, with_unit, without
 from morello.spec.graphs.cuts import cuts
 from morello.spec.graphs.expression import (
@@ -33,7 +33,7 @@ from morello.spec.graphs.graph import MAP, Graph, Output, canonical
 from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
-from morello.spec.matmul import Matmul
+from morello.spec.matmul import flushing_product
 from morello.spec.mixes import has_dtypes
 from morello.spec.named_form import NamedForm, named_form
 from morello.spec.size_range import SizeRange
@@ -454,20 +454,13 @@ def _checked(
     if named is not None:
         order = enumerate(named.operands)
         own = tuple(_deeper(operands[v], i, named) for i, v in order)
-        made = _flushing(named.kind, dtypes) if draft.tensors.flushing else named.kind
-        return Part(draft.nodes, made, named.sizes, own, named.tensors, places)
+        product = named.kind
+        if draft.tensors.flushing:
+            product = flushing_product(product, dtypes)
+        return Part(draft.nodes, product, named.sizes, own, named.tensors, places)
     if not has_dtypes(kind, dtypes):
         raise UnfitError
     return Part(draft.nodes, kind, sizes, operands, forms, places)
-
-
-def _flushing(kind: Kind, dtypes: tuple[Dtype, ...]) -> Kind:
-    """A product of two factors of bf16 as one that may take denormals for zero; any
-    other kind as it is."""
-    is_narrow = dtypes.count(Dtype.BF16) == len(dtypes) - 1 and dtypes[-1] is Dtype.F32
-    if isinstance(kind, Matmul) and is_narrow:
-        return dataclasses.replace(kind, flushing=True)
-    return kind
 
 
 def _deeper(operand: Operand, index: int, named: NamedForm) -> Operand:

@@ -14,7 +14,7 @@
 // CHECK: scf.for [[I:%.+]] = %{{.+}} to [[END]] step
 // CHECK: memref.subview %{{.+}}[0, [[I]], 0] [1, 8, 4]
 // CHECK: "morello.matmul"
-// CHECK-SAME: main, serial = true, sizes = array<i64: 1, 8, 4, 16>
+// CHECK-SAME: main, morello.goal = "matmul_accum:9..28x4x16:f32", serial = true, sizes = array<i64: 1, 8, 4, 16>
 // CHECK: } {morello.trips = 3 : i64}
 // CHECK: arith.cmpi ne, [[REST]], %c0
 // CHECK: scf.if
@@ -24,7 +24,7 @@
 // CHECK: } {morello.trips = 1 : i64}
 // CHECK: ranges = "m=5..8"
 // CHECK: } else {
-// CHECK: low, morello.size = array<i64: 28>, ranges = "m=1..4"
+// CHECK: low, morello.goal = "matmul_accum:1..4x4x16:f32", morello.size = array<i64: 28>, ranges = "m=1..4"
 // CHECK: } {morello.counted}
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x28x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x28x16xf32>, %m: index) {
@@ -55,8 +55,8 @@ func.func @f(%a: memref<1x28x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x28x16x
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error@+1 {{at the size 1: size 8 is not smaller than m = 1}}
-  %t:2 = "morello_transform.tile"(%0) {dim = "m", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  // expected-error@+1 {{at the size 1: size 32 is not smaller than m = 1}}
+  %t:2 = "morello_transform.tile"(%0) {dim = "m", size = 32 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
   transform.yield
 }
 }
