@@ -63,11 +63,11 @@ def read_model(
 
 
 def _read_onnx(path: str, fallback: bool, shapes: Shapes) -> Model:
-    given = dict(shapes)
-    if len(given) < len(shapes):
+    by_name = dict(shapes)
+    if len(by_name) < len(shapes):
         raise UsageError("argument --shape: an input is named twice", "name it once")
     try:
-        return from_onnx(path, shapes=given, fallback=fallback)
+        return from_onnx(path, shapes=by_name, fallback=fallback)
     except OSError as error:
         raise UsageError(
             f"{path}: error: cannot read: {error.strerror}", "give a file of ONNX"

@@ -34,7 +34,7 @@ class Options(Protocol):
 
     @property
     def shape(self) -> Shapes:
-        """Of inputs of a model of ONNX."""
+        """The shapes of inputs of a model of ONNX."""
 
     @property
     def schedule(self) -> str | None:

@@ -148,7 +148,7 @@ def fused(
 _DEQUANTIZED: Any = torch.ops.quantized_decomposed.dequantize_per_channel.default
 
 _ZEROS = 2
-"""Of the zero points among its arguments."""
+"""The index of the argument that holds the zero points."""
 
 
 def without_zeros(graph: GraphModule, tensors: Mapping[int, Any]) -> tuple[int, ...]:

@@ -201,7 +201,7 @@ def test_runs_keep_the_greatest(count: int) -> None:
 
 
 def test_a_few_elements_are_selected_in_any_order() -> None:
-    """Of equal elements the first ones, also where each is inserted, or none."""
+    """The first ones of equal elements, also where each is inserted, or none."""
     drawn = np.random.default_rng(1).integers(0, 9, 300)
     rows = drawn, np.arange(300), -np.arange(300), np.ones(300)
     x = np.stack(rows).astype(np.float32)

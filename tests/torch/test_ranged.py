@@ -154,7 +154,7 @@ class Decoder(nn.Module):
 
 
 def test_a_cache_that_grows(told: pytest.LogCaptureFixture) -> None:
-    """What reads weights is compiled once; the cache, of any size, is eager's."""
+    """Groups that read weights are compiled once; a cache of any size is eager's."""
     model = Decoder().eval()
     options = {**WAIT, "time_limit": 0.5, "shapes": 2}
     fast = torch.compile(model, backend="morello", options=options)

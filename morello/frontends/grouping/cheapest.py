@@ -16,7 +16,7 @@ class Candidate:
 
     nodes: frozenset[int]
     copies: frozenset[int] = frozenset()
-    """Those that it computes for itself alone: each other reader has its own."""
+    """The nodes that it computes for itself alone: other readers compute them again."""
 
     @property
     def covered(self) -> frozenset[int]:

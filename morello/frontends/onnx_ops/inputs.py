@@ -81,13 +81,13 @@ def with_shapes(
     return proto
 
 
-def _unfit(source: str, name: str, own: list[Any], given: Any) -> ArgumentError:
+def _unfit(source: str, name: str, declared: list[Any], asked: Any) -> ArgumentError:
     """An input has no shape of numbers, or another than was given."""
-    example = [n if isinstance(n, int) and n > 0 else 8 for n in own]
-    words = ", ".join(map(str, own))
+    example = [n if isinstance(n, int) and n > 0 else 8 for n in declared]
+    words = ", ".join(map(str, declared))
     reason = "Specs have sizes that are numbers"
-    if given is not None:
-        reason = f"({', '.join(map(str, given))}) was given"
+    if asked is not None:
+        reason = f"({', '.join(map(str, asked))}) was given"
     return ArgumentError(
         f"{source}: input '{name}' has the shape ({words}), and {reason}",
         f"give the shape: shapes={{'{name}': {tuple(example)}}}, or "

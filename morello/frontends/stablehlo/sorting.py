@@ -121,7 +121,7 @@ class _Rows(abc.ABC):
         self.tensors = tensors
         self.axis = axis
         self.shape = list(tensors[0].type.maybe_downcast().shape)
-        """Of the results."""
+        """The shape of the results."""
         self.size = self.shape[axis]
 
     def run(self) -> list[ir.Value]:
@@ -189,17 +189,17 @@ class _Selection(_Rows):
         )
         loop = scf.ForOp(zero, end, one, into)
         with ir.InsertionPoint(loop.body):
-            own, at = list(loop.inner_iter_args), loop.induction_variable
+            chosen, at = list(loop.inner_iter_args), loop.induction_variable
             element = self._read(self.tensors, index, at)
-            comes = self._comes(element, self._read(own, index, last))
+            comes = self._comes(element, self._read(chosen, index, last))
             is_selected = arith.OrIOp(_compared("ult", at, most), comes).result
-            chosen = scf.IfOp(is_selected, [t.type for t in own], has_else=True)
-            chosen.attributes[SELDOM] = ir.UnitAttr.get()
-            with ir.InsertionPoint(chosen.then_block):
-                scf.YieldOp(self._inserted(own, index, at, element))
-            with ir.InsertionPoint(chosen.else_block):
-                scf.YieldOp(own)
-            scf.YieldOp(list(chosen.results_))
+            branch = scf.IfOp(is_selected, [t.type for t in chosen], has_else=True)
+            branch.attributes[SELDOM] = ir.UnitAttr.get()
+            with ir.InsertionPoint(branch.then_block):
+                scf.YieldOp(self._inserted(chosen, index, at, element))
+            with ir.InsertionPoint(branch.else_block):
+                scf.YieldOp(chosen)
+            scf.YieldOp(list(branch.results_))
         return list(loop.results)
 
     def _inserted(
@@ -215,8 +215,8 @@ class _Selection(_Rows):
         zero, most, one = index_constants([0, self.most, 1])
         loop = scf.ForOp(zero, most, one, [*into, *element])
         with ir.InsertionPoint(loop.body):
-            own = list(loop.inner_iter_args)
-            tensors, moving = own[: len(into)], own[len(into) :]
+            values = list(loop.inner_iter_args)
+            tensors, moving = values[: len(into)], values[len(into) :]
             place = loop.induction_variable
             here = self._read(tensors, index, place)
             # From its place on all move: their order is that of the rows that had them.
@@ -229,11 +229,11 @@ class _Selection(_Rows):
                 ).result
                 for a, b, t in zip(moving, here, tensors, strict=True)
             ]
-            kept = [
+            displaced = [
                 arith.SelectOp(is_here, b, a).result
                 for a, b in zip(moving, here, strict=True)
             ]
-            scf.YieldOp([*written, *kept])
+            scf.YieldOp([*written, *displaced])
         return list(loop.results)[: len(into)]
 
 

@@ -59,7 +59,7 @@ class Overlay:
         self.readable: tuple[Database, ...] = (*((top,) if top else ()), *below)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The same files, opened again where it is unpickled."""
+        """Pickle the names of the files, which are opened again."""
         below = [d.path for d in self.readable if d is not self.top]
         top = None if self.top is None else self.top.path
         return _open_again, (top, below, self.keeps_tables)

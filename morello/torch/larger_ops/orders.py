@@ -38,12 +38,12 @@ def greatest(
 
 
 def running_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """Of floats, adds in f64 and rounds each sum once, as eager does."""
+    """The sums of the first elements; those of floats in f64, each rounded once."""
     return _in_double(aten.cumsum.default, x, dim, dtype)
 
 
 def running_product(x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """Of floats, multiplies in f64 and rounds each product once, as eager does."""
+    """The products of the first elements; those of floats in f64, each rounded once."""
     return _in_double(aten.cumprod.default, x, dim, dtype)
 
 
