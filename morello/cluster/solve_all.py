@@ -18,7 +18,7 @@ from concurrent.futures import (
 from pathlib import Path
 
 from morello.cluster.job import Answer, Job, perform
-from morello.cluster.waves import Waves, family_of, largest_first
+from morello.cluster.waves import Waves, largest_first
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
@@ -202,7 +202,7 @@ def _run(
     database: Overlay,
     workers: int | None,
 ) -> Generator[Solved, None, None]:
-    families = {job: family_of(goal) for job, goal in jobs}
+    families = {job: goal.family for job, goal in jobs}
     waves = Waves([(job, families[job]) for job, _ in jobs])
     with _Known(database) as known, _Hands(executor) as hands:
         while True:

@@ -54,11 +54,6 @@ class Waves(Generic[Item]):
         self._open.add(family)
 
 
-def family_of(goal: OpenSpec) -> object:
-    """Key that Specs share which share many tables: all but the sizes."""
-    return goal.spec.key, goal.open
-
-
 def volume(goal: OpenSpec) -> int:
     """The product of the sizes: what takes longest to search, more or less."""
     product = 1

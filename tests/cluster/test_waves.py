@@ -2,7 +2,7 @@
 
 import pytest
 
-from morello.cluster.waves import Waves, family_of, largest_first
+from morello.cluster.waves import Waves, largest_first
 from morello.machine import AVX2
 from morello.spec import parse_open_spec
 
@@ -42,7 +42,7 @@ def test_families_have_all_but_the_sizes_in_common() -> None:
     texts = ["matmul:4x5x6:f32", "matmul:7x8x9:f32", "matmul:4x5x6:f32:rhs=any"]
     texts += ["matmul:4x5x6:f32:rhs=[0,2,1]", "matmul:4x5x6:u8,s8,s32", "max:4x5"]
     goals = {text: parse_open_spec(text, AVX2.limits) for text in texts}
-    families = [family_of(goal) for goal in goals.values()]
+    families = [goal.family for goal in goals.values()]
     assert families[0] == families[1]
     assert len(set(families)) == 5
     assert largest_first(goals)[0] == "matmul:7x8x9:f32"

@@ -18,7 +18,7 @@ from morello.frontends.grouping.groups import (
 from morello.spec.graphs.graph import MAP
 
 MOST_PRODUCTS = 2
-"""In a group: the search of three takes minutes."""
+"""The most in a group: each multiplies the programs of the others."""
 
 
 def alternatives(grouping: Grouping, rule: list[Candidate]) -> list[Candidate]:
@@ -44,7 +44,7 @@ def refusal(grouping: Grouping, group: Candidate) -> str:
     if len(nodes) == 1:
         return ""
     if any(is_convolution(grouping.nodes[i]) for i in nodes):
-        return "the search of a convolution and what follows takes ten times as long"
+        return "a convolution is searched without what follows it"
     products = [i for i in nodes if is_product(grouping.nodes[i])]
     if len(products) > MOST_PRODUCTS:
         return f"it has more than {MOST_PRODUCTS} products"

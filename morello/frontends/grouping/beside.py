@@ -187,15 +187,10 @@ class Order:
             return None
 
         def rank(goal: OpenSpec) -> int:
-            first = self._families.get(family(goal))
+            first = self._families.get(goal.family)
             return 0 if first is None else 1 if first == place else 2
 
         goal = min(self._left, key=rank)  # the first of equals, which is the largest
         self._left.remove(goal)
-        self._families.setdefault(family(goal), place)
+        self._families.setdefault(goal.family, place)
         return goal
-
-
-def family(goal: OpenSpec) -> object:
-    """Key that goals have which share tables: all but their sizes."""
-    return goal.spec.key, goal.open

@@ -55,6 +55,11 @@ class OpenSpec:
         return dataclasses.replace(self.spec, tensors=tuple(tensors))
 
     @property
+    def family(self) -> object:
+        """Key that goals have which share many tables: all but the sizes."""
+        return self.spec.key, self.open
+
+    @property
     def is_settled(self) -> bool:
         """Whether nothing is open."""
         return not self.open
