@@ -1,4 +1,4 @@
-"""What classes say of themselves, where Python was told to leave docstrings out, too.
+"""Docstrings of classes, where Python was told to leave docstrings out, too.
 
 ``python -OO`` drops docstrings; a dataclass then describes itself by its signature.
 """

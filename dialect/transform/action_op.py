@@ -58,8 +58,8 @@ class Site:
 
 
 MOST_SPECS = 10_000
-"""Of one handle. Every action can double them, so a short schedule could ask for any
-number."""
+"""The most Specs of one handle. Every action can double them, so a short schedule could
+ask for any number."""
 
 Left = Mapping[str, ir.Operation]
 """The op that a rewriting leaves for each role."""

@@ -100,7 +100,7 @@ def charge(op: ir.Operation, cost: int) -> None:
 
 
 _MOST = (1 << 63) - 1
-"""What an attribute of 64 bits holds."""
+"""The greatest number of an attribute of 64 bits."""
 
 
 def price_of(function: ir.Operation) -> int:

@@ -43,8 +43,8 @@ class Child:
     """For each dimension of the child, the parent's dimension that it is a part of. One
     that is a part of none is of one size n, or a tile of that: -1 - n, so -2 for 1."""
     there: Ints | None = None
-    """Where it is not 0 there is such a hole; elsewhere sizes mean nothing. None for
-    where the hole counts: one that does not is hidden behind the work of others."""
+    """Not 0 where there is such a hole; elsewhere sizes mean nothing. None for where
+    the hole counts: one that does not is hidden behind the work of others."""
 
     @property
     def exists(self) -> Ints:
@@ -77,7 +77,7 @@ class Expansion:
     conditions: tuple[Condition, ...]
     """All must hold for the action to apply."""
     cost: Ints
-    """Its own cost, in millicycles."""
+    """The cost without the holes, in millicycles."""
     children: tuple[Child, ...] = ()
     """In the order in which they run."""
 
@@ -123,7 +123,7 @@ class Rewrite:
     """The result of an action on one Spec: its own cost and the child Specs."""
 
     cost: int
-    """Its own cost, in millicycles."""
+    """The cost without the holes, in millicycles."""
     holes: tuple[Hole, ...]
 
     def total(self, costs: tuple[int, ...]) -> int:

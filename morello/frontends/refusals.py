@@ -12,17 +12,17 @@ class Refusal:
     """An op that has no Spec."""
 
     op: str
-    """Its name, as ``tensor.gather``."""
+    """The name of the op, as ``tensor.gather``."""
     place: str
-    """Where it is: ``model.mlir:12:8``, or what the exporter says."""
+    """The place of the op: ``model.mlir:12:8``, or what the exporter says."""
     reason: str
     """Why, without a full stop."""
     remedy: str
-    """What the user can do."""
+    """A sentence on what the user can do."""
     location: ir.Location | None = dataclasses.field(
         default=None, compare=False, repr=False
     )
-    """The same for diagnostics of MLIR, while its context lives."""
+    """The place for diagnostics of MLIR, while its context lives."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.op}: {self.reason}; {self.remedy}"

@@ -34,7 +34,7 @@ class Pack:
     size: int
     """Elements of a pack; of an unpacked dimension so many neighbours count as one."""
     offset: int = 0
-    """Which element of the pack: the first if left out."""
+    """The number of the element in the pack: the first if left out."""
 
 
 @dataclasses.dataclass(frozen=True)

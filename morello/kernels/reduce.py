@@ -144,7 +144,7 @@ class _Rows:
     own: Running
     src: Buffer
     index: Callable[[int, Value], tuple[Value, ...]]
-    """Of an element of src, from its row and column."""
+    """The index of an element of src, from its row and column."""
     count: int
     """Rows."""
     length: int

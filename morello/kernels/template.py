@@ -26,11 +26,11 @@ class Kernel(ABC):
     """A leaf of a program."""
 
     name: str
-    """Its name in schedules and in the IR."""
+    """The name in schedules and in the IR."""
     isa: Isa
-    """What its code is written in: its vectors are that wide."""
+    """The instruction set of its code: its vectors are that wide."""
     summary: str
-    """What it computes, in a sentence for the reference."""
+    """A sentence on what it computes, for the reference."""
     needs_denormals: ClassVar[bool] = False
     """Whether it is right only where f32 adds denormal numbers as IEEE 754 has it:
     functions that hold it set the control register so while they run."""

@@ -51,7 +51,7 @@ class VectorMap(Kernel):
     kind: type[Kind]
     """The kind of map."""
     levels: tuple[Memory, ...]
-    """Where each operand is: L1 or VRF; one for all of any number."""
+    """The memory of each operand, L1 or VRF; one for all of any number."""
     vectors: int = 0
     """The most vectors of its straight-line code where it has one input, each load of
     which is a stream to a prefetcher; 0 for as many as any code has."""
@@ -190,9 +190,9 @@ class _Vector:
 
     emitter: Emitter
     at: tuple[int, ...]
-    """Where the first element is."""
+    """The index of the first element."""
     register: tuple[int, ...]
-    """Which register it is, of operands in registers."""
+    """The number of the register, of operands in registers."""
     count: int
     """Elements."""
     width: int

@@ -25,9 +25,9 @@ class OperandContext:
     """The operands of the goal whose rows are a multiple of a power of two apart that
     falls into one or two sets of L1, and into few of L2."""
     widened: tuple[tuple[str, int], ...] = ()
-    """Those whose rows would lie so in a wider dtype, and the bytes of its elements."""
+    """Operands whose rows would lie so in a wider dtype, and that dtype's bytes."""
     other: tuple[str, ...] = ()
-    """Its other operands, if it has both."""
+    """The other operands, if there are both."""
     row_distance: int = 0
     """The greatest power of two, in lines, that the rows of an aliased operand are a
     multiple of apart; 0 if none is aliased."""
@@ -175,7 +175,7 @@ def _has_room_for_copies(goal: Spec) -> bool:
 
 
 PLAIN = OperandContext()
-"""That of a goal that fits L3, but not L2, with no aliased rows."""
+"""The context of a goal that fits L3, but not L2, with no aliased rows."""
 
 
 def _least_bytes(goal: Spec, operand: int, period: int) -> int:

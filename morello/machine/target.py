@@ -21,10 +21,11 @@ CACHE_CLASSES = 5
 """Powers of two that may remain of a cache, beside nothing."""
 
 FEW_CLASSES = 4
-"""The same below goals of several products."""
+"""Classes of what is left of a cache, below goals of several products."""
 
 MAX_THREADS = 1024
-"""Of a parallel loop: the processors of an affinity mask of Linux."""
+"""The most threads of a parallel loop: the processors of an affinity mask of
+Linux."""
 
 
 RANGES = {
@@ -38,7 +39,7 @@ RANGES = {
 """The least and the most that each number of a target can be."""
 
 MOST_COST = 10**9
-"""Of one thing, in 1/1000 cycle: a million cycles. Sums of products stay numbers."""
+"""The greatest cost of one thing, in 1/1000 cycle: sums of products stay numbers."""
 
 
 def _check(target: str, name: str, value: int, least: int, most: int) -> None:
@@ -67,11 +68,11 @@ class Target(HashedOnce):
     features: tuple[str, ...]
     """CPU features that the generated code needs."""
     isa: Isa
-    """Its vector registers and instructions: registers are that wide in VRF."""
+    """The vector registers and instructions: registers are that wide in VRF."""
     l1_lines: int
     """Lines of the first-level data cache."""
     l1_ways: int
-    """Its associativity: its sets are a power of two."""
+    """The associativity of that cache: the number of its sets is a power of two."""
     l2_lines: int
     """Lines of the second-level cache, a power of two."""
     coefficients: Coefficients

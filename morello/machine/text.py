@@ -49,7 +49,7 @@ TARGETS = {
 """The known targets, by name."""
 
 UNNAMED = "avx2"
-"""What a module that names no target is for."""
+"""The target of a module that names none."""
 
 NATIVE = "native"
 """Stands for the one of them that is nearest to this machine."""

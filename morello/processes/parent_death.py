@@ -5,7 +5,7 @@ import os
 import signal
 
 _SET_PARENT_DEATH_SIGNAL = 1
-"""Of ``prctl``."""
+"""The option of ``prctl``."""
 
 
 def end_with_parent(parent: int) -> None:

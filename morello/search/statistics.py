@@ -19,9 +19,9 @@ class Statistics:
     """Implementations whose costs were compared: a first action of a Spec each, with
     the best programs of what it leaves. They stand for all programs of the space."""
     packed: int = 0
-    """Of ``specs``, those that are compressed already."""
+    """The number of ``specs`` that are compressed already."""
     boxes: int = 0
-    """What they were compressed to: boxes of decisions."""
+    """The boxes of decisions that these were compressed to."""
     cost_boxes: int = 0
     peak_bytes: int = 0
     """The most memory that the process has had by then."""
@@ -48,7 +48,7 @@ class Statistics:
 
     @classmethod
     def of_all(cls, parts: Sequence["Statistics"]) -> "Statistics":
-        """Those of several searches, one after another."""
+        """The statistics of several searches, one after another."""
         return cls(
             sum(part.tables for part in parts),
             sum(part.specs for part in parts),

@@ -14,7 +14,7 @@ class Operand:
 
     name: str
     axes: tuple[IndexMap, ...]
-    """What indexes each of its logical dimensions."""
+    """The index map of each logical dimension."""
     is_read: bool
     is_written: bool
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from morello.spec.tensors.layout import ceil_div
 
 SHARE = 16
-"""What a share is a multiple of, where it is larger: whole packs, and whole lines."""
+"""Larger shares are multiples of it: whole packs, and whole lines."""
 
 _UNEVEN = 64
 """A share that a multiple of `SHARE` exceeds by more than its 64th is one as well."""

@@ -15,7 +15,7 @@ from morello.torch.group import log
 _REMEDIES = {
     "generic_jump": "it branches by the value of a tensor; torch.where does not",
 }
-"""Of reasons that are one word of Dynamo's."""
+"""Sentences for reasons that are one word of Dynamo's."""
 
 _seen: set[str] = set()
 

@@ -23,9 +23,9 @@ class _Held:
     state: Any
     arrays: tuple[Any, ...]
     addresses: tuple[int, ...]
-    """Of the arrays."""
+    """The addresses of the arrays."""
     aliases: tuple[Any, ...]
-    """Of the weights: they keep the memory, so that no other has its address."""
+    """Aliases of the weights: they keep the memory, so that it is not given away."""
 
 
 class Weights:

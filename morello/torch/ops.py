@@ -17,16 +17,16 @@ NARROW = (torch.bfloat16, torch.float16)
 """Floats that are stored, and computed in f32."""
 
 FLOATS = (torch.float32, *NARROW)
-"""Of what a group computes."""
+"""Dtypes of floats that a group computes."""
 
 COUNTS = (torch.bool, torch.int32, torch.int64)
-"""Of masks and places: computed with, too."""
+"""Dtypes of masks and places, which a group computes, too."""
 
 NARROW_INTEGERS = (torch.uint8, torch.int8, torch.int16)
 """Dtypes that are read by ops whose results are wider."""
 
 INTEGERS = (*COUNTS, *NARROW_INTEGERS)
-"""Of what is moved, and cast."""
+"""Dtypes of integers that are moved, and cast."""
 
 
 def overload(name: str) -> Any:
@@ -50,7 +50,7 @@ SPLITS = _ops("""
     split.Tensor split_with_sizes unbind.int unsafe_split.Tensor
     unsafe_split_with_sizes
 """)
-"""Those with a list of results."""
+"""Ops with a list of results."""
 
 CREATED = _ops("""
     arange arange.start arange.start_step empty.memory_format empty_like eye eye.m

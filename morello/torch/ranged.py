@@ -136,7 +136,7 @@ class _SizedGroup:
     __name__ = "group"
 
     def __call__(self, *tensors: Any) -> Any:
-        """Its results, once it is compiled."""
+        """The results of the group, once it is compiled."""
         assert self.run is not None
         return self.run(*tensors)
 
@@ -287,7 +287,7 @@ def _divided(graph: GraphModule, weights: frozenset[int]) -> list[_SizedGroup]:
 
 
 def _call(node: Node, graph: GraphModule) -> Any:
-    """What a node computes, of which arguments."""
+    """The call that a node is."""
     if node.op == "get_attr":
         held = getattr(graph, str(node.target))
         return node.name, held.shape, held.dtype, held.tolist()

@@ -10,7 +10,7 @@ from morello.tracing.slicing import axes_of
 from morello.tracing.tracer import Tracer, traced, whole
 
 _MOST_RUNS = 8
-"""Of elements that go up evenly, in what `take` picks."""
+"""The most slices that the places of `take` are written as."""
 
 
 def concatenate(arrays: Any, axis: int | None = 0) -> Tracer:

@@ -256,7 +256,8 @@ _F32 = np.dtype(np.float32)
 
 
 _MOST_VARIANTS = 16
-"""Of a function for one pattern: beyond these the oldest is forgotten."""
+"""The most variants of a function for one pattern of arguments: beyond these the
+oldest is forgotten."""
 
 
 class _Variants:

@@ -24,7 +24,7 @@ class Cut:
 
     places: range
     size: int
-    """Of the axis."""
+    """The extent of the axis before slicing."""
     is_one: bool = False
     """Whether it is an integer, which leaves no axis."""
     axis: int = 0

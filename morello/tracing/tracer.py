@@ -33,7 +33,7 @@ Shape = tuple[int, ...]
 Axes = tuple[IndexMap, ...]
 
 UFUNCS: dict[Any, Callable[..., Any]] = {}
-"""What each of NumPy's functions of elements becomes: `elementwise.py`."""
+"""NumPy's functions of elements, with the tracing ones: `elementwise.py`."""
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy's other functions that are traced: `array_functions.py`."""
@@ -42,7 +42,7 @@ INDEXING: dict[str, Callable[..., Any]] = {}
 """Lists as indices, assignments, and other shapes: `indexing.py`, `reshapes.py`."""
 
 _MOST_ROWS = 8
-"""Of an array that a loop of Python may take apart."""
+"""The most rows of an array that a loop of Python may take apart."""
 
 
 class Tracer(NDArrayOperatorsMixin):

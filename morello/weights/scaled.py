@@ -42,7 +42,7 @@ class ScaledWeights:
     """The row of the weights that each row of ``stored`` is, k integers; None if they
     are in order. Activations are taken so: ``x[:, order]``."""
     bits: int = 8
-    """Of an integer: 4 or 8."""
+    """Bits of an integer: 4 or 8."""
 
     @property
     def shape(self) -> tuple[int, ...]:

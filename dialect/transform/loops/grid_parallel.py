@@ -34,7 +34,7 @@ class _Side:
     whole: int
     """How many whole tiles there are."""
     place: ir.Value
-    """Which tile the thread has."""
+    """The number of the thread's tile."""
 
     def start(self, is_whole: bool) -> Start:
         """The start of the thread's tile along this dimension."""

@@ -39,7 +39,7 @@ class Collapsed:
     dims: tuple[int, ...]
     """The dimensions that are left, by their old numbers."""
     operands: tuple[int, ...]
-    """Which of the old operands each one is."""
+    """The old operand that each operand is."""
     key: SpecKey
 
 

@@ -48,7 +48,7 @@ class Cutting:
     forms: tuple[TensorSpec, ...]
     """The form of each."""
     rows: frozenset[int]
-    """Those that are but rows beside another temporary or an operand: they lie where
+    """Temporaries that are but rows beside another one or an operand: they lie where
     that does, and take a line or two, which are not counted."""
     producers: PartKey
     consumers: PartKey
@@ -82,9 +82,9 @@ class Cut(Action):
     nodes: str
     """The names of the nodes that are computed first, joined by commas."""
     again: str
-    """Those of them that are computed again; empty for none."""
+    """The names of the nodes that are computed again; empty for none."""
     level: Memory
-    """Where the temporaries are."""
+    """The memory of the temporaries."""
     layout: Layout
     """The layout of the temporary of the most dimensions."""
 

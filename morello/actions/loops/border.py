@@ -47,7 +47,7 @@ class Bordered:
 
     border: Borders
     key: SpecKey
-    """Of all strips."""
+    """The key of the Specs of all strips."""
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -56,19 +56,19 @@ class Sharing:
     """How a key is shared out along one of its reductions."""
 
     form: Reform
-    """What each thread does; it adds."""
+    """The form of the Spec of each thread; it adds to its output."""
     dim: int
     """The reduction, of the form."""
     tensors: tuple[TensorSpec, ...]
     """The forms of its operands."""
     partial: tuple[int, ...]
-    """Those of which each thread has its own."""
+    """The outputs of which each thread has a partial result."""
     buffers: tuple[TensorSpec, ...]
     """The form of all partial results, of each of these."""
     merge: PartKey
-    """Of its values, those of partial results are -1 - the operand."""
+    """The key of the sum of partial results: the value of operand i is -1 - i."""
     share: int = -1
-    """What `merge` calls the dimension that counts shares."""
+    """The dimension of `merge` that counts shares."""
 
 
 @dataclasses.dataclass(frozen=True, order=True)

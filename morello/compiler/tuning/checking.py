@@ -29,7 +29,7 @@ LEAST = 2
 there are some among the first few."""
 
 _MOST_ALIKE = 4
-"""Those few."""
+"""Candidates of different code that count as a few."""
 
 Show = Callable[[str], None]
 

@@ -71,7 +71,7 @@ _PREDICATES: dict[int, _F] = {
     4: np.greater,
     5: np.greater_equal,
 }
-"""Of signed integers."""
+"""Comparisons of signed integers, by the number of the predicate."""
 
 _UNSIGNED = 4
 """How far the numbers of the orders of unsigned integers are from these."""
@@ -84,7 +84,8 @@ _FLOAT_PREDICATES: dict[int, _F] = {
     5: np.less_equal,
     13: np.not_equal,
 }
-"""Of floats: those that hold of NaN as NumPy's do."""
+"""Comparisons of floats that hold of NaN as NumPy's do, by the number of the
+predicate."""
 
 
 class KnownArrays:

@@ -27,7 +27,7 @@ from morello.spec.elements.dtypes import Dtype
 from morello.spec.index_map import ONE, IndexMap
 
 MOST_RUNS = 16
-"""Of an axis: each is a part of its own."""
+"""The most runs of places along an axis: each is a part by itself."""
 
 
 def read_constant(tensors: Tensors, read: Read) -> Array | None:

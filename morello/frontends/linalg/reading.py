@@ -92,7 +92,7 @@ class Program:
     names: dict[str, str]
     """The op that the text had at each place."""
     signatures: dict[str, Signature]
-    """Of its functions, by their names."""
+    """The signatures of the functions, by name."""
 
 
 def read_program(
@@ -195,7 +195,7 @@ def _unroll(module: ir.Operation, source: str) -> None:
 
 
 _ATTRIBUTE = "attribute created with unregistered dialect"
-"""What MLIR says of an attribute of another dialect."""
+"""The words of MLIR for an attribute of another dialect."""
 
 
 def _parsed(given: Text, source: str) -> ir.Operation:

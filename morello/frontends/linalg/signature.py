@@ -63,7 +63,7 @@ class Signature:
 
 
 UNDECLARED = Signature()
-"""Of a program that declares nothing of its arguments and results but their types."""
+"""The signature of a program that declares no more than types."""
 
 
 def unique_name(name: str, otherwise: str, taken: list[str]) -> str:

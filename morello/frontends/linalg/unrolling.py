@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from morello.mlir import ir, walk
 
 MOST_TRIPS = 32
-"""Of a loop that is unrolled."""
+"""The most trips of a loop that is unrolled."""
 
 MOST_OPS = 4096
-"""Of all its copies."""
+"""The most ops of all copies of a loop's body."""
 
 _MOST_COUNTED = 1000
 """Maximum trip count that is evaluated: loops of more trips count as longer."""
@@ -25,7 +25,7 @@ LOOPS = frozenset({"scf.for", "stablehlo.while"})
 _CHOICES = frozenset({"scf.if", "stablehlo.case", "stablehlo.if"})
 
 WRITTEN_OUT = LOOPS | _CHOICES
-"""What is taken where it is known which way it goes."""
+"""Ops that are replaced by what they do, where it is known which way they go."""
 
 _FUNCTIONS: dict[str, Callable[[int, int], int]] = {
     "add": operator.add,
@@ -43,12 +43,12 @@ _FUNCTIONS: dict[str, Callable[[int, int], int]] = {
     "subi": operator.sub,
     "subtract": operator.sub,
 }
-"""Of arith and StableHLO."""
+"""Operations of arith and StableHLO on integers."""
 
 _SAME = frozenset(
     {"convert", "extract", "extsi", "from_elements", "index_cast", "reshape", "trunci"}
 )
-"""What gives the number that it is given."""
+"""Ops whose result is the number that they read."""
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "EQ": operator.eq,

@@ -39,13 +39,13 @@ class Foreign:
     read: Read | None
     """The tensor in memory, and how; None where whoever reads it computes it again."""
     what: str
-    """Its type, for messages."""
+    """The type, for messages."""
     is_low: bool = False
     """Whether memory has the low 32 bits alone of integers of 64 bits."""
 
 
 Known = Read | Same | Foreign | None
-"""What a value is; None where it was refused."""
+"""A value that was read; None where it was refused."""
 
 
 class MissingError(Exception):

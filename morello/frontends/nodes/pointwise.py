@@ -39,7 +39,7 @@ from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, dims_of
 
 _MOST_CALLS = 200
-"""Of an expression: a map that would make it larger stays by itself."""
+"""The most calls of an expression: a map that would exceed it stays by itself."""
 
 
 def absorbed(tensors: Tensors) -> Tensors:

@@ -56,7 +56,7 @@ class Given:
     shape: tuple[int, ...]
     dtype: "Dtype | PlainDtype"
     argument: int = -1
-    """Which argument; -1 for a constant."""
+    """The number of the argument; -1 for a constant."""
     array: Array | None = None
 
     @property
@@ -79,11 +79,11 @@ class Node:
     axes: tuple[IndexMap, ...]
     """The dimension that each axis of the tensor is, or `ONE`."""
     dtype: Dtype
-    """Of its elements in memory."""
+    """The dtype of the elements in memory."""
     place: str
-    """Where the program has it."""
+    """The place in the program."""
     into: "Within | None" = None
-    """Where in a `Joined` tensor it is written, if it is a piece of one."""
+    """The part of a `Joined` tensor that it writes, if it is a piece of one."""
     after: tuple[int, ...] = ()
     """Nodes that write first, since this one writes over what they wrote."""
 
@@ -189,9 +189,9 @@ class Within:
 
     tensor: int
     shape: tuple[int, ...]
-    """Of the whole tensor."""
+    """The shape of the whole tensor."""
     starts: tuple[int, ...]
-    """Where the part begins along each axis."""
+    """The first element of the part along each axis."""
     steps: tuple[int, ...]
     """From one element of the part to the next along each axis."""
 
@@ -203,7 +203,7 @@ class Joined:
     shape: tuple[int, ...]
     dtype: Dtype
     fill: str = ""
-    """What is where no piece is, as `Fill` names it; empty where pieces are all."""
+    """The elements that no piece writes, as `Fill` names them; empty for none."""
     pieces: tuple[int, ...] = ()
 
     @property
@@ -233,7 +233,7 @@ class PlainCode:
     """A module with one function of memrefs, ``plain``: what it reads, then what it
     writes."""
     op: str
-    """What it computes, which is no Spec."""
+    """The op that it computes, which is no Spec."""
     place: str
     reason: str
     """Why it is no Spec."""
@@ -245,9 +245,9 @@ class Plain:
 
     code: PlainCode
     number: int
-    """Which of the results."""
+    """The number of the result."""
     operands: tuple[int, ...]
-    """What the code reads, in order, each row-major."""
+    """The tensors that the code reads, in order, each row-major."""
     shape: tuple[int, ...]
     dtype: Dtype | PlainDtype
 
@@ -283,14 +283,14 @@ class Tensors:
     all: list[Tensor] = dataclasses.field(default_factory=list)
     results: list[int] = dataclasses.field(default_factory=list)
     names: list[str] = dataclasses.field(default_factory=list)
-    """Of the arguments."""
+    """The names of the arguments."""
     result_names: list[str] = dataclasses.field(default_factory=list)
     """Names of the results; empty for those that the program does not name."""
     weights: frozenset[int] = frozenset()
     """The arguments that change seldom: what is computed of them alone is not computed
     in each call."""
     expected: tuple[Expected, ...] = ()
-    """What some arguments have to be in a call."""
+    """Conditions on some arguments, checked in each call."""
     size: OuterSize | None = None
     flushing: bool = False
     """Whether products of two factors of bf16 may take denormals for zero."""

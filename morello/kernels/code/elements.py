@@ -115,7 +115,7 @@ class CountedElements:
     """The dtype of what is computed."""
     steps: int = 1
     isa: Isa | None = None
-    """What vectors are computed in; None of scalars."""
+    """The instruction set of vectors; None of scalars."""
     reads: int = 0
     constants: int = 0
     operations: int = 0
@@ -123,7 +123,7 @@ class CountedElements:
     ops: Ops = dataclasses.field(default_factory=dict)
     """The instructions on vectors."""
     chain: Ops = dataclasses.field(default_factory=dict)
-    """Those that depend on one another."""
+    """The longest chain of instructions that depend on one another."""
 
     @classmethod
     def of(

@@ -19,7 +19,7 @@ Prefetcher = Callable[[Value], None]
 """Prefetches what belongs to a place along the rows."""
 
 Part = tuple[int, int, Prefetcher | None]
-"""Where a loop along the rows begins and ends, and what it prefetches."""
+"""The begin and the end of a loop along the rows, and what it prefetches."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ class OwnRows:
 
 
 Prefetch = NextRows | OwnRows | None
-"""What a kernel prefetches: the rows to come, or lines of the rows that it reads."""
+"""Lines that a kernel prefetches: of the rows to come, or of the rows that it reads."""
 
 
 def long_rows(frame: Frame, dim: int, distance: Ints) -> Condition:

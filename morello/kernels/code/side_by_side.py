@@ -24,7 +24,7 @@ class SideBySide:
 
     elements: EmittedElements
     reads: Callable[[int, int], Side] | None = None
-    """As in `EmittedElements`, of every vector."""
+    """The reads of `EmittedElements`, of every vector."""
 
     def read(self, operand: int, step: int = 0) -> Side:
         """`Elements.read`."""

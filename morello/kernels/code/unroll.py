@@ -11,8 +11,8 @@ of 6 rows and 16 columns. A core that computes alone has room for them; where an
 thread shares what begins instructions, products take 0.91 to 0.98 of the time so."""
 
 UNROLL_INT = 2
-"""The same of integers. Their products are in registers before they are added: of more
-steps LLVM begins so many that sums have to leave theirs."""
+"""Steps that are unrolled of integers. Their products are in registers before they are
+added: of more steps LLVM begins so many that sums have to leave theirs."""
 
 _FEW = 8
 """So many sums of a single row, or of a single vector of columns, are in nobody's way:

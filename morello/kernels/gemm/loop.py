@@ -113,13 +113,13 @@ class GemmLoop:
     lhs: Buffer
     rhs: Buffer
     column: Value = 0
-    """Where its columns begin in rhs."""
+    """The first column in rhs."""
     extra: Callable[[Value], None] | None = None
-    """What each trip does besides, given its first step."""
+    """Code that each trip runs besides, given its first step."""
     row: Value = 0
-    """Where its rows begin in lhs."""
+    """The first row in lhs."""
     copy: Buffer | None = None
-    """Where what is read of rhs is also written, from the first column on."""
+    """A buffer to which elements of rhs are also written, from the first column on."""
 
     @property
     def places(self) -> list[tuple[int, tuple[int, int]]]:

@@ -62,7 +62,7 @@ class GemmStrips(Kernel):
     """Rows of lhs that are multiplied by a strip at a time; all are divided into blocks
     that differ by one row at most."""
     most_vectors: int
-    """Of columns of a strip."""
+    """The most vectors of columns of a strip."""
     most_k: int
     """Rows of rhs: each may be a page of its own, which the second level of the TLB has
     to reach in every strip, beside those of other operands. What that takes longer than

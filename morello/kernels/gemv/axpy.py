@@ -29,7 +29,7 @@ from morello.spec import Dtype, Form, Layout, Matmul, Memory, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 
 _N = 3
-"""Of the dimensions of the product."""
+"""The place of n among the dimensions of the product."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.tensors.layout import ceil_div
 
 _K = 2
-"""Of the dimensions of lhs."""
+"""The place of k among the dimensions of lhs."""
 
 COLUMNS = Layout.parse("[0,2,1]")
 """rhs as the kernel reads more than one column of it."""
@@ -55,7 +55,7 @@ class GemvDot(Kernel):
     streams: int
     """Rows of the longer side that are read side by side, at most."""
     prefetch: Prefetch
-    """What is prefetched of the longer side, where it is beyond L2."""
+    """The prefetches of the longer side, where it is beyond L2."""
     far: bool = True
     """Whether an operand has to be beyond L2."""
     scattered: bool = False

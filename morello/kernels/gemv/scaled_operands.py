@@ -191,7 +191,7 @@ class ScaledCode:
     of: Operands
     operands: Sequence[Buffer]
     axes: tuple[tuple[IndexMap, ...], ...]
-    """Those of each operand."""
+    """The axes of each operand."""
     distance: int
     """Bytes of integers from what is read to what is prefetched; 0 if nothing is."""
 

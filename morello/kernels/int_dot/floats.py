@@ -35,10 +35,11 @@ from morello.spec.frame import Condition, Frame
 from morello.spec.tensors.layout import ceil_div
 
 PART = 256
-"""As many k add up exactly: products of two bytes are at most 255^2, 2^24 / 258."""
+"""Terms of a sum that is exact in f32: products of two bytes are at most 255^2,
+2^24 / 258."""
 
 _LANE_BYTES = 128
-"""As many bytes are added up in a lane of 16 bits. Parts of k are written out."""
+"""Bytes that are added up in a lane of 16 bits. Parts of k are written out."""
 
 _FEW = 8
 """So many sums have a loop of two pairs, whose counters are then a twelfth of its

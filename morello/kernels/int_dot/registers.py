@@ -58,11 +58,11 @@ class IntDot(Kernel):
     """
 
     dtypes: tuple[Dtype, Dtype, Dtype]
-    """Those of lhs, rhs and out."""
+    """The dtypes of lhs, rhs and out."""
     group: int
     """Neighbours along k that are taken together."""
     instructions: tuple[Op, ...]
-    """What multiplies and adds the elements of a group: the first takes both factors,
+    """Instructions that multiply and add a group: the first takes both factors,
     each other one adds neighbours by multiplying with ones. One that adds to sums
     stands alone."""
     columns: tuple[int, ...]

@@ -55,7 +55,7 @@ class Solution:
     complete: bool = True
     """Whether the whole space was searched; if not, there may be a better program."""
     measured: tuple[MeasuredRow, ...] = ()
-    """What was timed, if the program was chosen by measurement."""
+    """The programs that were timed, if the choice is by measurement."""
 
 
 Watch = Callable[[Statistics], None]

@@ -43,7 +43,7 @@ class Table:
     id: TableId
     box: Box
     actions: Mapping[int, Action]
-    """What decisions stand for: all candidates, by their place among them, or those of
+    """The actions of decisions: all candidates, by their place among them, or those of
     them that are chosen somewhere."""
     costs: Floats
     """Millicycles; infinite where no program exists."""

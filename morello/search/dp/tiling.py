@@ -31,9 +31,9 @@ class Plan:
     """The loops that may be chosen at each coordinate of an axis, one after another."""
 
     starts: Integers
-    """Where the loops of each coordinate begin; one more says where the last end."""
+    """The first loop of each coordinate; one more number says where the last end."""
     actions: Integers
-    """Which of the actions, by its place in their list."""
+    """The place of the action in their list."""
     main: Integers
     """The coordinate of its tile, among those of the holes."""
     rest: Integers

@@ -38,7 +38,7 @@ class Dtype(metaclass=_Listed):
     S32: ClassVar["Dtype"]
 
     value: str
-    """Its name in every text form."""
+    """The name in every text form."""
     numpy: np.dtype[Any]
     """The NumPy dtype that holds it."""
     is_float: bool = False
@@ -52,7 +52,7 @@ class Dtype(metaclass=_Listed):
     """Whether its bits are the first ones of the float that it is computed in."""
 
     zero_point: ClassVar[int] = 0
-    """What is stored for 0; every number is stored with as much added."""
+    """The number that stands for 0; every other is stored with as much added."""
 
     @classmethod
     def parse(cls, text: str) -> "Dtype":
@@ -173,7 +173,7 @@ class Encoding(Dtype):
     of: Dtype
     """The dtype whose values it holds."""
     zero_point: int = 0  # type: ignore[misc]
-    """What is stored for 0."""
+    """The number that stands for 0."""
 
     __hash__ = Dtype.__hash__
 
@@ -284,6 +284,6 @@ _ELSEWHERE = {
     **{f"{name}{bits}": f"s{bits}" for name in ("i", "int") for bits in (8, 16, 32)},
     "int": "s32",
 }
-"""What NumPy, C and MLIR call them."""
+"""Dtypes by their names in NumPy, C and MLIR."""
 
 _BY_NAME = {t.value: t for t in ELEMENT_TYPES}

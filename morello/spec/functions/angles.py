@@ -35,7 +35,7 @@ _WIDE = tuple(2.0 ** (49 + _BITS * i) for i in range(4))
 _PI_2 = 1.5707963705062866
 """π/2 as an f32."""
 _PI_2_LOW = -4.371139e-8
-"""What that lacks."""
+"""π/2 less `_PI_2`."""
 
 _SIN = (-1.9516480097081512e-4, 8.33217240869999e-3, -1.6666655242443085e-1)
 """(sin(r) - r) / r³ for |r| ≤ π/4, the greatest power of r² first: the greatest error

@@ -45,7 +45,7 @@ class Reduced:
     count: Any
     """The exponent as a whole f32."""
     shifted: Any
-    """The same in the lowest bits of an f32."""
+    """The exponent in the lowest bits of an f32."""
     rest: Any
     polynomial: Any
     """(exp(r) - 1 - r) / r²."""

@@ -27,7 +27,7 @@ _F32 = Dtype.F32
 _LOG2_E = 1.4426950216293335
 """1 / ln 2 as an f32."""
 _LOG2_E_LOW = 1.92596299e-8
-"""What that lacks."""
+"""1 / ln 2 less `_LOG2_E`."""
 
 _EXP2 = (
     1.5476308180950582e-4,

@@ -35,9 +35,9 @@ class ElementFunction:
     """A function of one, two or three numbers."""
 
     count: int
-    """Of its arguments."""
+    """The number of arguments."""
     code: Code
-    """Its definition in f32, operation by operation."""
+    """The definition in f32, operation by operation."""
     exact: Exact
     """The function itself, of arrays of f64."""
     mlir: tuple[str, ...] = ()
@@ -51,12 +51,12 @@ class ElementFunction:
     aten: tuple[str, ...] = ()
     """The ops of ATen that are it, with their overloads."""
     ulps: float = 8
-    """What the results of the code are off by at most, in units of the last place, and
-    half as much more; 0 for a function that rounds nothing."""
+    """The greatest error of the code, in units of the last place, and half as much
+    more; 0 for a function that rounds nothing."""
     relative: float = 0.0
     """A relative error beyond that, of results that cancel."""
     least: float = 2.0**-149
-    """What a result is off by at most where it becomes 0."""
+    """The greatest error of a result that becomes 0."""
     most_change: float = math.inf
     """By how much two results differ at most where the arguments are far apart."""
     jump: Exact | None = None

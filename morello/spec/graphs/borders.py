@@ -25,7 +25,7 @@ class Border:
     image: int
     """The input."""
     axis: int
-    """Its axis that is read through windows."""
+    """The axis of the input that is read through windows."""
     rows: int
     """The dimension of the output."""
     taps: int

@@ -47,7 +47,7 @@ COMMUTATIVE = frozenset({"add", "mul", "maximum", "minimum"})
 """Functions of two arguments whose order means nothing."""
 
 NAN = Call("sub", (Constant(math.inf), Constant(math.inf)))
-"""What is no number, which as a constant would not equal itself."""
+"""NaN as an expression: as a constant it would not equal itself."""
 
 MOST_DEPTH = 64
 """Calls within each other in one expression: more would exceed Python's stack."""

@@ -34,7 +34,7 @@ NEUTRAL = {"sum": "zero", "max": "lowest", "min": "highest"}
 """Each reduction, with its neutral element as `Fill` names it."""
 
 MAP = "map"
-"""What a node is that reduces nothing."""
+"""The reduction of a node that reduces nothing."""
 
 
 @dataclasses.dataclass(frozen=True, order=True)

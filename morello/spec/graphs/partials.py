@@ -32,9 +32,9 @@ class Merging:
     """The graph that makes results of partial results."""
 
     part: Part
-    """Its dimensions are those of the kind that adds, and `share`. Its values are the
-    operands of that kind; of a partial result -1 - the operand. Factors are values of
-    no operand."""
+    """The graph: its dimensions are those of the kind that adds, and `share`; its
+    values are the operands of that kind, a partial result of operand i is -1 - i, and
+    factors are values of no operand."""
     share: int
     """The dimension that counts shares."""
 

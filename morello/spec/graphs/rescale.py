@@ -21,7 +21,7 @@ from morello.spec.graphs.graph import (
 from morello.spec.graphs.loops import can_rescale, growth, guarded, weight
 
 OLD = -1
-"""What `Settled.rescale` calls the value that the maximum was before."""
+"""The number, in `Settled.rescale`, of the maximum before the present step."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -190,7 +190,7 @@ def _print_form(tensor: TensorSpec) -> str:
 
 
 _ELSEWHERE = {"gemm": "matmul", "dot": "matmul", "copy": "move", "transpose": "move"}
-"""What other libraries call kinds."""
+"""Kinds by their names in other libraries."""
 
 
 def _sizes(text: str, size_text: str) -> WrittenSizes:
