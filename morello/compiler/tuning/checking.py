@@ -29,7 +29,7 @@ LEAST = 2
 there are some among the first few."""
 
 _MOST_ALIKE = 4
-"""Candidates of different code that count as a few."""
+"""The first few candidates: as many are tried though their code be alike."""
 
 Show = Callable[[str], None]
 
