@@ -100,7 +100,7 @@ class Driver:
         elapsed = time.perf_counter() - self._start
         seconds = self.search.seconds
         times = Times(seconds, elapsed - seconds)
-        return Kernel(stages, function, engine, times, settled, held)
+        return Kernel(stages, function, times, settled, held)
 
 
 def available_threads(threads: int, load: bool = True) -> int:

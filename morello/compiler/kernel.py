@@ -5,21 +5,25 @@ A program is one Spec, or the Specs of a model in order, which are one function 
 
 import dataclasses
 import inspect
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from morello.aot.library import Library
-from morello.aot.stages import Stages
 from morello.compiler.packing import pack
-from morello.compiler.pickling import Parts, freeze, thaw
+from morello.compiler.pickling import Parts, Version
 from morello.errors import CompileError
-from morello.machine import Target
+from morello.lazy import cached_property
 from morello.runtime.calls.function import NativeFunction
 from morello.runtime.calls.parameter import Parameter, SizeAxis
 from morello.runtime.engine import Engine
-from morello.search import Impl, Solution
 from morello.spec import Array, Spec, print_spec
+
+if TYPE_CHECKING:
+    from morello.aot.library import Library
+    from morello.aot.stages import Stages
+    from morello.machine import Target
+    from morello.search import Impl, Solution
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,22 +109,27 @@ class Kernel:
 
     def __init__(
         self,
-        stages: Stages,
+        stages: "Stages | bytes",
         function: NativeFunction,
-        engine: Engine,
         times: Times,
         settled: tuple[int, ...] = (),
         held: HeldArrays | None = None,
     ) -> None:
-        self._stages = stages
+        self._stages_or_bytes = stages
         self._function = function
-        self._engine = engine
+        self._engine = function.engine
         self._settled = settled
-        self._call = function.checked() if engine.is_loaded else function
+        self._call = function.checked() if self._engine.is_loaded else function
         self.times = times
         """Seconds of the searches and of everything after them."""
         self.held = held
         """Arrays that a model brings to each call; None for a Spec."""
+
+    @cached_property
+    def _stages(self) -> "Stages":
+        """The stages, which a kernel that was loaded reads when they are asked for."""
+        stages = self._stages_or_bytes
+        return pickle.loads(stages) if isinstance(stages, bytes) else stages
 
     @property
     def spec(self) -> Spec:
@@ -137,7 +146,7 @@ class Kernel:
         return tuple(spec for spec, _ in self._stages.parts)
 
     @property
-    def solutions(self) -> tuple[Solution | None, ...]:
+    def solutions(self) -> "tuple[Solution | None, ...]":
         """The result of the search for each of `specs`; None for a given schedule."""
         return tuple(solution for _, solution in self._stages.parts)
 
@@ -162,14 +171,14 @@ class Kernel:
         return print_spec(serial, self.target.limits)
 
     @property
-    def target(self) -> Target:
+    def target(self) -> "Target":
         """The target that it was compiled for."""
         return self._stages.target
 
     @property
     def threads(self) -> int:
         """How many threads a call uses; 1 while others keep the processors busy."""
-        return self._stages.threads
+        return self._function.threads
 
     @property
     def schedule(self) -> str:
@@ -197,17 +206,17 @@ class Kernel:
         return self._engine.object
 
     @property
-    def impl(self) -> Impl | None:
+    def impl(self) -> "Impl | None":
         """The program as a tree of decisions; None if the schedule was given."""
         return self.solution.impl if self.solution else None
 
     @property
-    def solution(self) -> Solution | None:
+    def solution(self) -> "Solution | None":
         """The result and statistics of the search; None if the schedule was given."""
         return self._stages.solution
 
     @property
-    def filled(self) -> tuple[Solution, ...]:
+    def filled(self) -> "tuple[Solution, ...]":
         """The programs that the search found for the holes of the given schedule."""
         return self._stages.filled
 
@@ -299,7 +308,7 @@ class Kernel:
         """
         return pack(self.spec, self._settled, array, operand)
 
-    def library(self, name: str | None = None) -> Library:
+    def library(self, name: str | None = None) -> "Library":
         """The kernel as C and C++ programs link it; `constants` are arguments there.
 
         Args:
@@ -310,6 +319,9 @@ class Kernel:
             CompileError: C has no such name, or a call of a model has to check
                 arguments.
         """
+        # A process that loads and calls kernels needs none of what writes C.
+        from morello.aot.library import Library
+
         name = self._stages.name if name is None else name
         if self.held is None:
             return Library(self._stages, self.parameters, name)
@@ -339,8 +351,19 @@ class Kernel:
         return f"<kernel {self.text} for {self.target.name}, {threads}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = Parts(self._stages, self._engine.compiled, self.times, self._settled)
-        return _restore, freeze((parts, self._function.parameters, self.held))
+        function, stages = self._function, self._stages_or_bytes
+        parts = Parts(
+            self._engine.compiled,
+            function.name,
+            function.parameters,
+            function.workspace_bytes,
+            function.threads,
+            stages if isinstance(stages, bytes) else pickle.dumps(stages),
+            self.times,
+            self._settled,
+            self.held,
+        )
+        return _restore, (Version(), parts)
 
     def __copy__(self) -> "Kernel":
         return self
@@ -349,17 +372,14 @@ class Kernel:
         return self
 
 
-def _restore(version: str, data: bytes) -> Kernel:
-    """The kernel that was pickled.
+def _restore(version: Version, parts: Parts) -> Kernel:
+    """The kernel that was pickled, by this version.
 
     Raises:
-        CompileError: by another version of Morello.
         TargetError: this machine lacks a feature that it may use.
     """
-    parts, every, held = thaw(version, data)
-    engine = parts.engine()
-    function = native_function(parts.stages, engine, every)
-    return Kernel(parts.stages, function, engine, parts.times, parts.settled, held)
+    function = parts.function()
+    return Kernel(parts.stages, function, parts.times, parts.settled, parts.held)
 
 
 def bound_apart(kernel: Kernel, arguments: Sequence[Array]) -> Callable[[], Any]:
@@ -373,7 +393,7 @@ def bound_apart(kernel: Kernel, arguments: Sequence[Array]) -> Callable[[], Any]
 
 
 def native_function(
-    stages: Stages, engine: Engine, every: tuple[Parameter, ...]
+    stages: "Stages", engine: Engine, every: tuple[Parameter, ...]
 ) -> NativeFunction:
     """The function of arrays of compiled stages."""
     return NativeFunction(

@@ -1,18 +1,17 @@
 """Arrays that the kernel of a model brings to each call: its constants, and what is
-computed of weights alone."""
+computed of weights alone. Whoever loads a kernel imports this."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from morello.frontends.expected import Expected
-from morello.frontends.grouping.emission import given_tensors
-from morello.frontends.grouping.packing import Packed
-from morello.frontends.grouping.parts import Step
-from morello.frontends.grouping.steps import counted, fallback_of
-from morello.frontends.nodes.prepared import Preparation
-from morello.frontends.nodes.tensors import Array, Given, Tensors
+from morello.frontends.nodes.tensors import Array, Given
 from morello.frontends.refusals import Refusal
+
+if TYPE_CHECKING:
+    from morello.frontends.grouping.packing import Packed
+    from morello.frontends.nodes.prepared import Preparation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,37 +32,11 @@ class ModelArrays:
     title: str
     arguments: tuple[str, ...]
     given: tuple[Given, ...]
-    preparation: Preparation | None
-    packed: tuple[Packed, ...]
+    preparation: "Preparation | None"
+    packed: "tuple[Packed, ...]"
     expected: tuple[Expected, ...]
     fallback: tuple[Refusal, ...]
     reads: frozenset[int]
-
-    @classmethod
-    def of(
-        cls,
-        tensors: Tensors,
-        steps: Sequence[Step],
-        preparation: Preparation | None,
-        packed: Iterable[Packed],
-    ) -> "ModelArrays":
-        """Constants and packed weights of a model whose parts were searched.
-
-        Args:
-            tensors: with the weights that the search has packed.
-            steps: what is computed, in order.
-        """
-        given = [tensors.all[i] for i in given_tensors(tensors)]
-        return cls(
-            f"{tensors.name}, a model of {counted(tuple(steps))}",
-            tuple(tensors.names),
-            tuple(g for g in given if isinstance(g, Given) and g.argument < 0),
-            preparation,
-            tuple(packed),
-            tensors.expected,
-            fallback_of(steps),
-            _reads(tensors, steps),
-        )
 
     @property
     def constants(self) -> dict[str, Array]:
@@ -124,12 +97,3 @@ class ModelArrays:
         is_constant = self.preparation is None and not self.packed
         arrays = self.arrays({} if is_constant else dict(enumerate(args)))
         return (*args[:count], *arrays, *args[count:])
-
-
-def _reads(tensors: Tensors, steps: Sequence[Step]) -> frozenset[int]:
-    """The arguments that steps read, or that are results themselves."""
-    inputs = (tensor for step in steps for tensor in step.inputs)
-    roots = map(tensors.root, (*inputs, *tensors.results))
-    given = [tensors.all[root] for root in roots]
-    numbers = (g.argument for g in given if isinstance(g, Given))
-    return frozenset(number for number in numbers if number >= 0)

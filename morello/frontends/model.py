@@ -32,12 +32,11 @@ from morello.frontends.grouping.partition import (
 )
 from morello.frontends.grouping.parts import Part, PlainPart, Step, whole_part
 from morello.frontends.grouping.steps import counted, fallback_of
-from morello.frontends.held_arrays import ModelArrays
 from morello.frontends.kept_kernels import keep_kernel, model_driver
 from morello.frontends.linalg.importing import imported
 from morello.frontends.linalg.reading import chosen_function, read_program
 from morello.frontends.linalg.signature import Signature
-from morello.frontends.model_parameters import parameters, result_name
+from morello.frontends.model_parameters import held_arrays, parameters, result_name
 from morello.frontends.nodes.channels_last import channels_last
 from morello.frontends.nodes.improving import improved
 from morello.frontends.nodes.prepared import Preparation, prepared
@@ -171,7 +170,7 @@ class Model(Program):
         )
         stages = model_stages(tensors, programs, driver.target)
         steps = [p if isinstance(p, PlainPart) else p[0] for p in programs]
-        held = ModelArrays.of(tensors, steps, self.preparation, weights)
+        held = held_arrays(tensors, steps, self.preparation, weights)
         kernel = driver.kernel(stages, parameters(tensors), held=held)
         if keep is not None:
             keep_kernel(keep, kernel, listed, answers, driver)

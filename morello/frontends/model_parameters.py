@@ -1,6 +1,13 @@
 """Parameters of a compiled model: its arguments, its constants, its results."""
 
+from collections.abc import Iterable, Sequence
+
 from morello.frontends.grouping.emission import given_tensors
+from morello.frontends.grouping.packing import Packed
+from morello.frontends.grouping.parts import Step
+from morello.frontends.grouping.steps import counted, fallback_of
+from morello.frontends.held_arrays import ModelArrays
+from morello.frontends.nodes.prepared import Preparation
 from morello.frontends.nodes.tensors import Given, Tensors
 from morello.runtime.calls.parameter import Parameter, SizeAxis
 
@@ -29,3 +36,37 @@ def result_name(tensors: Tensors, place: int) -> str:
     if place < len(tensors.result_names):
         return tensors.result_names[place]
     return "out" if len(tensors.results) == 1 else f"out{place}"
+
+
+def held_arrays(
+    tensors: Tensors,
+    steps: Sequence[Step],
+    preparation: Preparation | None,
+    packed: Iterable[Packed],
+) -> ModelArrays:
+    """Constants and packed weights of a model whose parts were searched.
+
+    Args:
+        tensors: with the weights that the search has packed.
+        steps: in the order in which they are computed.
+    """
+    given = [tensors.all[i] for i in given_tensors(tensors)]
+    return ModelArrays(
+        f"{tensors.name}, a model of {counted(tuple(steps))}",
+        tuple(tensors.names),
+        tuple(g for g in given if isinstance(g, Given) and g.argument < 0),
+        preparation,
+        tuple(packed),
+        tensors.expected,
+        fallback_of(steps),
+        _reads(tensors, steps),
+    )
+
+
+def _reads(tensors: Tensors, steps: Sequence[Step]) -> frozenset[int]:
+    """The arguments that steps read, or that are results themselves."""
+    inputs = (tensor for step in steps for tensor in step.inputs)
+    roots = map(tensors.root, (*inputs, *tensors.results))
+    given = [tensors.all[root] for root in roots]
+    numbers = (g.argument for g in given if isinstance(g, Given))
+    return frozenset(number for number in numbers if number >= 0)

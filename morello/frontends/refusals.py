@@ -2,9 +2,12 @@
 
 import dataclasses
 import re
+from typing import TYPE_CHECKING
 
 from morello.errors import MorelloError
-from morello.mlir import ir
+
+if TYPE_CHECKING:
+    from morello.mlir import ir
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Refusal:
     """Why, without a full stop."""
     remedy: str
     """A sentence on what the user can do."""
-    location: ir.Location | None = dataclasses.field(
+    location: "ir.Location | None" = dataclasses.field(
         default=None, compare=False, repr=False
     )
     """The place for diagnostics of MLIR, while its context lives."""
@@ -44,14 +47,14 @@ class ModelError(MorelloError):
         super().__init__(f"{what} no Spec:{listed}")
 
 
-def refusal_of(op: ir.Operation, error: "OpError", source: str) -> Refusal:
+def refusal_of(op: "ir.Operation", error: "OpError", source: str) -> Refusal:
     """The refusal of an op, with the reason and the remedy of an error."""
     location = error.location or op.location
     place = place_of(location, source)
     return Refusal(op.name, place, error.reason, error.remedy, location)
 
 
-def place_of(location: ir.Location, source: str) -> str:
+def place_of(location: "ir.Location", source: str) -> str:
     """A location as text: the first place in a file that it has, else its names.
 
     Args:
@@ -65,7 +68,7 @@ def place_of(location: ir.Location, source: str) -> str:
     return f"{source if file == '-' else file}:{line}:{column}"
 
 
-def key_of(location: ir.Location) -> str:
+def key_of(location: "ir.Location") -> str:
     """A location as text, without the calls that were inlined around it."""
     text = str(location).removeprefix("loc(").removesuffix(")")
     while text.startswith(_CALL):
@@ -98,7 +101,7 @@ class OpError(Exception):
     """
 
     def __init__(
-        self, reason: str, remedy: str, location: ir.Location | None = None
+        self, reason: str, remedy: str, location: "ir.Location | None" = None
     ) -> None:
         super().__init__(reason)
         self.reason = reason

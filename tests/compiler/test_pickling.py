@@ -49,6 +49,8 @@ import numpy as np
 kernel = pickle.load(sys.stdin.buffer)
 made = kernel()
 assert (made == 0).all() and kernel.threads == 2
+assert not {"morello.search", "morello.actions", "morello.mlir"} & {*sys.modules}
+assert kernel.spec.sizes == (64, 64) and "morello.search" in sys.modules
 print(made.size)
 """
 

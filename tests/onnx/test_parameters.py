@@ -1,6 +1,8 @@
 """Shapes, axes and counts of ops of ONNX that are inputs of the graph."""
 
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -110,6 +112,31 @@ def test_others_are_refused_in_the_call(
     assert compiled(x, p=value).shape == made
     with pytest.raises(CompileError, match=r"input 'p' has to be .*C programs"):
         compiled.library()
+
+
+LOADS = """
+import pickle, sys
+import numpy as np
+from morello.errors import ArgumentError
+kernel = pickle.load(sys.stdin.buffer)
+try:
+    kernel(np.zeros((4, 3), np.float32), np.array([2, 7]))
+except ArgumentError:
+    assert not {"onnx", "morello.search", "morello.mlir"} & {*sys.modules}
+    print(kernel(np.zeros((4, 3), np.float32), np.array([2, 6])).shape)
+"""
+
+
+def test_a_loaded_kernel_checks_its_arguments_without_the_front_end() -> None:
+    layer, value = node("Reshape", ["x", "p"], ["y"]), numbers(2, 6)
+    read = morello.from_onnx(with_parameter(layer, (4, 3), (2, 6), value))
+    run = subprocess.run(
+        [sys.executable, "-c", LOADS],
+        input=pickle.dumps(read.compile(threads=1)),
+        capture_output=True,
+        check=False,
+    )
+    assert run.stdout == b"(2, 6)\n", run.stderr.decode()
 
 
 def test_what_has_no_elements_is_known() -> None:

@@ -197,7 +197,7 @@ class _Checks:
         features = ",".join(f"+{feature}" for feature in target.features)
         engine = compile_llvm(stages.llvm, cpu=target.cpu, features=features)
         function = native_function(stages, engine, parameters(stages.spec))
-        kernel = Kernel(stages, function, engine, Times(0.0, 0.0))
+        kernel = Kernel(stages, function, Times(0.0, 0.0))
         self._pace.llvm = time.perf_counter() - start
         return kernel
 

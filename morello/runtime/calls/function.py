@@ -57,7 +57,8 @@ class NativeFunction:
         self.name = name
         self.parameters = parameters
         self.workspace_bytes = workspace_bytes
-        self._engine = engine
+        self.threads = threads
+        self.engine = engine
         self._checker = ArgumentChecker(parameters)
         self._size = call_size(parameters)
         self._inputs = sum(not parameter.is_output for parameter in parameters)
@@ -68,7 +69,6 @@ class NativeFunction:
             if parameter.alternatives
         ]
         self._may_allocate = not any(output.accumulates for output in self._outputs)
-        self._threads = threads
         if engine.is_loaded:
             engine.address(name)
 
@@ -79,8 +79,8 @@ class NativeFunction:
         Raises:
             TargetError, CompileError: as `Engine.load`.
         """
-        address = self._engine.address(self.name)
-        return CallTable(address, self.parameters, self.workspace_bytes, self._threads)
+        address = self.engine.address(self.name)
+        return CallTable(address, self.parameters, self.workspace_bytes, self.threads)
 
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.parameters)
