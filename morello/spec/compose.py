@@ -173,7 +173,7 @@ class Compose(Kind):
         if wrong_at is not None:
             raise SpecError(
                 f"'{self.operands[wrong_at].name}' of {self.label} is a reduction, "
-                f"which has no {dtypes[wrong_at]}: its terms are added in f32",
+                f"which has no {dtypes[wrong_at]}: it is computed and written in f32",
                 f"write the dtypes {','.join(map(str, right))}, or make it a map of "
                 "another node",
             )

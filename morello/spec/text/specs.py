@@ -11,6 +11,7 @@ defines (``value=lowest`` of fill, ``saturating=true`` of matmul).
 
 import dataclasses
 import re
+from typing import Any
 
 from morello.errors import SpecError
 from morello.spec.elements.dtypes import Dtype
@@ -27,7 +28,6 @@ from morello.spec.tensors.memories import Memory, bounded_memories
 from morello.spec.tensors.tensor import TensorSpec
 from morello.spec.text.spellings import (
     kind_and_sizes,
-    option_names,
     short_spelling,
     text_options,
 )
@@ -71,7 +71,7 @@ def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]
     serial = _serial(options)
     if options:
         names = [*(o.name for o in kind.operands), *_named_limits(limits), "serial"]
-        names += option_names(type(kind))
+        names += [n for n in dict.fromkeys(options.asked) if n not in names]
         wrong = next(iter(options))
         raise SpecError(
             f"unknown option '{wrong}' in the Spec '{text}'",
@@ -218,14 +218,31 @@ def _complete_sizes(text: str, kind: Kind, given: tuple[int, ...]) -> tuple[int,
     return (1,) * missing + given
 
 
-def _options(text: str, parts: list[str]) -> dict[str, str]:
+class _Options(dict[str, str]):
+    """Options that are taken out one by one; ``asked`` are all that have a meaning."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        self.asked: list[str] = []
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.append(str(name))
+        return super().__contains__(name)
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """The value of an option, which is taken out."""
+        self.asked.append(name)
+        return super().pop(name, *default)
+
+
+def _options(text: str, parts: list[str]) -> _Options:
     options: dict[str, str] = {}
     for part in parts:
         name, _, value = part.partition("=")
         if name in options:
             raise SpecError(f"option '{name}' is given twice in the Spec '{text}'")
         options[name] = value
-    return options
+    return _Options(options)
 
 
 def _dtypes(text: str, parts: list[str]) -> tuple[Dtype, ...]:
