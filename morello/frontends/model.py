@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.compiler.driver import Driver
 from morello.compiler.goal import Program
 from morello.compiler.kernel import Kernel
 from morello.compiler.target_choice import chosen_target
@@ -32,6 +33,7 @@ from morello.frontends.grouping.partition import (
 )
 from morello.frontends.grouping.parts import Part, PlainPart, Step, whole_part
 from morello.frontends.grouping.steps import counted, fallback_of
+from morello.frontends.grouping.tilings import CheaperTiling, cheaper_tilings
 from morello.frontends.kept_kernels import keep_kernel, model_driver
 from morello.frontends.linalg.importing import imported
 from morello.frontends.linalg.reading import chosen_function, read_program
@@ -40,7 +42,9 @@ from morello.frontends.model_parameters import held_arrays, parameters, result_n
 from morello.frontends.nodes.channels_last import channels_last
 from morello.frontends.nodes.improving import improved
 from morello.frontends.nodes.prepared import Preparation, prepared
+from morello.frontends.nodes.reshapes import without_reshapes
 from morello.frontends.nodes.tensors import Array, Given, Tensors
+from morello.frontends.nodes.winograd import by_winograd
 from morello.frontends.plain.evaluating import evaluate_plainly
 from morello.frontends.refusals import Refusal
 from morello.machine import Target
@@ -65,6 +69,7 @@ class Model(Program):
         tensors: Tensors,
         steps: tuple[Step, ...],
         preparation: Preparation | None = None,
+        tilings: tuple[CheaperTiling, ...] = (),
     ) -> None:
         self.tensors = tensors
         """The tensors of the program, each after those that it reads."""
@@ -72,6 +77,8 @@ class Model(Program):
         """The parts of the work, in the order in which they are computed."""
         self.preparation = preparation
         """The work on weights alone, done before calls; None for none."""
+        self.tilings = tilings
+        """The convolutions that are computed by Winograd's algorithm."""
         self._compiled: Kernel | None = None
 
     @property
@@ -124,6 +131,7 @@ class Model(Program):
         jobs: int = 1,
         load: bool = True,
         partition: Partition = "rule",
+        winograd: bool = False,
     ) -> Kernel:
         """Search the best program of each part, and compile all as one function.
 
@@ -146,6 +154,9 @@ class Model(Program):
                 of the least cost that the search finds among these, pieces of them,
                 two joined, and maps computed again where they are read. It takes
                 searches of its own.
+            winograd: allow the rounding errors of Winograd's algorithm, by which those
+                convolutions are computed that it makes cheaper (`partitioned` says
+                which, and how much larger errors are).
 
         Raises:
             TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
@@ -154,15 +165,16 @@ class Model(Program):
             threads = 1  # of the most that are allowed
         driver = model_driver(target, threads, db, time_limit, tune, load)
         processes = process_count(jobs, driver.search)
-        tensors = dataclasses.replace(self.tensors, all=list(self.tensors.all))
         checked_partition(partition)
+        model = self._by_winograd(driver, pack) if winograd else self
+        tensors = dataclasses.replace(model.tensors, all=list(model.tensors.all))
         answers: dict[OpenSpec, Answer] = {}
-        chosen = self.steps
+        chosen = model.steps
         if partition != "rule":
-            ways = Partitioning(tensors, self.steps, driver, pack)
+            ways = Partitioning(tensors, chosen, driver, pack)
             chosen = ways.steps(partition)
             answers = ways.answers(chosen)
-        listed = str(Model(self.tensors, chosen, self.preparation))
+        listed = str(Model(model.tensors, chosen, model.preparation))
         if progress is not None and chosen != self.steps:
             progress(f"the parts of least cost:\n{listed}")
         programs, weights = searched_parts(
@@ -170,7 +182,7 @@ class Model(Program):
         )
         stages = model_stages(tensors, programs, driver.target)
         steps = [p if isinstance(p, PlainPart) else p[0] for p in programs]
-        held = held_arrays(tensors, steps, self.preparation, weights)
+        held = held_arrays(tensors, steps, model.preparation, weights)
         kernel = driver.kernel(stages, parameters(tensors), held=held)
         if keep is not None:
             keep_kernel(keep, kernel, listed, answers, driver)
@@ -180,6 +192,7 @@ class Model(Program):
         self,
         partition: Partition,
         *,
+        winograd: bool = False,
         target: str | Target | None = None,
         threads: int | None = None,
         db: PathLike | Overlay | None = None,
@@ -188,16 +201,43 @@ class Model(Program):
         """The model with other parts, and why each two of them are not one.
 
         Args:
-            partition, target, threads, db, time_limit: as `compile` takes them.
+            partition, winograd, target, threads, db, time_limit: as `compile` takes
+                them.
 
         Raises:
             TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
         """
         driver = model_driver(target, threads, db, time_limit, None, load=False)
-        ways = Partitioning(self.tensors, self.steps, driver, None)
+        base = self._by_winograd(driver, None) if winograd else self
+        ways = Partitioning(base.tensors, base.steps, driver, None)
         steps = ways.steps(partition)
-        model = Model(self.tensors, steps, self.preparation)
+        model = Model(base.tensors, steps, base.preparation, base.tilings)
         return model, ways.joins(steps, priced=partition == "cost")
+
+    def _by_winograd(self, driver: Driver, pack: bool | None) -> "Model":
+        """The model with Winograd's algorithm where that is cheaper."""
+        driver.search.left = 1 + len(self.steps)
+        tilings = cheaper_tilings(self._whole, driver, pack)
+        points = {number: one.tiling.points for number, one in tilings.items()}
+        return self.tiled(points, tuple(tilings.values())) if tilings else self
+
+    @property
+    def _whole(self) -> Tensors:
+        """The tensors with those that are computed of weights."""
+        return self.tensors if self.preparation is None else self.preparation.tensors
+
+    def tiled(
+        self, points: Mapping[int, int], tilings: tuple[CheaperTiling, ...] = ()
+    ) -> "Model":
+        """The model with some convolutions by Winograd's algorithm.
+
+        Args:
+            points: of a tile, by the number of each convolution.
+            tilings: what is said of them.
+        """
+        whole = by_winograd(self._whole, points)
+        tensors, preparation = prepared(without_reshapes(whole))
+        return Model(tensors, grouped(tensors), preparation, tilings)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it; the first call compiles. See `Kernel`."""

@@ -7,6 +7,8 @@ arguments that seldom change, by `Preparation`, whenever the caller says so.
 """
 
 import dataclasses
+import itertools
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -27,9 +29,12 @@ from morello.frontends.nodes.tensors import (
     View,
 )
 
+_FEW_STEPS = 4
+"""Multiplications for an element: NumPy would take long for more."""
+
 
 def known_beforehand(tensors: Tensors) -> frozenset[int]:
-    """The tensors that depend on constants and weights alone, and on no product of
+    """The tensors that depend on constants and weights alone, and on no long product of
     floats: those of integers are sums of weights that quantised images need."""
     known: set[int] = set()
     for number, tensor in enumerate(tensors.all):
@@ -41,7 +46,7 @@ def known_beforehand(tensors: Tensors) -> frozenset[int]:
             case Node():
                 is_known = (
                     tensor.into is None
-                    and not (is_product(tensor) and tensor.dtype.is_float)
+                    and not _takes_long(tensors, tensor)
                     and all(access.tensor in known for access in tensor.reads)
                 )
             case Joined() | Plain():
@@ -49,6 +54,15 @@ def known_beforehand(tensors: Tensors) -> frozenset[int]:
         if is_known:
             known.add(number)
     return frozenset(known)
+
+
+def _takes_long(tensors: Tensors, node: Node) -> bool:
+    """Whether a node is a product of floats of many steps for each element that it
+    reads or writes, as one of a filter and a small matrix is not."""
+    if not is_product(node) or not node.dtype.is_float:
+        return False
+    shapes = [node.shape, *(tensors.all[tensor].shape for tensor in node.tensors)]
+    return math.prod(node.extents) > _FEW_STEPS * sum(map(math.prod, shapes))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +126,9 @@ class _Preparing(Rewriter):
             if isinstance(tensor, Node) and number not in self.left_out:
                 roots = [self.old.root(access.tensor) for access in tensor.reads]
                 nodes |= dict.fromkeys(root for root in roots if root in self.left_out)
-        return {f"prepared{i}": node for i, node in enumerate(nodes)}
+        taken = {t.name for t in self.old.all if isinstance(t, Given)}
+        names = (f"prepared{i}" for i in itertools.count())
+        return dict(zip((n for n in names if n not in taken), nodes, strict=False))
 
     def _may_be_left_out(self, number: int) -> bool:
         """Whether a tensor is a node that can be computed beforehand."""
