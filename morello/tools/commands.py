@@ -20,6 +20,7 @@ from morello.tools.common_flags import threads as _threads
 from morello.tools.common_flags import time_limit as _time_limit
 from morello.tools.common_flags import tuned as _tuned
 from morello.tools.common_flags import untuned as _untuned
+from morello.tools.common_flags import winograd as _winograd
 from morello.tools.examples import BENCH, DB, EMIT, EXPLAIN, PRECOMPUTE, RUN, SAVE
 from morello.tools.flags import (
     assignment,
@@ -68,6 +69,7 @@ class RunOptions:
     seed: int = _seed()
     threads: int | None = _threads()
     fallback: bool = _fallback()
+    winograd: bool = _winograd()
     shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
     schedule: str | None = _schedule()
     target: str | None = _target()
@@ -96,6 +98,7 @@ class BenchOptions:
     )
     seed: int = _seed()
     fallback: bool = _fallback()
+    winograd: bool = _winograd()
     shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
     schedule: str | None = _schedule()
     target: str | None = _target()
@@ -171,6 +174,7 @@ class SaveOptions:
         parse=whole_number(1),
     )
     fallback: bool = _fallback()
+    winograd: bool = _winograd()
     shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
     schedule: str | None = _schedule()
     target: str | None = _target()
@@ -255,6 +259,7 @@ class ExplainOptions:
     )
     threads: int | None = _threads()
     fallback: bool = _fallback()
+    winograd: bool = _winograd()
     shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
     partition: Literal["rule", "cost"] = flag(
         "the parts of a model: those of the rule, or those of the least cost, with the "

@@ -25,6 +25,15 @@ def fallback() -> Any:
     )
 
 
+def winograd() -> Any:
+    """The flag ``--winograd``."""
+    return flag(
+        "of a program in a file: allow the larger rounding errors of Winograd's "
+        "algorithm, where it makes convolutions cheaper; they are listed",
+        default=False,
+    )
+
+
 def shape() -> Any:
     """The flag ``--shape``."""
     return flag(

@@ -8,22 +8,21 @@ SUFFIXES = (".mlir", ".mlirbc", ONNX)
 """How the name of a file with a model ends: MLIR's text and bytecode, and ONNX."""
 
 
-def is_model(spec: str, fallback: bool = False, shapes: object = ()) -> bool:
+def is_model(spec: str, **flags: object) -> bool:
     """Whether what stands in the place of a Spec is a file with a model.
 
     Args:
         spec: of a command line.
-        fallback: whether that has ``--fallback``.
-        shapes: those of its ``--shape``.
+        flags: those of it that are for models alone, by name.
 
     Raises:
         UsageError: it has one of these, and there is no such file.
     """
     in_file = spec.endswith(SUFFIXES)
-    if (fallback or shapes) and not in_file:
+    given = [name for name, value in flags.items() if value]
+    if given and not in_file:
         raise UsageError(
-            f"argument {'--fallback' if fallback else '--shape'}: '{spec}' is no "
-            "program in a file",
+            f"argument --{given[0]}: '{spec}' is no program in a file",
             "leave it out, or give a file that ends in .mlir, .mlirbc or .onnx",
         )
     return in_file

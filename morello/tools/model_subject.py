@@ -7,7 +7,7 @@ import numpy as np
 
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError
-from morello.explain.words import Clock, percent
+from morello.explain.words import GIGAHERTZ, Clock, percent
 from morello.frontends.grouping.packing import opened
 from morello.frontends.grouping.partition import Join
 from morello.frontends.mlir import from_mlir
@@ -92,6 +92,14 @@ def part_requests(model: Model, target: str | None, db: str | None) -> list[Requ
     return requests
 
 
+def tilings_summary(model: Model, clock: Clock) -> Iterator[str]:
+    """The convolutions that are computed by Winograd's algorithm, with their errors."""
+    if model.tilings:
+        yield "by Winograd's algorithm:\n"
+    for one in model.tilings:
+        yield f"  {one.text(clock.micros)}\n"
+
+
 def parts_summary(
     joins: list[Join], costs: list[int], times: list[float | None], clock: Clock
 ) -> Iterator[str]:
@@ -144,6 +152,8 @@ class ModelSubject(Subject):
         self.model = read_model(
             options.spec, options.fallback, options.schedule, options.shape
         )
+        self._chosen = self.model
+        """The model that is compiled."""
         self._options = options
         self._seed = seed
         self._files: dict[str, str] = {}
@@ -172,10 +182,21 @@ class ModelSubject(Subject):
                 show(f"{part}: {search_text(found)}")
 
             patience = Patience(options.time_limit, interruptible=True, watch=watch)
-            return self.model.compile(
+            db = open_database(options.db, default=default_path) or NONE
+            if options.winograd:
+                part = "pricing convolutions"
+                self._chosen, _ = self.model.partitioned(
+                    "rule",
+                    winograd=True,
+                    target=self.target,
+                    threads=threads,
+                    db=db,
+                    time_limit=patience,
+                )
+            return self._chosen.compile(
                 target=self.target,
                 threads=threads,
-                db=open_database(options.db, default=default_path) or NONE,
+                db=db,
                 time_limit=patience,
                 tune=tune,
                 progress=begin,
@@ -229,7 +250,8 @@ class ModelSubject(Subject):
 
     def describe(self) -> str:
         """The parts of the model."""
-        return f"{self.model}\n"
+        tilings = tilings_summary(self._chosen, Clock(GIGAHERTZ))
+        return "".join([f"{self._chosen}\n", *tilings])
 
 
 def _drawn(rng: np.random.Generator, parameter: Parameter) -> Array:

@@ -10,7 +10,12 @@ def subject_of(options: Options, seed: int) -> Subject:
     Raises:
         MorelloError: it is refused, with the reason.
     """
-    if is_model(options.spec, options.fallback, options.shape):
+    if is_model(
+        options.spec,
+        fallback=options.fallback,
+        shape=options.shape,
+        winograd=options.winograd,
+    ):
         # Programs of MLIR need much that Specs do not.
         from morello.tools.model_subject import ModelSubject
 

@@ -33,6 +33,10 @@ class Options(Protocol):
         """Whether upstream's plain lowering takes the heavy ops without a Spec."""
 
     @property
+    def winograd(self) -> bool:
+        """Whether convolutions may be computed by Winograd's algorithm."""
+
+    @property
     def shape(self) -> Shapes:
         """The shapes of inputs of a model of ONNX."""
 

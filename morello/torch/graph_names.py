@@ -47,6 +47,7 @@ def graph_name(
         options.packs,
         options.partition,
         options.flushing,
+        options.winograd,
     )
     digest.update(repr(state).encode())
     numbers = {node: number for number, node in enumerate(graph.graph.nodes)}

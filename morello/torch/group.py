@@ -258,6 +258,7 @@ def compiled_model(
         keep=keep,
         jobs=options.jobs,
         partition=options.partition,
+        winograd=options.winograd,
     )
     log.info("compiled a group of %s:\n%s", _names(simple), model)
     copies = 0 if compiled.held is None else compiled.held.copied_bytes

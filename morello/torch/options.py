@@ -32,6 +32,7 @@ class Options:
         batch: the greatest size of a dynamic outermost dimension for which one program
             is compiled, with all that are smaller; 0 for one of each shape.
         flushing: as `morello.from_mlir` takes it.
+        winograd: as `morello.frontends.model.Model.compile` takes it.
     """
 
     threads: int | None = None
@@ -47,6 +48,7 @@ class Options:
     shapes: int = 8
     batch: int = 0
     flushing: bool = False
+    winograd: bool = False
 
     @property
     def packs(self) -> bool:

@@ -139,3 +139,33 @@ def test_fallback_is_a_flag_and_is_said(capsys: pytest.CaptureFixture[str]) -> N
     assert "= stablehlo.dot_general of i, j" in capsys.readouterr().out
     assert main(["run", "fill:5", "--fallback"]) != 0
     assert "is no program in a file" in capsys.readouterr().err
+
+
+_FILTERS = np.arange(576, dtype=np.float32).tobytes().hex()
+
+CONVOLUTION = f"""
+func.func @f(%x: tensor<1x12x12x8xf32>) -> tensor<1x12x12x8xf32> {{
+  %w = stablehlo.constant dense<"0x{_FILTERS}"> : tensor<3x3x8x8xf32>
+  %y = stablehlo.convolution(%x, %w)
+      dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {{pad = [[1, 1], [1, 1]]}}
+      {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+      : (tensor<1x12x12x8xf32>, tensor<3x3x8x8xf32>) -> tensor<1x12x12x8xf32>
+  return %y : tensor<1x12x12x8xf32>
+}}
+"""
+
+
+def test_winograd_is_a_flag_and_its_errors_are_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("convolution.mlir").write_text(CONVOLUTION)
+    options = ["convolution.mlir", *OPTIONS[1:]]
+    assert main(["explain", *options, "--winograd"]) == 0
+    said = capsys.readouterr().out
+    assert "convolution.mlir:4:8: F(4x4,3x3) " in said
+    assert "rounding errors 10 times as large, 97.4 times at most" in said
+    assert main(["run", *options, "--winograd"]) == 0
+    assert "convolution.mlir:4:8: F(4x4,3x3) " in capsys.readouterr().out
+    assert main(["run", "fill:5", "--winograd"]) != 0
+    assert "argument --winograd: 'fill:5' is no" in capsys.readouterr().err

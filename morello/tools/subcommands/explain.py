@@ -53,7 +53,12 @@ def main(options: ExplainOptions) -> int:
     Raises:
         MorelloError: an argument is refused; nothing is written.
     """
-    if is_model(options.spec, options.fallback, options.shape):
+    if is_model(
+        options.spec,
+        fallback=options.fallback,
+        shape=options.shape,
+        winograd=options.winograd,
+    ):
         return _explain_model(options)
     if options.partition != "rule":
         raise UsageError(
@@ -109,7 +114,12 @@ def _explain_model(options: ExplainOptions) -> int:
             ``--at``, which are for one Spec.
     """
     # Programs of MLIR need much that Specs do not.
-    from morello.tools.model_subject import part_requests, parts_summary, read_model
+    from morello.tools.model_subject import (
+        part_requests,
+        parts_summary,
+        read_model,
+        tilings_summary,
+    )
 
     if options.html is not None or options.json or options.count or options.at:
         raise UsageError(
@@ -121,6 +131,7 @@ def _explain_model(options: ExplainOptions) -> int:
     with progress(f"choosing the parts of {options.spec}"):
         model, joins = model.partitioned(
             options.partition,
+            winograd=options.winograd,
             target=target,
             threads=options.threads,
             db=open_database(options.db, default=default_path) or NONE,
@@ -133,8 +144,10 @@ def _explain_model(options: ExplainOptions) -> int:
         times.append(None if measured is None else measured.chosen.seconds)
         texts.append(f"\npart {number}: {request.text}\n")
         texts.append(_text(options, *explained))
-    summary = parts_summary(joins, costs, times, Clock(options.ghz))
-    write_output("-", "".join([f"{model}\n", *summary, *texts]))
+    clock = Clock(options.ghz)
+    summary = parts_summary(joins, costs, times, clock)
+    tilings = tilings_summary(model, clock)
+    write_output("-", "".join([f"{model}\n", *tilings, *summary, *texts]))
     return 0
 
 

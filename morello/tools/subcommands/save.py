@@ -24,7 +24,12 @@ def main(options: SaveOptions) -> int:
         MorelloError: an argument is refused; nothing is written.
     """
     _check(options)
-    if is_model(options.spec, options.fallback, options.shape):
+    if is_model(
+        options.spec,
+        fallback=options.fallback,
+        shape=options.shape,
+        winograd=options.winograd,
+    ):
         libraries, arrays = _model_libraries(options)
     else:
         libraries, arrays = _spec_libraries(options)
