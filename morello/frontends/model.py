@@ -43,6 +43,7 @@ from morello.frontends.nodes.channels_last import channels_last
 from morello.frontends.nodes.improving import improved
 from morello.frontends.nodes.prepared import Preparation, prepared
 from morello.frontends.nodes.reshapes import without_reshapes
+from morello.frontends.nodes.scaled_weights import with_scaled_weights
 from morello.frontends.nodes.tensors import Array, Given, Tensors
 from morello.frontends.nodes.winograd import by_winograd
 from morello.frontends.plain.evaluating import evaluate_plainly
@@ -372,6 +373,7 @@ def trusted_model(
     size: int | None = None,
     constants: Mapping[int, Array] = MappingProxyType({}),
     flushing: bool = False,
+    copies: bool = False,
 ) -> Model:
     """Imports a program that is known to crash no parser: it was made or tried here.
 
@@ -390,10 +392,12 @@ def trusted_model(
         constants: arrays of arguments that are the same in each call, and are no
             arguments then, by number.
         flushing: as `from_mlir` takes it.
+        copies: whether products of matrices may read copies of weights, in which
+            what scales their results is a factor.
     """
     tensors = _imported(text, name, source, fallback, names, rounds, signature, size)
     tensors.weights, tensors.expected = frozenset(weights), expected
-    tensors.flushing = flushing
+    tensors.flushing, tensors.copies = flushing, copies
     if constants:
         _settle(tensors, constants)
     return model_of(tensors)
@@ -419,7 +423,8 @@ def model_of(tensors: Tensors) -> Model:
     Raises:
         ModelError: a node is no Spec by itself.
     """
-    tensors, preparation = prepared(channels_last(improved(tensors)))
+    better = with_scaled_weights(improved(tensors))
+    tensors, preparation = prepared(channels_last(better))
     return Model(tensors, grouped(tensors), preparation)
 
 

@@ -227,6 +227,7 @@ def read_model(
         rounds=False,
         constants=constants,
         flushing=options.flushing,
+        copies=options.packs,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.frontends.model import Model, trusted_model
+from morello.frontends.model import Model
 from morello.frontends.nodes import winograd
 from morello.frontends.nodes.tensors import Array, Node
 from morello.frontends.nodes.winograd import POINTS, Tiling, Transform
@@ -133,10 +133,9 @@ def drawn(case: Case, seed: int = 0) -> tuple[Array, Array]:
 
 def all_tiled(model: Model, points: int) -> Model | None:
     """The model with each convolution by Winograd's algorithm; None if none can be."""
-    preparation = model.preparation
-    whole = model.tensors if preparation is None else preparation.tensors
-    nodes = [i for i, node in enumerate(whole.all) if isinstance(node, Node)]
-    able = [i for i in nodes if Tiling.of(whole, whole.node(i), points)]
+    nodes = enumerate(model.tensors.all)
+    every = [i for i, node in nodes if isinstance(node, Node)]
+    able = [i for i in every if Tiling.of(model.tensors, model.tensors.node(i), points)]
     return model.tiled(dict.fromkeys(able, points)) if able else None
 
 
@@ -206,33 +205,3 @@ def test_a_convolution_is_tiled_where_that_is_allowed_and_cheaper() -> None:
     terms = SQUARE.sizes["f"] + 5 * one.tiling.points
     room = terms * 2.0**-24 * one.tiling.growth(1) * 9 * SQUARE.sizes["f"]
     assert np.abs(kernel(x) - wanted).max() <= room * np.abs(x).max() * np.abs(w).max()
-
-
-def test_weights_are_transformed_before_calls_and_pieces_are_written() -> None:
-    """The filters of both are arguments; results are parts of one tensor."""
-    text = """
-    func.func @f(%x: tensor<1x2x7x6xf32>, %w: tensor<4x2x3x3xf32>,
-        %v: tensor<3x2x3x3xf32>) -> tensor<1x7x7x6xf32> {
-      %y = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]
-          ->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]}
-          {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
-          : (tensor<1x2x7x6xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x7x6xf32>
-      %z = stablehlo.convolution(%x, %v) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]
-          ->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]}
-          {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
-          : (tensor<1x2x7x6xf32>, tensor<3x2x3x3xf32>) -> tensor<1x3x7x6xf32>
-      %r = stablehlo.concatenate %y, %z, dim = 1
-          : (tensor<1x4x7x6xf32>, tensor<1x3x7x6xf32>) -> tensor<1x7x7x6xf32>
-      return %r : tensor<1x7x7x6xf32>
-    }
-    """
-    rng = np.random.default_rng(0)
-    x = rng.integers(-2, 3, (1, 2, 7, 6)).astype(np.float32)
-    w, v = (THIRDS * rng.integers(-2, 3, (n, 2, 3, 3)) for n in (4, 3))
-    arrays = x, w.astype(np.float32), v.astype(np.float32)
-    model = trusted_model(text, weights=[1, 2])
-    tiled = all_tiled(model, max(POINTS))
-    assert tiled is not None
-    assert tiled.preparation is not None
-    assert len(tiled.preparation.outputs) == 2
-    np.testing.assert_array_equal(tiled.evaluate(*arrays), model.evaluate(*arrays))

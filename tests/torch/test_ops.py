@@ -5,18 +5,14 @@ import logging
 import re
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
-from morello.frontends.model import trusted_model
-from morello.torch import group, lowering, rules
+from morello.torch import lowering, rules
 from morello.torch.group import Group
-from morello.torch.lowering import linalg_bytecode
-from morello.torch.native_call import array_of
 
 pytestmark = pytest.mark.quick
 
@@ -220,40 +216,8 @@ MODULES: dict[str, tuple[nn.Module, tuple[Any, ...]]] = {
 }
 
 
-def tensor_of(array: Any) -> Any:
-    if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
-
-
 IN_BF16 = ("attention with a mask", "gates of an LSTM", "group norm", "losses", "moves")
 BOTH = [(name, False) for name in MODULES] + [(name, True) for name in IN_BF16]
-
-
-@pytest.fixture
-def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The groups that calls have run: by their definition, without a search."""
-    torch._dynamo.reset()
-    defined: list[Any] = []
-
-    def define(self: Group, simple: Any, name: Any) -> None:
-        del name  # nothing is kept
-        model = trusted_model(linalg_bytecode(simple), weights=self._weights)
-
-        def run(*tensors: Any) -> Any:
-            arrays = [array_of(t.detach().contiguous()) for t in tensors]
-            found = model.evaluate(*arrays)
-            defined.append(model)
-            results = found if isinstance(found, tuple) else (found,)
-            tensors = [tensor_of(np.asarray(result)) for result in results]
-            wanted, _ = group.results_of(self._graph)
-            # The definition has no signs.
-            return tuple(t.view(o.dtype) for t, o in zip(tensors, wanted, strict=True))
-
-        self._run = run
-
-    monkeypatch.setattr(group.Group, "_compile", define)
-    return defined
 
 
 @pytest.mark.sampled(4)
@@ -422,33 +386,6 @@ def test_attention_is_one_part(function: Any, evaluated: list[Any]) -> None:
     (model,) = evaluated
     assert len(model.specs()) == 1
     assert not model.fallback
-
-
-class Halved(nn.Module):
-    """A stem that is pooled, and a block whose two branches end in batch norms."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stem = nn.Conv2d(3, 4, 3, padding=1, bias=False)
-        self.long, self.short = (nn.Conv2d(4, 4, n, 2, n // 2) for n in (3, 1))
-        self.norms = nn.ModuleList(nn.BatchNorm2d(4) for _ in range(3))
-        for norm in self.norms:
-            nn.init.normal_(norm.running_mean)
-            nn.init.uniform_(norm.weight, -1, 1)
-
-    def forward(self, x: Any) -> Any:
-        x = functional.max_pool2d(self.norms[0](self.stem(x)).relu(), 3, 2, 1)
-        return (self.norms[1](self.long(x)) + self.norms[2](self.short(x))).relu()
-
-
-def test_a_batch_norm_is_one_scale_and_one_shift(evaluated: list[Any]) -> None:
-    """Its mean is subtracted from no element."""
-    module, x = Halved().eval(), torch.randn(1, 3, 8, 8)
-    fast = torch.compile(module, backend="morello", options={"wait": True})
-    with torch.no_grad():
-        assert torch.allclose(fast(x), module(x), atol=1e-5)
-    (model,) = evaluated
-    assert not [spec for spec in model.specs() if "-x" in spec]
 
 
 ORDERS: dict[str, Any] = {

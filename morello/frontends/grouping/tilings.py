@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 
 from morello.compiler.driver import Driver
-from morello.frontends.grouping.cheapest import Candidate
 from morello.frontends.grouping.groups import Grouping
 from morello.frontends.grouping.partition import Prices
 from morello.frontends.nodes.prepared import known_beforehand, prepared
@@ -56,8 +55,7 @@ def cheaper_tilings(
     """
     known = known_beforehand(tensors)
     chosen: dict[int, CheaperTiling] = {}
-    prices: dict[object, tuple[float, int, float]] = {}
-    """The least price, the points of its tiles, and the price of the sum."""
+    prices: dict[tuple[Node, tuple[tuple[int, ...], ...], bool], list[float]] = {}
     for number, node in enumerate(tensors.all):
         if not isinstance(node, Node):
             continue
@@ -74,15 +72,12 @@ def cheaper_tilings(
             weights = frozenset({filters}) if is_known else frozenset()
             program = _program(alone, shapes, weights)
             direct = _program(alone, shapes, weights, is_constant=True)
-            least = _price(direct, driver, pack, math.inf)
-            prices[key] = least, 0, least
-            for n in sorted(tilings, reverse=True):
-                way = by_winograd(program, {2: n})
-                price = _price(way, driver, pack, prices[key][0])
-                prices[key] = min(prices[key], (price, n, least))
-        price, n, least = prices[key]
-        if n:
-            chosen[number] = CheaperTiling(node.place, tilings[n], price, least)
+            ways = [direct, *(by_winograd(program, {2: n}) for n in tilings)]
+            prices[key] = [_price(way, driver, pack) for way in ways]
+        direct_price, *others = prices[key]
+        price, n = min(zip(others, tilings, strict=True))
+        if price < direct_price:
+            chosen[number] = CheaperTiling(node.place, tilings[n], price, direct_price)
     return chosen
 
 
@@ -106,20 +101,10 @@ def _program(
     return Tensors("priced", [*given, node], [2], names, weights=weights)
 
 
-def _price(tensors: Tensors, driver: Driver, pack: bool | None, most: float) -> float:
-    """The price of all parts of a program; infinite where one has none, or where those
-    with the most work cost ``most`` or more."""
+def _price(tensors: Tensors, driver: Driver, pack: bool | None) -> float:
+    """The price of all parts of a program; infinite where one has none."""
     rest, _ = prepared(tensors)
     grouping = Grouping(rest)
     rule = grouping.by_rule()
     prices = Prices(grouping, grouping.steps(rule), driver, pack)
-
-    def work(candidate: Candidate) -> int:
-        return -max(math.prod(grouping.nodes[i].extents) for i in candidate.nodes)
-
-    total = 0.0
-    for candidate in sorted(rule, key=work):
-        total += prices(candidate)
-        if total >= most:
-            return math.inf
-    return total
+    return math.fsum(map(prices, rule))

@@ -35,7 +35,7 @@ from morello.frontends.linalg.values import (
     regrouped,
     unread,
 )
-from morello.frontends.nodes.axis_groups import axis_groups
+from morello.frontends.nodes.reshapes import axis_groups
 from morello.frontends.nodes.tensors import (
     Given,
     Joined,

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from morello.frontends.linalg.bodies import Number
-from morello.frontends.nodes.axis_groups import axis_groups
+from morello.frontends.nodes.reshapes import axis_groups
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain
 
 

@@ -3,12 +3,13 @@
 from morello.frontends.nodes.broadcasts import without_broadcasts
 from morello.frontends.nodes.byte_products import in_bytes
 from morello.frontends.nodes.halving import halved
+from morello.frontends.nodes.joined.mapped_pieces import with_mapped_pieces
+from morello.frontends.nodes.joined.surroundings import without_surroundings
 from morello.frontends.nodes.pointwise import absorbed, shared
 from morello.frontends.nodes.products import hoisted
 from morello.frontends.nodes.reshapes import without_reshapes
 from morello.frontends.nodes.softmax import guarded
 from morello.frontends.nodes.spread import unspread
-from morello.frontends.nodes.surroundings import without_surroundings
 from morello.frontends.nodes.tensors import Tensors
 
 
@@ -19,6 +20,7 @@ def improved(tensors: Tensors) -> Tensors:
         without_broadcasts,
         without_surroundings,
         absorbed,
+        with_mapped_pieces,
         guarded,
         hoisted,
         in_bytes,

@@ -294,6 +294,8 @@ class Tensors:
     size: OuterSize | None = None
     flushing: bool = False
     """Whether products of two factors of bf16 may take denormals for zero."""
+    copies: bool = False
+    """Whether products of matrices may read copies of weights."""
 
     def add(self, tensor: Tensor) -> int:
         """A tensor, and its number."""

@@ -1,0 +1,1 @@
+"""Passes over tensors that several nodes write."""
