@@ -195,6 +195,7 @@ def test_a_convolution_is_tiled_where_that_is_allowed_and_cheaper() -> None:
         "rule", winograd=True, target="avx2{relayouts=0}", threads=1
     )
     assert not direct.tilings
+    assert len(chosen.parts) == len(("copy", "to points", "product", "back, relu"))
     (one,) = chosen.tilings
     assert one.price < one.direct
     assert f"{one.tiling} " in one.text(str)

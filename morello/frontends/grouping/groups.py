@@ -22,7 +22,7 @@ from morello.frontends.grouping.parts import (
     part_of_nodes,
 )
 from morello.frontends.nodes.convolution import Convolution
-from morello.frontends.nodes.tensors import Joined, Node, Plain, Tensors
+from morello.frontends.nodes.tensors import Given, Joined, Node, Plain, Tensors
 from morello.frontends.refusals import ModelError, Refusal
 from morello.spec.graphs.graph import MAP
 from morello.spec.matmul import flushes
@@ -54,6 +54,13 @@ def is_product(node: Node) -> bool:
     return bool(node.graph.contractions)
 
 
+def is_short(tensors: Tensors, node: Node) -> bool:
+    """Whether a product takes few steps for each element that it reads or writes, as
+    that of a tensor and a small matrix does."""
+    shapes = [node.shape, *(tensors.all[tensor].shape for tensor in node.tensors)]
+    return math.prod(node.extents) <= _FEW_STEPS * sum(map(math.prod, shapes))
+
+
 def is_convolution(node: Node) -> bool:
     """Whether a node is a product of channels with channels last.
 
@@ -64,6 +71,9 @@ def is_convolution(node: Node) -> bool:
     convolution = Convolution.of(node)
     return convolution is not None and is_product(node) and convolution.is_last(node)
 
+
+_FEW_STEPS = 4
+"""Multiplications for an element, in about the time that moving it takes."""
 
 _TOO_LARGE = (
     "it has more operands or dimensions than a Spec",
@@ -247,15 +257,28 @@ class Grouping:
         between: frozenset[int] = frozenset()
         if len(products) == 2:
             pair = self._between(last)
-            if pair is None or pair[0] != products[0]:
+            if pair is not None and pair[0] == products[0]:
+                between = pair[1]
+            elif not self._are_transforms(*products):
                 return False
-            between = pair[1]
         if len(products) > 2:
             return False
         after = nodes - {*products} - between
         return all(
             self.nodes[i].reduction == MAP and self._depends(i, last) for i in after
         )
+
+    def _are_transforms(self, first: int, last: int) -> bool:
+        """Whether a product reads another, and both are short ones of a constant
+        matrix: along each axis of a tile. Tiles then stay in the cache."""
+        return first in self.reads[last] and all(map(self._is_transform, (first, last)))
+
+    def _is_transform(self, node: int) -> bool:
+        product, every = self.nodes[node], self.tensors.all
+        roots = map(self.tensors.root, product.tensors)
+        matrix = every[min(roots, key=lambda root: math.prod(every[root].shape))]
+        is_constant = isinstance(matrix, Given) and matrix.argument < 0
+        return is_constant and is_short(self.tensors, product)
 
     def _depends(self, node: int, on: int) -> bool:
         """Whether a map has every element of a product, and reads it."""

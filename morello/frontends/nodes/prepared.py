@@ -8,14 +8,13 @@ arguments that seldom change, by `Preparation`, whenever the caller says so.
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Mapping
 
 import numpy as np
 
 from morello.frontends.grouping.evaluating import evaluate_part
 from morello.frontends.grouping.group_dims import UnfitError
-from morello.frontends.grouping.groups import is_product
+from morello.frontends.grouping.groups import is_product, is_short
 from morello.frontends.grouping.parts import part_of_nodes
 from morello.frontends.nodes.rewriting import Rewriter
 from morello.frontends.nodes.tensors import (
@@ -28,9 +27,6 @@ from morello.frontends.nodes.tensors import (
     Tensors,
     View,
 )
-
-_FEW_STEPS = 4
-"""Multiplications for an element: NumPy would take long for more."""
 
 
 def known_beforehand(tensors: Tensors) -> frozenset[int]:
@@ -57,12 +53,8 @@ def known_beforehand(tensors: Tensors) -> frozenset[int]:
 
 
 def _takes_long(tensors: Tensors, node: Node) -> bool:
-    """Whether a node is a product of floats of many steps for each element that it
-    reads or writes, as one of a filter and a small matrix is not."""
-    if not is_product(node) or not node.dtype.is_float:
-        return False
-    shapes = [node.shape, *(tensors.all[tensor].shape for tensor in node.tensors)]
-    return math.prod(node.extents) > _FEW_STEPS * sum(map(math.prod, shapes))
+    """Whether a node is a product of floats that NumPy would take long for."""
+    return is_product(node) and node.dtype.is_float and not is_short(tensors, node)
 
 
 @dataclasses.dataclass(frozen=True)
