@@ -28,9 +28,9 @@ class Lookup:
 
     @property
     def is_within(self) -> bool:
-        """Whether none can be outside, as of places that a sort gives."""
-        count = _count_of(self.places)
-        return count is not None and self.least <= 0 and count <= self.end
+        """Whether none can be outside."""
+        end = _end_of(self.places)
+        return end is not None and self.least <= 0 and end <= self.end
 
     def is_outside(self, places: Any) -> bool:
         """Whether one of some places is outside."""
@@ -42,43 +42,24 @@ class Lookup:
         return bool(least < self.least or most >= self.end)
 
 
-_FIRST = frozenset((aten.argmax.default, aten.argmin.default))
-"""Ops that give places along an axis."""
-
-_SECOND = frozenset(
-    (
-        *(aten.max.dim, aten.min.dim),
-        *(aten.sort.default, aten.sort.stable, aten.topk.default),
-    )
-)
-"""Ops whose second result gives them."""
-
-_MOVES = frozenset(
-    (
-        *(aten.alias.default, aten.clone.default, aten.detach.default),
-        *(aten.expand.default, aten.permute.default, aten.t.default),
-        *(aten.select.int, aten.slice.Tensor, aten.transpose.int),
-        *(aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims),
-        *(aten.unsqueeze.default, aten.view.default, aten._unsafe_view.default),
-    )
-)
-"""Ops that give some of the places that they read."""
+def _end_of(places: Any) -> int | None:
+    """A number that places are less than, where none is negative either, whatever the
+    data are: as of places that a sort gives, or that are clamped."""
+    value = places.meta.get("val") if isinstance(places, Node) else None
+    if not isinstance(value, torch.Tensor) or value.is_floating_point():
+        return None
+    if value.dtype is torch.bool:
+        return 2
+    if places.target is operator.getitem and places.args[1] == 1:
+        places = places.args[0]
+        return _count_of(places) if places.target in _SECOND else None
+    end = _ENDS.get(places.target)
+    return None if end is None else end(places)
 
 
 def _count_of(places: Node) -> int | None:
-    """The elements of the axis along which some places are, if an op that finds
-    elements gives them."""
-    while places.target in _MOVES:
-        places = places.all_input_nodes[0]
-    if places.target is operator.getitem and places.args[1] == 1:
-        places = places.all_input_nodes[0]
-        if places.target not in _SECOND:
-            return None
-        index = 2 if places.target is aten.topk.default else 1
-    elif places.target in _FIRST:
-        index = 1
-    else:
-        return None
+    """The elements of the axis along which an op finds elements."""
+    index = 2 if places.target is aten.topk.default else 1
     shape = _shape(places.all_input_nodes[0])
     dim = (*places.args[index:], places.kwargs.get("dim"))[0]
     if places.target in _FIRST and dim is None:
@@ -86,6 +67,71 @@ def _count_of(places: Node) -> int | None:
     dim = -1 if dim is None else dim
     assert isinstance(dim, int)
     return int(shape[dim]) if shape else 1
+
+
+def _clamped(places: Node) -> int | None:
+    least, most = (*places.args[1:], None)[:2]
+    if isinstance(least, int) and isinstance(most, int) and 0 <= least <= most:
+        return most + 1
+    return None
+
+
+def _remainder(places: Node) -> int | None:
+    divisor = places.args[1]
+    return divisor if isinstance(divisor, int) and divisor > 0 else None
+
+
+def _quotient(places: Node) -> int | None:
+    end, divisor = _end_of(places.args[0]), places.args[1]
+    if end is None or not isinstance(divisor, int) or divisor <= 0:
+        return None
+    return (end - 1) // divisor + 1
+
+
+def _counted(places: Node) -> int | None:
+    least, end = (0, *places.args)[-2:]
+    return end if isinstance(end, int) and least == 0 and end >= 0 else None
+
+
+def _put(places: Node) -> int | None:
+    before, values = _end_of(places.args[0]), _end_of(places.args[2])
+    return None if before is None or values is None else max(before, values)
+
+
+_FIRST = (aten.argmax.default, aten.argmin.default)
+"""Ops that give places along an axis."""
+
+_SECOND = (
+    *(aten.max.dim, aten.min.dim),
+    *(aten.sort.default, aten.sort.stable, aten.topk.default),
+)
+"""Ops whose second result gives them."""
+
+_MOVES = (
+    *(aten._to_copy.default, aten.alias.default, aten.clone.default),
+    *(aten.detach.default, aten.expand.default, aten.flip.default),
+    *(aten.gather.default, aten.index.Tensor, aten.index_select.default),
+    *(aten.permute.default, aten.repeat.default, aten.roll.default),
+    *(aten.select.int, aten.slice.Tensor, aten.t.default, aten.transpose.int),
+    *(aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims),
+    *(aten.unsqueeze.default, aten.view.default, aten._unsafe_view.default),
+)
+"""Ops that give some of the places that they read first."""
+
+_EMPTY = (aten.empty.memory_format, aten.empty_like.default, aten.new_empty.default)
+"""Ops whose elements may be any."""
+
+_ENDS: dict[Any, Callable[[Node], int | None]] = {
+    **dict.fromkeys(_FIRST, _count_of),
+    **dict.fromkeys(_MOVES, lambda node: _end_of(node.args[0])),
+    **dict.fromkeys((aten.arange.default, aten.arange.start), _counted),
+    **dict.fromkeys(_EMPTY, lambda node: 0),
+    aten.clamp.default: _clamped,
+    aten.div.Tensor_mode: _quotient,
+    aten.floor_divide.default: _quotient,
+    aten.index_put.default: _put,
+    aten.remainder.Scalar: _remainder,
+}
 
 
 def _shape(node: Any) -> Any:

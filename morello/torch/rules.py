@@ -320,6 +320,18 @@ def _spread(
     return wide.flatten(first, first + 1).narrow(axis, 0, size)
 
 
+def _padded(x: Any, around: Sequence[int], value: Any = 0) -> Any:
+    """With what is cut off cut first: MLIR takes a tensor of equal shape for itself,
+    though its elements move."""
+    if min(around) >= 0:
+        return NotImplemented
+    for place, cut in enumerate(around):
+        if cut < 0:
+            axis = x.dim() - 1 - place // 2
+            x = x.narrow(axis, 0 if place % 2 else -cut, x.shape[axis] + cut)
+    return torch.constant_pad_nd(x, [max(wide, 0) for wide in around], value)
+
+
 def _shifted(x: Any, axis: int, begin: int, count: int) -> Any:
     """So many elements from a place on, and zeros where there are none."""
     low = min(max(begin, 0), x.shape[axis])
@@ -421,6 +433,7 @@ def rules() -> dict[Any, Any]:
         aten.bucketize.Tensor: orders.intervals,
         aten.as_strided.default: _as_strided,
         aten.col2im.default: _folded,
+        aten.constant_pad_nd.default: _padded,
         aten.convolution.default: _convolution,
         aten.cumprod.default: orders.running_product,
         aten.cumsum.default: orders.running_sum,

@@ -357,6 +357,23 @@ def test_batch_norm_of_an_old_version(opset: int) -> None:
     np.testing.assert_allclose(result, wanted, rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("mode", "wanted"),
+    [
+        ("constant", [[2, 3, 0], [5, 6, 0]]),
+        ("edge", [[2, 3, 3], [5, 6, 6]]),
+        ("reflect", [[2, 3, 2], [5, 6, 5]]),
+        ("wrap", [[2, 3, 2], [5, 6, 5]]),
+    ],
+)
+def test_borders_that_cut_off_move_what_is_left(mode: str, wanted: Any) -> None:
+    layer = node("Pad", ["x", "n"], ["y"], mode=mode)
+    held = {"n": np.array([0, -1, 0, 1])}
+    proto = model([layer], {"x": (2, 3)}, {"y": (2, 3)}, held)
+    x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    np.testing.assert_array_equal(evaluated(proto, x), wanted)
+
+
 def test_amounts_to_wrap_by_are_constants() -> None:
     layer = node("Pad", ["x", "n"], ["y"], mode="wrap", name="around")
     proto = model([layer], {"x": (2, 3)}, {"y": (4, 5)})

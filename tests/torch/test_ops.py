@@ -305,6 +305,22 @@ def test_pools_that_may_stay_eager_are_right(name: str) -> None:
         assert torch.allclose(one.float(), other.float(), atol=1e-6)
 
 
+def test_borders_that_cut_off_move_what_is_left(evaluated: list[Any]) -> None:
+    x = torch.arange(6.0).reshape(1, 2, 3)
+
+    def function(x: Any) -> Any:
+        return functional.pad(x + 1, (1, -1)), functional.pad(
+            x, (-2, 2, 1, -1), value=7
+        )
+
+    fast = torch.compile(Of(function), backend="morello", options={"wait": True})
+    with torch.no_grad():
+        moved, filled = fast(x)
+    assert moved.tolist() == [[[0, 1, 2], [0, 4, 5]]]
+    assert filled.tolist() == [[[7, 7, 7], [2, 7, 7]]]
+    assert len(evaluated) == 1
+
+
 def test_variances_with_any_correction(evaluated: list[Any]) -> None:
     """The squares of the distances from the mean, 3, are 4, 1, 0 and 9."""
 

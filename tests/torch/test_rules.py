@@ -542,3 +542,33 @@ def test_what_looks_nothing_up_is_not_checked() -> None:
 def test_known_places_are_checked_once(count: int) -> None:
     check = check_of(traced(lambda x: x[torch.arange(count)], F32))
     assert check is None if count == 4 else check is not None and check(F32)
+
+
+def inverted(order: Any, first: int = 0) -> Any:
+    """The places of an order, counted from a number on."""
+    count = torch.arange(first, first + len(order))
+    return torch.empty_like(order).index_put((order,), count)
+
+
+@pytest.mark.parametrize(
+    ("places", "is_checked"),
+    [
+        (lambda x: x.argsort(0)[:, 0] // 2, False),
+        (lambda x: (x * 9).long().clamp(0, 4), False),
+        (lambda x: (x * 9).long() % 5, False),
+        (lambda x: (x > 0).long().flip(0), False),
+        (lambda x: inverted(x[:, 0].argsort()), False),
+        (lambda x: inverted(x[:, 0].argsort(), 1), True),
+        (lambda x: x.sort(0).indices.gather(0, (x > 0).long()), False),
+        (lambda x: (x * 9).long().clamp(0, 5), True),
+        (lambda x: (x * 9).long().clamp(-1, 4) // 2, True),
+        (lambda x: (x * 9).long().clamp(max=4), True),
+        (lambda x: (x * 9).long() % 6, True),
+        (lambda x: x.argsort(0) // -2, True),
+    ],
+)
+def test_places_that_cannot_be_outside_are_not_checked(
+    places: Any, is_checked: bool
+) -> None:
+    graph = traced(lambda x: x[places(x)], _TABLE)
+    assert (check_of(graph) is not None) == is_checked

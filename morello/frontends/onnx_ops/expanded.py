@@ -109,29 +109,40 @@ def _even_response(to: Expansion, own: Arguments) -> Results:
 _MOST_CHANNELS = 16
 
 
-def _wrapped_pad(to: Expansion, own: Arguments) -> Results:
-    """Elements from the other end: rows that are picked, axis by axis.
+def _padded(to: Expansion, own: Arguments) -> Results:
+    """With what is cut off cut first, since MLIR takes a tensor of equal shape for
+    itself; elements from the other end as rows that are picked, axis by axis.
 
     Raises:
         CompileError: how many is known only in a call; torch-mlir would not end.
     """
-    if own.get("mode", b"constant") != b"wrap":
-        return None
-    x = own.input(0)
+    mode, x = own.get("mode", b"constant"), own.input(0)
     shape, pads = to.shape(x), to.array(own.input(1))
     axes: Any = range(len(shape or ()))
     if own.input(3):
         axes = to.array(own.input(3))
     if shape is None or pads is None or axes is None:
+        if mode != b"wrap":
+            return None
         raise CompileError(
             f"{own.name} (onnx.Pad) wraps by numbers that are known only in a call",
             "make 'pads' and 'axes' constants",
         )
-    half = len(pads) // 2
-    for axis, before, after in zip(axes, pads[:half], pads[half:], strict=True):
-        places = np.arange(-before, shape[axis] + after) % shape[axis]
-        if before or after:
-            x = to.op("Gather", x, to.constant(places), axis=int(axis))
+    if mode != b"wrap" and (pads >= 0).all():
+        return None
+    wide = np.zeros((2, len(shape)), np.int64)
+    wide[:, list(axes)] = pads.reshape(2, -1)
+    cut, wide = np.maximum(-wide, 0), np.maximum(wide, 0)
+    for axis, size in enumerate(shape):
+        start, end = cut[0, axis], size - cut[1, axis]
+        if cut[:, axis].any():
+            x = to.cut(x, int(start), int(end), axis=axis)
+        if mode == b"wrap" and wide[:, axis].any():
+            places = np.arange(-wide[0, axis], end - start + wide[1, axis])
+            x = to.op("Gather", x, to.constant(places % (end - start)), axis=axis)
+    if mode != b"wrap" and wide.any():
+        value = [own.input(2)] if own.input(2) else []
+        x = to.op("Pad", x, to.numbers(*wide.reshape(-1)), *value, mode=mode.decode())
     return [x]
 
 
@@ -206,7 +217,7 @@ _RULES: Rules = {
     "GatherElements": windows.picked,
     "LRN": _even_response,
     "MeanVarianceNormalization": windows.normalised,
-    "Pad": _wrapped_pad,
+    "Pad": _padded,
     "ReduceProd": windows.product_along,
     "RMSNormalization": _rms_norm,
     "RotaryEmbedding": _rotary,
