@@ -1,10 +1,10 @@
 """Few rows times narrow integers that have scales: widened in registers.
 
 The integers are read once, panel after panel, and become floats as they are read. Each
-vector of them is scaled, and its offsets are added, once for all rows. Of one or two
-rows each block is summed first; offsets are then added by the sum of the block's
-factors. The two halves of a byte are neighbours along k, so a vector of bytes is two
-vectors of one panel.
+vector of them is scaled, and its offsets are added, once for all rows. Where blocks are
+long enough for their rows each block is summed first; offsets are then added by the sum
+of the block's factors. The two halves of a byte are neighbours along k, so a vector of
+bytes is two vectors of one panel.
 """
 
 import dataclasses
@@ -40,6 +40,9 @@ _TRIP = 4
 _ENDS = 40
 """Cycles of a panel besides its products, in steps of a chain."""
 
+_TOTAL_OPS = 3
+"""Operations that add the sum of a block to a total, which is in memory meanwhile."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ScaledRows(ScaledKernel):
@@ -50,11 +53,6 @@ class ScaledRows(ScaledKernel):
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
         """Dtypes of operands that are taken together: integer weights beside floats."""
         return ((Dtype.F32, Dtype.F32, Dtype.S8, Dtype.F32),)
-
-    @property
-    def most_sums(self) -> int:
-        """Vectors of sums of a block and of all that leave registers for all else."""
-        return self.isa.registers * 3 // 4
 
     def _most_rows(self, side: int) -> int:
         """Rows whose sums leave registers for words and weights of each vector, a
@@ -109,18 +107,19 @@ class ScaledRows(ScaledKernel):
         passes = ceil_div(vectors, side)
         bytes_ = k // 2 if product.halves else k
         blocks = ceil_div(k, product.block) if product.block else 1
-        apart, has_offsets = _is_apart(m * side, self.most_sums), bool(of.offsets)
+        apart, has_offsets = _is_apart(of, product, m, k), bool(of.offsets)
         folded = np.where(apart, False, self._folds(frame.key, of, product))
         each: Ops = times(self._widening(of, product, folded), k * vectors)
         scaled = np.where(apart, 0, bool(of.scales) or has_offsets)
-        fma = k * vectors * (m + scaled)
         added = np.where(apart, has_offsets, 0)
         before = factors_ops(self.isa, m, k, blocks * added)
-        fma = fma + m * blocks * vectors * added
+        totals = m * blocks * vectors * apart
+        fma = k * vectors * (m + scaled) + totals * (1 + has_offsets)
         products: dict[Counted, Ints] = {
             "fma": fma,
-            "load": bytes_ * vectors + m * k * passes,
+            "load": bytes_ * vectors + m * k * passes + totals * (blocks > 1),
             "shuffle": bytes_ * vectors,
+            "store": totals * (blocks > 1),
         }
         beside = blocks * (vectors * len(of.of_columns) + m * passes * added)
         products["load"] = products["load"] + beside
@@ -178,9 +177,8 @@ class ScaledRows(ScaledKernel):
         m, n = rows_of(product, spec.sizes), spec.sizes[product.columns]
         width = int(self._side(m)) * self.lanes
         reads = self.code(emitter, spec, operands, product)
-        has_few = _is_apart(m * (width // self.lanes), self.most_sums)
-        has_offsets = bool(reads.of.offsets)
-        is_apart = bool(has_few) and (has_offsets or bool(reads.of.scales))
+        k, has_offsets = spec.sizes[product.inner], bool(reads.of.offsets)
+        is_apart = bool(_is_apart(reads.of, product, m, k))
         is_folded = not is_apart and self._folds(spec.key, reads.of, product)
         factors = Factors(reads, spec).prepared(is_apart and has_offsets)
         code = _Code(emitter, spec, reads, is_apart, is_folded, factors)
@@ -442,10 +440,11 @@ _Beside = tuple[Value | None, Value | None]
 """The scales of a vector of columns, and their offsets."""
 
 
-def _is_apart(width: Ints, most_sums: int) -> Ints:
-    """Whether there are registers for so many vectors of sums of all, and two of each
-    of a block."""
-    return width * 3 <= most_sums
+def _is_apart(of: Operands, product: ScaledProduct, m: Ints, k: Ints) -> Ints:
+    """Whether to sum each block before it is scaled: where it has more weights in a
+    column than adding its sums of all rows to totals has operations."""
+    block = k if product.block is None else np.minimum(product.block, k)
+    return bool(of.scales or of.offsets) & (_TOTAL_OPS * m < block)
 
 
 _LARGEST_ZERO = 2.0**11
