@@ -8,6 +8,7 @@ corners give all. Boxes of costs may overlap: they agree.
 """
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from morello.search.dp.axes import ANY, Axis, Box
 from morello.search.dp.table import NO_ACTION, Floats, Integers
 
 Words = np.ndarray[Any, np.dtype[np.int32]]
+
+_SHAPES = 4096
+"""How many shapes and axes of tables are remembered: most tables share theirs."""
 
 _OVER = 4096
 """Boxes of decisions grow over others by slabs of up to so many points: more finds few
@@ -173,17 +177,17 @@ class CostBoxes:
         return int(np.sum(1 << np.bitwise_count(self.varying).astype(np.int64)))
 
 
-def _long_axes(shape: tuple[int, ...]) -> list[int]:
+@functools.lru_cache(maxsize=_SHAPES)
+def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The axes with more than one position, along which boxes can grow."""
-    return [k for k, extent in enumerate(shape) if extent > 1]
+    return tuple(k for k, extent in enumerate(shape) if extent > 1)
 
 
-def _with_short_axes(ends: Words, long: list[int], rank: int) -> Words:
+def _with_short_axes(ends: Words, long: tuple[int, ...], rank: int) -> Words:
     """Boxes of the long axes as boxes of all, which have the one position of others."""
     widened = np.zeros((len(ends), 2, rank), np.int32)
     widened[:, 1] = 1
-    for place, axis in enumerate(long):
-        widened[:, :, axis] = ends[:, :, place]
+    widened[:, :, long] = ends
     return widened
 
 
@@ -232,7 +236,7 @@ def _shorten(grid: Integers, dim: int, before: Integers, after: Integers) -> Int
 
 
 def _corners(dense: Floats, ends: Words, dims: int) -> Integers:
-    strides = _Work(dense.shape).strides
+    _, strides = _steps(dense.shape)
     first = ends[:, 0].astype(np.int64) * strides
     steps = ends[:, 1].astype(np.int64) * strides - strides - first
     place = first.sum(axis=1)[:, None]
@@ -252,6 +256,7 @@ class _Scale:
     is_affine: np.ndarray[Any, np.dtype[np.int8]]
 
     @classmethod
+    @functools.lru_cache(maxsize=_SHAPES)
     def of(cls, axes: tuple[Axis, ...], dims: int) -> "_Scale":
         starts = np.cumsum([0, *map(len, axes)], dtype=np.int64)
         coordinates = np.asarray([c for axis in axes for c in axis], np.int64)
@@ -264,16 +269,20 @@ class _Scale:
         return (self.coordinates, self.starts, self.is_affine)
 
 
+@functools.lru_cache(maxsize=_SHAPES)
+def _steps(shape: tuple[int, ...]) -> tuple[Integers, Integers]:
+    """A shape, and how many elements are from one position of each axis to the next."""
+    steps = np.cumprod([1, *shape[:0:-1]], dtype=np.int64)
+    return np.asarray(shape, np.int64), np.ascontiguousarray(steps[::-1])
+
+
 class _Work:
     """Arrays that machine code needs in addition to a dense array."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.rank = len(shape)
-        self.points = int(np.prod(shape, dtype=np.int64))
-        self.shape = np.asarray(shape, np.int64)
-        steps = np.cumprod([1, *shape[:0:-1]], dtype=np.int64)
-        self.strides = np.ascontiguousarray(steps[::-1])
-        self.cursors = tuple(np.zeros(self.rank, np.int64) for _ in range(3))
+        self.shape, self.strides = _steps(shape)
+        self.cursors = tuple(np.zeros((3, self.rank), np.int64))
 
     def cost_order(self, dims: int) -> Integers:
         """How boxes of costs grow: along limits, where neighbours are mostly equal,

@@ -115,6 +115,7 @@ class TableStore:
         self._counting = threading.Lock()
         self._pins = pins
         self._families: dict[Target, str] = {}
+        self._keys: dict[TableId, bytes] = {}
         self._shelf_keys: dict[tuple[SpecKey, Free], tuple[object, ...]] = {}
         self._packed: dict[TableId, Packed | Future[Packed] | Shelved] = {}
         self._unpacked: OrderedDict[TableId, Shelved] = OrderedDict()
@@ -474,8 +475,14 @@ class TableStore:
         return packed
 
     def _key(self, identity: TableId) -> bytes:
-        kin = self._kin(identity.key)
-        return row_key(identity, self.limits, self.room, kin)
+        """The key of a table's row, which is asked for when the table is looked for,
+        and again when it is stored."""
+        key = self._keys.get(identity)
+        if key is None:
+            kin = self._kin(identity.key)
+            key = row_key(identity, self.limits, self.room, kin)
+            self._keys[identity] = key
+        return key
 
     def _base(self, identity: TableId) -> bytes:
         kin = self._kin(identity.key)
