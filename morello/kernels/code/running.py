@@ -8,7 +8,7 @@ from morello.kernels.code.elements import CountedElements
 from morello.kernels.emitter import Emitter, Value
 from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, Fill
-from morello.spec.graphs.expression import paired
+from morello.spec.graphs.expression import Call, Expression, paired
 from morello.spec.graphs.graph import NEUTRAL, Graph
 
 
@@ -24,12 +24,15 @@ class Running:
     """The dtype that it is computed in."""
     accumulates: bool
     """Whether what its output holds takes part."""
+    has_negative_zeros: bool = True
+    """Whether an element may be -0."""
 
     @classmethod
     def of(cls, emitter: Emitter, graph: Graph, value: int, number: Dtype) -> "Running":
         """The reduction that a node of a graph is."""
-        reduction, adds = graph.node(value).reduction, graph.modes.get(value, False)
-        return cls(emitter, value, reduction, number, adds)
+        node, adds = graph.node(value), graph.modes.get(value, False)
+        zeros = _may_be_negative_zero(node.expression)
+        return cls(emitter, value, node.reduction, number, adds, zeros)
 
     @staticmethod
     def counted(
@@ -63,9 +66,11 @@ class Running:
 
     def start(self, lanes: int = 0) -> Value:
         """Before the first element: the neutral element. It is -0 of sums that are
-        added to, which may be -0; others begin at +0."""
+        added to, which may be -0, and of those that cannot be: adding -0 is no
+        operation. Others begin at +0."""
         number = Fill(1, NEUTRAL[self.reduction]).number(self.number)
-        if self.reduction == "sum" and self.number.is_float and self.accumulates:
+        begins_below = self.accumulates or not self.has_negative_zeros
+        if self.reduction == "sum" and self.number.is_float and begins_below:
             number = -0.0
         return self.emitter.constant(self.number, number, lanes)
 
@@ -97,3 +102,12 @@ class Running:
 
 def _has_numbers(reduction: str, isa: Isa, number: Dtype) -> bool:
     return reduction != "sum" and number.is_float and isa.has(Op.RANGE)
+
+
+def _may_be_negative_zero(expression: Expression) -> bool:
+    match expression:
+        case Call("abs" | "exp" | "square"):
+            return False
+        case Call("mul", (first, second)):
+            return first != second
+    return True
