@@ -321,6 +321,26 @@ def test_borders_that_cut_off_move_what_is_left(evaluated: list[Any]) -> None:
     assert len(evaluated) == 1
 
 
+class TwoNorms(nn.Module):
+    """Two sums with vectors of one value, each with factors of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = nn.ParameterList(torch.arange(4.0) + n for n in range(8))
+
+    def forward(self, x: Any) -> Any:
+        a, b, c, d, e, f, g, h = self.rows
+        return torch.maximum((x - a) * b * c + d, (x + e) * f * g - h)
+
+
+def test_two_norms_of_one_value(evaluated: list[Any]) -> None:
+    model, x = TwoNorms(), torch.arange(12.0).reshape(3, 4) - 5
+    fast = torch.compile(model, backend="morello", options={"wait": True})
+    with torch.no_grad():
+        assert torch.equal(fast(x), model(x))
+    assert len(evaluated) == 1
+
+
 def test_variances_with_any_correction(evaluated: list[Any]) -> None:
     """The squares of the distances from the mean, 3, are 4, 1, 0 and 9."""
 

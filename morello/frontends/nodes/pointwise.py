@@ -303,15 +303,10 @@ class _Sharing(Rewriter):
         expression = replaced(node.expression, call, made)
         node = node.changed(expression=expression)
         if isinstance(form.scale, Call):
+            scale = Reference(len(node.reads))
             node = self._outlined(node, form.scale)
-        if _is_zero(shift):
-            return node
-        rest = next(
-            c.arguments[1]
-            for c in calls(node.expression)
-            if c.function == "add" and _is_scaled(c.arguments[0], form.value)
-        )
-        return self._outlined(node, rest) if isinstance(rest, Call) else node
+            shift = replaced(shift, form.scale, scale)
+        return self._outlined(node, shift) if isinstance(shift, Call) else node
 
     def _narrowed(self, node: Node) -> Node:
         """A node that reads few tensors and is not deep: others have no program."""
@@ -392,13 +387,6 @@ def _is_worth_folding(node: Node, form: _Affine) -> bool:
     vectors = {*references(form.before), *scales, *references(form.after)}
     axes = {dims_of(node.reads[i].axes) for i in vectors}
     return len(vectors) >= _FEW and len(axes) == 1 and bool(scales)
-
-
-def _is_scaled(expression: Expression, value: Expression) -> bool:
-    match expression:
-        case Call("mul", (x, _)):
-            return x == value
-    return False
 
 
 def _is_zero(expression: Expression) -> bool:
