@@ -1,13 +1,14 @@
 """Ops that become smaller ones before anything else reads them: `made_smaller`.
 
 `linalg.softmax` is decomposed as upstream does it; `stablehlo.reduce_precision` to the
-bits of bf16 is a cast and a cast back.
+bits of bf16 is a cast and a cast back. `tensor.pad` by negative amounts cuts off before
+it pads: upstream takes one whose result has its source's type for the source.
 """
 
 import importlib
 from typing import Any
 
-from morello.mlir import BACKEND, all_ops, ir
+from morello.mlir import BACKEND, all_ops, dialect, ir
 from morello.spec.elements.dtypes import NARROW_FLOATS
 
 _DECOMPOSE = """
@@ -29,6 +30,8 @@ def made_smaller(module: ir.Operation) -> None:
     """Write these ops as smaller ones, in place."""
     for op in all_ops(module, _PRECISION):
         _cast_and_back(op)
+    for op in all_ops(module, "tensor.pad"):
+        _cut_first(op)
     if all_ops(module, "linalg.softmax"):
         interpreter: Any = importlib.import_module(
             f"{BACKEND}.dialects.transform.interpreter"
@@ -64,3 +67,38 @@ _NARROW = {
     for dtype in NARROW_FLOATS
 }
 """Floats by the bits of their exponents and of their mantissas."""
+
+
+def _cut_first(op: ir.Operation) -> None:
+    """Take the elements that are cut off from the source, not from what is padded."""
+    open_size = ir.ShapedType.get_dynamic_size()
+    amounts = {
+        name: list(ir.DenseI64ArrayAttr(op.attributes[name]))
+        for name in ("static_low", "static_high")
+    }
+    cuts = {
+        name: [-min(n, 0) if n != open_size else 0 for n in numbers]
+        for name, numbers in amounts.items()
+    }
+    low, high = cuts.values()
+    kind = ir.RankedTensorType(op.operands[0].type)
+    if not any(low + high) or not kind.has_static_shape:
+        return
+    sizes = [n - a - b for n, a, b in zip(kind.shape, low, high, strict=True)]
+    if min(sizes) < 0:
+        return  # it cuts off what it pads
+    with ir.InsertionPoint(op), op.location:
+        left = dialect("tensor").ExtractSliceOp(
+            ir.RankedTensorType.get(sizes, kind.element_type),
+            op.operands[0],
+            [],
+            [],
+            [],
+            low,
+            sizes,
+            [1] * len(sizes),
+        )
+        op.operands[0] = left.result
+        for name, numbers in amounts.items():
+            added = [n + cut for n, cut in zip(numbers, cuts[name], strict=True)]
+            op.attributes[name] = ir.DenseI64ArrayAttr.get(added)
