@@ -32,10 +32,10 @@ def test_what_is_cut_off_is_gone(
       return %p : {kind}
     }}"""
     x = np.arange(1, 21, dtype=np.float32).reshape(4, 5)
-    kept = x[
+    inside = x[
         max(-low[0], 0) : 4 + min(high[0], 0), max(-low[1], 0) : 5 + min(high[1], 0)
     ]
     added = [(max(a, 0), max(b, 0)) for a, b in zip(low, high, strict=True)]
-    wanted = np.pad(kept, added, constant_values=number)
+    wanted = np.pad(inside, added, constant_values=number)
     kernel = morello.from_mlir(text).compile(threads=1, target="avx2")
     np.testing.assert_array_equal(kernel(x), wanted)
