@@ -50,11 +50,11 @@ def held_arrays(
         tensors: with the weights that the search has packed.
         steps: in the order in which they are computed.
     """
-    given = [tensors.all[i] for i in given_tensors(tensors)]
+    values = [tensors.all[i] for i in given_tensors(tensors)]
     return ModelArrays(
         f"{tensors.name}, a model of {counted(tuple(steps))}",
         tuple(tensors.names),
-        tuple(g for g in given if isinstance(g, Given) and g.argument < 0),
+        tuple(g for g in values if isinstance(g, Given) and g.argument < 0),
         preparation,
         tuple(packed),
         tensors.expected,
@@ -67,6 +67,6 @@ def _reads(tensors: Tensors, steps: Sequence[Step]) -> frozenset[int]:
     """The arguments that steps read, or that are results themselves."""
     inputs = (tensor for step in steps for tensor in step.inputs)
     roots = map(tensors.root, (*inputs, *tensors.results))
-    given = [tensors.all[root] for root in roots]
-    numbers = (g.argument for g in given if isinstance(g, Given))
+    values = [tensors.all[root] for root in roots]
+    numbers = (g.argument for g in values if isinstance(g, Given))
     return frozenset(number for number in numbers if number >= 0)

@@ -19,10 +19,10 @@ def is_model(spec: str, **flags: object) -> bool:
         UsageError: it has one of these, and there is no such file.
     """
     in_file = spec.endswith(SUFFIXES)
-    given = [name for name, value in flags.items() if value]
-    if given and not in_file:
+    named = [name for name, value in flags.items() if value]
+    if named and not in_file:
         raise UsageError(
-            f"argument --{given[0]}: '{spec}' is no program in a file",
+            f"argument --{named[0]}: '{spec}' is no program in a file",
             "leave it out, or give a file that ends in .mlir, .mlirbc or .onnx",
         )
     return in_file

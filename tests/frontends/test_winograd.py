@@ -45,10 +45,10 @@ class Case:
     def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Of the image and the filters."""
         taps = dict(zip(self.places, self.taps, strict=True))
-        own = {"o": self.sizes["o"], "i": self.sizes["f"] // self.groups}
+        extents = {"o": self.sizes["o"], "i": self.sizes["f"] // self.groups}
         return (
             tuple(self.sizes[a] for a in self.image),
-            tuple((own | taps)[a] for a in self.filters),
+            tuple((extents | taps)[a] for a in self.filters),
         )
 
     @property
@@ -56,11 +56,11 @@ class Case:
         """The shape of the result, whose axes have the order of the image."""
         steps = 2 if "stride" in self.options else 1
         gaps = 2 if "rhs_dilate" in self.options else 1
-        own = {"b": self.sizes["b"], "f": self.sizes["o"]}
+        extents = {"b": self.sizes["b"], "f": self.sizes["o"]}
         for axis, taps, pad in zip(self.places, self.taps, self.pad, strict=True):
             rest = self.sizes[axis] + sum(pad) - (taps - 1) * gaps - 1
-            own[axis] = rest // steps + 1
-        return tuple(own[a] for a in self.image)
+            extents[axis] = rest // steps + 1
+        return tuple(extents[a] for a in self.image)
 
     def text(self, filters: Array, dtype: str = "f32") -> str:
         """The program: the convolution by a constant, then relu."""
@@ -147,8 +147,8 @@ def test_transforms_multiply_polynomials_exactly(points: int) -> None:
         one = Transform(points - taps + 1, taps)
         x = rng.integers(-9, 10, points).astype(float)
         w = THIRDS * rng.integers(-9, 10, taps).astype(float)
-        own = np.array(one.filter) @ w / np.array(one.divisors)
-        tile = np.array(one.result) @ (own * (np.array(one.image) @ x))
+        points = np.array(one.filter) @ w / np.array(one.divisors)
+        tile = np.array(one.result) @ (points * (np.array(one.image) @ x))
         np.testing.assert_array_equal(tile, np.correlate(x, w))
         for matrix in (one.filter, one.image, one.result, one.divisors):
             exact = np.array(matrix, np.float32)
@@ -160,10 +160,10 @@ def test_no_points_that_are_small_powers_of_two_round_less(
 ) -> None:
     grown = [Transform(n - 2, 3).growth(2) for n in POINTS]
     numbers = [sign * size for size in (0.25, 0.5, 1.0, 2.0, 4.0) for sign in (1, -1)]
-    for n, own in zip(POINTS, grown, strict=True):
+    for n, factor in zip(POINTS, grown, strict=True):
         for rest in itertools.combinations(numbers, n - 2):
             monkeypatch.setattr(winograd, "_FINITE", (0.0, *rest))
-            assert Transform(n - 2, 3).growth(2) >= own * (1 - 1e-12), rest
+            assert Transform(n - 2, 3).growth(2) >= factor * (1 - 1e-12), rest
 
 
 @pytest.mark.parametrize("points", POINTS)

@@ -36,9 +36,9 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
         def run(*tensors: Any) -> Any:
             arrays = [array_of(t.detach().contiguous()) for t in tensors]
-            found = model.evaluate(*arrays)
+            computed = model.evaluate(*arrays)
             defined.append(model)
-            results = found if isinstance(found, tuple) else (found,)
+            results = computed if isinstance(computed, tuple) else (computed,)
             tensors = [tensor_of(np.asarray(result)) for result in results]
             wanted, _ = group.results_of(self._graph)
             # The definition has no signs.

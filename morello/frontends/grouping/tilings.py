@@ -93,12 +93,12 @@ def _program(
         weights: the arguments that change seldom.
         is_constant: whether those are constants in place of arguments.
     """
-    given: list[Given] = []
+    arguments: list[Given] = []
     for number, shape in enumerate(shapes):
         argument = -1 if is_constant and number in weights else number
-        given.append(Given(f"x{number}", shape, node.dtype, argument))
-    names = [one.name for one in given]
-    return Tensors("priced", [*given, node], [2], names, weights=weights)
+        arguments.append(Given(f"x{number}", shape, node.dtype, argument))
+    names = [one.name for one in arguments]
+    return Tensors("priced", [*arguments, node], [2], names, weights=weights)
 
 
 def _price(tensors: Tensors, driver: Driver, pack: bool | None) -> float:

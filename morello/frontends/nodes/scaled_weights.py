@@ -131,9 +131,9 @@ class _Scaling(Rewriter):
         assert weights is not None
         axes = product.reads[weights].axes
         along: dict[int, IndexMap] = {}
-        for own, axis in zip(access.axes, product.axes, strict=True):
-            if own.dim is not None and axis.dim is not None and axis in axes:
-                along[own.dim] = IndexMap.of(axes.index(axis))
+        for scale_axis, axis in zip(access.axes, product.axes, strict=True):
+            if scale_axis.dim is not None and axis.dim is not None and axis in axes:
+                along[scale_axis.dim] = IndexMap.of(axes.index(axis))
         return along if expression_dims(node, scale) <= along.keys() else None
 
     def node(self, number: int, node: Node) -> int | None:
@@ -148,8 +148,8 @@ class _Scaling(Rewriter):
             product = self.add(self._product(old, place, call))
             reads[place] = Access(product, old.reads[place].axes)
             expression = replaced(expression, call, Reference(place))
-        made = node.changed(expression=expression, reads=tuple(reads))
-        return self.add(made.compact())
+        scaled = node.changed(expression=expression, reads=tuple(reads))
+        return self.add(scaled.compact())
 
     def _product(self, old: Node, place: int, call: Call) -> Node:
         """The product that an old map reads, with weights that are scaled."""
@@ -162,8 +162,8 @@ class _Scaling(Rewriter):
         product = self.moved(before)
         weights = product.reads[factor]
         shape = self.new.all[weights.tensor].shape
-        own = own_axes(shape)
-        reads = [Access(weights.tensor, own)]
+        whole = own_axes(shape)
+        reads = [Access(weights.tensor, whole)]
         leaves: dict[int, Expression] = {}
         for read in sorted(set(references(scale))):
             axes = through(old.reads[read].axes, along)
@@ -171,7 +171,7 @@ class _Scaling(Rewriter):
             reads.append(Access(self.known[old.reads[read].tensor], axes))
         expression = Call("mul", (Reference(0), substituted(scale, leaves.__getitem__)))
         scaled = Node.of(
-            shape, own, MAP, expression, tuple(reads), Dtype.F32, product.place
+            shape, whole, MAP, expression, tuple(reads), Dtype.F32, product.place
         )
         changed = list(product.reads)
         changed[factor] = Access(self.add(scaled), weights.axes)

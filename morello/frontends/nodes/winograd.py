@@ -130,11 +130,11 @@ class Transform:
 
 def _polynomial(roots: Sequence[float]) -> Row:
     """The coefficients of a polynomial with these roots, the lowest power first."""
-    made = [1.0]
+    polynomial = [1.0]
     for root in roots:
-        pairs = zip([0.0, *made], [*made, 0.0], strict=True)
-        made = [low - root * same for low, same in pairs]
-    return tuple(made)
+        pairs = zip([0.0, *polynomial], [*polynomial, 0.0], strict=True)
+        polynomial = [low - root * same for low, same in pairs]
+    return tuple(polynomial)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,13 +153,15 @@ class Tiling:
         Args:
             points: of a tile, along each axis with a window.
         """
-        own = Convolution.of(node)
-        if own is None or not is_convolution(node) or tensors.size is not None:
+        convolution = Convolution.of(node)
+        if convolution is None or not is_convolution(node) or tensors.size is not None:
             return None
         dtypes = [node.dtype, *map(tensors.element, node.tensors)]
         if any(dtype is not Dtype.F32 for dtype in dtypes):
             return None
-        image, filters = (node.reads[i].axes for i in (own.image, own.filters))
+        image, filters = (
+            node.reads[i].axes for i in (convolution.image, convolution.filters)
+        )
         if not all(axis.is_plain or axis == ONE for axis in (*filters, *node.axes)):
             return None
         windows = [axis for axis in image if _is_window(axis, node)]
@@ -171,7 +173,7 @@ class Tiling:
         taps = [node.extents[_tap(axis, node)] for axis in windows]
         if not taps or max(taps) >= points:
             return None
-        return cls(own, node, tuple(Transform(points - r + 1, r) for r in taps))
+        return cls(convolution, node, tuple(Transform(points - r + 1, r) for r in taps))
 
     @property
     def image(self) -> Access:
@@ -283,16 +285,16 @@ class _Transforming(Rewriter):
         """A matrix or a vector of f32, once."""
         if numbers not in self.constants:
             array = np.array(numbers, np.float32)
-            given = Given(next(self.names), array.shape, Dtype.F32, -1, array)
-            self.constants[numbers] = self.new.add(given)
+            constant = Given(next(self.names), array.shape, Dtype.F32, -1, array)
+            self.constants[numbers] = self.new.add(constant)
         return self.constants[numbers]
 
 
 class _Computing:
     """The nodes that compute the tiles of one convolution."""
 
-    def __init__(self, made: _Transforming, tiling: Tiling) -> None:
-        self.made = made
+    def __init__(self, transforming: _Transforming, tiling: Tiling) -> None:
+        self.transforming = transforming
         self.tiling = tiling
         node = tiling.node
         self.sizes: dict[_Name, int] = {
@@ -324,17 +326,17 @@ class _Computing:
         """The elements that each tile reads, those of one place side by side."""
         tiling, node = self.tiling, self.tiling.node
         names: list[_Name] = [("place", k) for k in range(len(tiling.transforms))]
-        own: list[_Name | None] = []
+        named: list[_Name | None] = []
         for axis in tiling.image.axes:
             if axis in tiling.windows:
-                own.append(("tile", tiling.windows.index(axis)))
+                named.append(("tile", tiling.windows.index(axis)))
             else:
-                own.append(None if axis.dim is None else ("dim", axis.dim))
-        names += [name for name in own if name is not None]
+                named.append(None if axis.dim is None else ("dim", axis.dim))
+        names += [name for name in named if name is not None]
         extents = tuple(self.sizes[name] for name in names)
-        shape = self.made.new.all[tiling.image.tensor].shape
+        shape = self.transforming.new.all[tiling.image.tensor].shape
         read = []
-        for axis, name, size in zip(tiling.image.axes, own, shape, strict=True):
+        for axis, name, size in zip(tiling.image.axes, named, shape, strict=True):
             if name is None:
                 read.append(ONE)
             elif name[0] == "dim":
@@ -345,7 +347,7 @@ class _Computing:
                 read.append(window_of(terms, axis.before, extents, size))
         access = Access(tiling.image.tensor, tuple(read))
         copy = copying(access, extents, node.dtype, node.place)
-        return _Named(self.made.add(copy), tuple(names))
+        return _Named(self.transforming.add(copy), tuple(names))
 
     def _filters(self) -> _Named:
         """The filters at each point."""
@@ -353,7 +355,7 @@ class _Computing:
         read = node.reads[tiling.convolution.filters]
         wide = [axis.dim for axis in read.axes if axis.dim is not None]
         shape = tuple(self.sizes[("dim", dim)] for dim in wide)
-        view = self.made.new.view(read.tensor, shape)
+        view = self.transforming.new.view(read.tensor, shape)
         filters = _Named(view, tuple(("dim", dim) for dim in wide))
         for k, (axis, one) in enumerate(
             zip(tiling.windows, tiling.transforms, strict=True)
@@ -361,7 +363,7 @@ class _Computing:
             tap = ("dim", _tap(axis, node))
             filters = self._along(filters, one.filter, tap, ("point", k))
         for k, one in enumerate(tiling.transforms):
-            divisors = self.made.constant(one.divisors)
+            divisors = self.transforming.constant(one.divisors)
             filters = self._divided(filters, divisors, ("point", k))
         return filters
 
@@ -378,7 +380,7 @@ class _Computing:
         Args:
             names: the axes of the result, if their order is another one.
         """
-        factor = _Named(self.made.constant(matrix), (new, old))
+        factor = _Named(self.transforming.constant(matrix), (new, old))
         if names is None:
             names = tuple(new if name == old else name for name in tensor.names)
         return self._product(names, factor, tensor)
@@ -422,7 +424,7 @@ class _Computing:
             Dtype.F32,
             self.tiling.node.place,
         )
-        return _Named(self.made.add(node), names)
+        return _Named(self.transforming.add(node), names)
 
     def _result_names(self) -> tuple[_Name, ...]:
         """The axes of the result, in its order."""

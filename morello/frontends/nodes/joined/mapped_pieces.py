@@ -105,9 +105,9 @@ class _Mapping(Rewriter):
             for i, access in enumerate(node.reads)
         ]
         reads[place] = Access(self.known[number], axes)
-        made = node.changed(extents=extents, reads=tuple(reads))
-        own = tuple(0 if a.dim is None else starts.get(a.dim, 0) for a in node.axes)
-        return made, own, (1,) * len(own)
+        piece = node.changed(extents=extents, reads=tuple(reads))
+        begins = tuple(0 if a.dim is None else starts.get(a.dim, 0) for a in node.axes)
+        return piece, begins, (1,) * len(begins)
 
     def _read(
         self, access: Access, starts: dict[int, int], extents: tuple[int, ...]
