@@ -147,8 +147,8 @@ def test_transforms_multiply_polynomials_exactly(points: int) -> None:
         one = Transform(points - taps + 1, taps)
         x = rng.integers(-9, 10, points).astype(float)
         w = THIRDS * rng.integers(-9, 10, taps).astype(float)
-        points = np.array(one.filter) @ w / np.array(one.divisors)
-        tile = np.array(one.result) @ (points * (np.array(one.image) @ x))
+        products = np.array(one.filter) @ w / np.array(one.divisors)
+        tile = np.array(one.result) @ (products * (np.array(one.image) @ x))
         np.testing.assert_array_equal(tile, np.correlate(x, w))
         for matrix in (one.filter, one.image, one.result, one.divisors):
             exact = np.array(matrix, np.float32)
