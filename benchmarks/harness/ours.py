@@ -161,7 +161,8 @@ def _native(
         arguments.append(Pointer(int(workspace.ctypes.data)))
     # No public name gives the address, and older commits will not get one.
     inner = kernel._function
-    function = inner._engine.address(inner.name)
+    engine = inner.engine if hasattr(inner, "engine") else inner._engine
+    function = engine.address(inner.name)
     kept = (kernel, workspace)
     return NativeReady(operands, function, arguments, 1, note, kept)
 
