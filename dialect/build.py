@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from morello.dialect.kernel import KernelOp, read_kernel_op
-from morello.dialect.memrefs import argument_type
+from morello.dialect.memrefs import argument_type, settled_view
 from morello.dialect.operand_groups import SEGMENTS, segments
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.options import option_attributes
@@ -15,7 +15,7 @@ from morello.errors import SpecError
 from morello.machine import Target, print_target
 from morello.mlir import dialect, ir
 from morello.spec import Layout, Spec, argument_tensor
-from morello.spec.varying import varies_inside
+from morello.spec.varying import varying_places, why_settled
 
 
 def spec_of(op: Any) -> Spec:
@@ -51,10 +51,11 @@ def build_spec_op(spec: Spec, operands: Sequence[ir.Value]) -> ir.Operation:
     ``operands`` are the memrefs of the kind's operands, in its order.
     """
     attributes = spec_attributes(spec) | option_attributes(spec.kind)
+    operands = [settled_view(spec, i, value) for i, value in enumerate(operands)]
     if spec.kind.is_variadic:
         attributes[SEGMENTS] = segments(len(operands))
     return ir.Operation.create(
-        f"morello.{spec.kind.name}", operands=list(operands), attributes=attributes
+        f"morello.{spec.kind.name}", operands=operands, attributes=attributes
     )
 
 
@@ -87,8 +88,7 @@ def spec_function(spec: Spec, name: str, target: Target | None = None) -> ir.Mod
         target: recorded in the module for the passes; None leaves their default.
 
     Raises:
-        SpecError: it has two ranges of sizes, or one of a dimension that is not the
-            outermost of an operand.
+        SpecError: it has two ranges of sizes, or one that operands cannot have.
     """
     check_ranges(spec)
     func = dialect("func")
@@ -115,7 +115,8 @@ def check_ranges(spec: Spec) -> None:
     """Refuse ranges that the arguments of a function cannot have.
 
     Raises:
-        SpecError: they are two, or rows depend on one.
+        SpecError: they are two, or an operand is not row-major, or has two dimensions
+            of one size.
     """
     if len(spec.ranges) > 1:
         raise SpecError(
@@ -123,15 +124,17 @@ def check_ranges(spec: Spec) -> None:
             "takes one",
             "settle the others",
         )
-    reason = varies_inside(spec)
+    reason = why_settled(spec)
     for one in spec.ranges:
         for i, operand in enumerate(spec.kind.operands):
             if {*one.dims} & {*operand.dims} and not reason:
                 plain = argument_tensor(spec.dtypes[i], Layout.row_major(operand.rank))
                 if spec.tensors[i] != plain:
                     reason = f"'{operand.name}' is not row-major without gaps"
+                elif len(varying_places(spec, i)) > 1:
+                    reason = f"'{operand.name}' has two dimensions of this size"
     if reason:
         raise SpecError(
-            f"{spec}: {reason}, and what a call says is how many rows there are",
-            "settle this size, or make its dimension the outermost",
+            f"{spec}: {reason}, and a call says one dimension of row-major arrays",
+            "settle this size",
         )

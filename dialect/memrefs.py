@@ -5,15 +5,17 @@ An operand in MEM, L2 or L1 of logical sizes ``s`` is a strided memref of static
 there whole (``layout.physical_shape(s)``: a packed array of its own) or cut to the
 tile; a cut pack is no longer interleaved, so an odd-even pack is whole or of one
 element. The innermost physical dimension has unit stride unless it has one element. The
-other strides are dynamic where a call says how far rows are apart. An operand in VRF is
+other strides are dynamic where a call says how far rows are apart, and those before a
+dimension whose size it says. An operand in VRF is
 ``memref<s0 x … x ceil(s_last / width) x vector<width x elem>>``.
 """
 
 from collections.abc import Sequence
 
 from morello.errors import SpecError
-from morello.mlir import ir
+from morello.mlir import dialect, ir
 from morello.spec import Layout, Spec, TensorSpec
+from morello.spec.varying import varying_places
 
 DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 """Stands for a stride or an offset that is known when the program runs."""
@@ -57,11 +59,42 @@ def whole_type(tensor: TensorSpec, sizes: tuple[int, ...]) -> ir.MemRefType:
 
 def argument_type(spec: Spec, operand: int) -> ir.MemRefType:
     """The type of the memref that holds a whole operand as an argument."""
-    whole = whole_type(spec.tensors[operand], spec.shape(operand))
     if not spec.leading or not spec.leading[operand]:
-        return whole
+        places = varying_places(spec, operand)
+        return sized_type(spec.tensors[operand], spec.shape(operand), places)
+    whole = whole_type(spec.tensors[operand], spec.shape(operand))
     layout = ir.StridedLayoutAttr.get(0, _argument_strides(spec, operand))
     return ir.MemRefType.get(list(whole.shape), whole.element_type, layout)
+
+
+def sized_type(
+    tensor: TensorSpec, sizes: tuple[int, ...], places: Sequence[int]
+) -> ir.MemRefType:
+    """The type of a gapless memref of which a call says the size of some physical
+    dimensions: strides before them are dynamic."""
+    whole = whole_type(tensor, sizes)
+    strides = _gapless_strides(tuple(whole.shape), places)
+    if DYNAMIC not in strides:
+        return whole
+    layout = ir.StridedLayoutAttr.get(0, strides)
+    return ir.MemRefType.get(list(whole.shape), whole.element_type, layout)
+
+
+def settled_view(spec: Spec, operand: int, value: ir.Value) -> ir.Value:
+    """A memref of an operand of a Spec without ranges, whose strides are dynamic where
+    it was a part of one with a range: their numbers are known now."""
+    tensor, memref = spec.tensors[operand], ir.MemRefType(value.type)
+    if spec.ranges or tensor.level.is_registers or not tensor.contiguous:
+        return value
+    strides, offset = memref.get_strides_and_offset()
+    wanted = _gapless_strides(tuple(memref.shape))
+    axes = zip(memref.shape, strides, strict=True)
+    if all(extent == 1 or stride != DYNAMIC for extent, stride in axes):
+        return value
+    layout = ir.StridedLayoutAttr.get(offset, wanted)
+    kind = ir.MemRefType.get(list(memref.shape), memref.element_type, layout)
+    view: ir.Value = dialect("memref").CastOp(kind, value).result
+    return view
 
 
 def _argument_strides(spec: Spec, operand: int) -> list[int]:
@@ -95,7 +128,7 @@ def check_memref(spec: Spec, operand: int, memref: ir.Type) -> None:
         raise SpecError(f"{name} has the memory space {memref.memory_space}, not none")
     _check_element(name, tensor, memref)
     _check_shape(name, tensor, sizes, memref)
-    _check_strides(name, tensor, memref)
+    _check_strides(name, tensor, memref, varying_places(spec, operand))
     if spec.leading and spec.leading[operand]:
         _check_leading(spec, operand, memref)
 
@@ -145,7 +178,9 @@ def _check_shape(
         )
 
 
-def _check_strides(name: str, tensor: TensorSpec, found: ir.MemRefType) -> None:
+def _check_strides(
+    name: str, tensor: TensorSpec, found: ir.MemRefType, places: Sequence[int]
+) -> None:
     try:
         strides, _ = found.get_strides_and_offset()
     except RuntimeError:
@@ -158,23 +193,34 @@ def _check_strides(name: str, tensor: TensorSpec, found: ir.MemRefType) -> None:
         have = "a dynamic stride" if strides[-1] == DYNAMIC else f"stride {strides[-1]}"
         raise SpecError(f"{name} is {found}: its last dimension has {have}, not 1")
     if (tensor.contiguous or tensor.level.is_registers) and not _gapless(
-        shape, strides
+        shape, strides, places
     ):
+        wanted = (
+            "?" if stride == DYNAMIC else str(stride)
+            for stride in _gapless_strides(shape, places)
+        )
         raise SpecError(
             f"{name} of form {tensor} is {found}, which has gaps",
-            f"use the strides {list(_gapless_strides(shape))}, or a form that is "
-            "not contiguous",
+            f"use the strides [{', '.join(wanted)}], or a form that is not contiguous",
         )
 
 
-def _gapless_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _gapless_strides(
+    shape: tuple[int, ...], places: Sequence[int] = ()
+) -> tuple[int, ...]:
+    """The strides of a contiguous array; those before ``places``, whose size a call
+    says, are dynamic, unless there is one element."""
+    inner = max(places, default=0)
     strides = [1]
     for extent in reversed(shape[1:]):
         strides.append(strides[-1] * extent)
-    return tuple(reversed(strides))
+    strides.reverse()
+    if any(extent > 1 for extent in shape[:inner]):
+        strides[:inner] = [DYNAMIC] * inner
+    return tuple(strides)
 
 
-def _gapless(shape: tuple[int, ...], strides: list[int]) -> bool:
+def _gapless(shape: tuple[int, ...], strides: list[int], places: Sequence[int]) -> bool:
     """Whether strides are those of a contiguous array; axes of one element have any."""
-    wanted = zip(shape, strides, _gapless_strides(shape), strict=True)
+    wanted = zip(shape, strides, _gapless_strides(shape, places), strict=True)
     return all(extent == 1 or have == want for extent, have, want in wanted)

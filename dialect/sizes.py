@@ -7,9 +7,11 @@ what a call gives. The size of the call is the last argument of the function, an
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from morello.dialect.attributes import attribute_of, string_of
+from morello.dialect.memrefs import DYNAMIC
 from morello.errors import SpecError
 from morello.mlir import dialect, ir
 from morello.spec import Kind, SizeRange, Spec
@@ -111,6 +113,33 @@ def size_value(op: Any, spec: Spec) -> ir.Value:
         made = arith.RemUIOp if step > 0 else arith.MulIOp
         value = made(value, number).result
     return value
+
+
+def sized_view(
+    value: ir.Value, kind: ir.MemRefType, size: ir.Value, places: Sequence[int]
+) -> ir.Value:
+    """A memref of the greatest size as one without gaps, whose dynamic strides follow
+    from the size of a call.
+
+    Args:
+        kind: of the view.
+        places: the dimensions that have this size.
+    """
+    arith, memref = dialect("arith"), dialect("memref")
+    strides, offset = kind.get_strides_and_offset()
+    values: list[ir.Value] = []
+    row: ir.Value = arith.ConstantOp(ir.IndexType.get(), 1).result
+    for place in reversed(range(1, len(strides))):
+        extent = size
+        if place not in places:
+            extent = arith.ConstantOp(ir.IndexType.get(), kind.shape[place]).result
+        row = arith.MulIOp(row, extent).result
+        if strides[place - 1] == DYNAMIC:
+            values.append(row)
+    view: ir.Value = memref.ReinterpretCastOp(
+        kind, value, [], [], values[::-1], [offset], list(kind.shape), strides
+    ).result
+    return view
 
 
 def _argument(op: Any) -> ir.Value:

@@ -4,13 +4,15 @@ The conversions after it leave a function of dynamic shape alone without a word,
 an alignment that NumPy does not promise, and let an ``alloca`` in a loop eat the stack.
 
 A bare pointer carries no strides. Those of an argument whose rows are as far apart as a
-call says are made of one number, which the function takes after all other arguments.
+call says are made of one number, which the function takes after all other arguments;
+those of an argument with a dimension whose size the call says, of this size.
 """
 
 import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
+from morello.dialect.sizes import SIZES_ATTRIBUTE, sized_view
 from morello.mlir import all_ops, dialect, ir
 from morello.passes.base import Pass, PassFailure
 
@@ -51,13 +53,15 @@ def _check_memref(argument: ir.BlockArgument, function: ir.Operation) -> None:
             f"{where} has a layout that is not strided; write it as strided<[...]>",
         ) from error
     has_any_row = _has_any_row(memref) and _is_public(function)
+    has_any_row |= _size_of(function) is not None
     if offset != 0 or (_DYNAMIC in strides and not has_any_row):
         raise PassFailure(
             function.location,
             f"{where} has an offset or a dynamic stride, which a bare pointer cannot "
             "carry; make it static and start at the first element. Only an argument of "
             "a public function may have rows any distance apart: strided<[?, 1]>, all "
-            "strides but the last one dynamic",
+            "strides but the last one dynamic; and one of a function that takes a "
+            "size, strides that follow from it",
         )
     if isinstance(memref.element_type, ir.VectorType):
         raise PassFailure(
@@ -71,6 +75,15 @@ def _has_any_row(memref: ir.MemRefType) -> bool:
     """Whether a call says how far the rows of a memref are apart."""
     strides, _ = memref.get_strides_and_offset()
     return len(strides) > 1 and strides == [_DYNAMIC] * (len(strides) - 1) + [1]
+
+
+def _size_of(function: ir.Operation) -> ir.Value | None:
+    """The size that a call of a function says; None where it says none."""
+    if SIZES_ATTRIBUTE not in function.attributes:
+        return None
+    arguments = function.regions[0].blocks[0].arguments
+    sizes = [one for one in arguments if isinstance(one.type, ir.IndexType)]
+    return sizes[-1] if sizes else None
 
 
 def _check_signature(function: ir.Operation) -> None:
@@ -147,16 +160,23 @@ def _mark_noalias(function: ir.Operation) -> None:
 
 
 def _take_rows(function: ir.Operation) -> None:
-    """Take how far rows are apart as numbers, one for each argument that lacks it."""
-    entry = function.regions[0].blocks[0]
+    """Take how far rows are apart as numbers, one for each argument that lacks it and
+    whose strides do not follow from the size of the call."""
+    entry, size = function.regions[0].blocks[0], _size_of(function)
     for argument in list(entry.arguments):
         kind = argument.type
-        if isinstance(kind, ir.MemRefType) and _has_any_row(kind):
-            row = entry.add_argument(ir.IndexType.get(), function.location)
+        if isinstance(kind, ir.MemRefType) and _is_dynamic(kind):
+            row = size or entry.add_argument(ir.IndexType.get(), function.location)
             with ir.InsertionPoint.at_block_begin(entry), function.location:
                 whole = ir.MemRefType.get(list(kind.shape), kind.element_type)
                 argument.set_type(whole)
-                _view_rows(argument, row, kind)
+                if size is None:
+                    value = _rows_apart(argument, row, kind)
+                else:
+                    strides, _ = kind.get_strides_and_offset()
+                    inner = strides.count(_DYNAMIC)
+                    value = sized_view(argument, kind, size, [inner])
+                argument.replace_all_uses_except(value, [value.owner.operation])
     signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     types = [argument.type for argument in entry.arguments]
     more = len(types) - len(signature.inputs)
@@ -168,7 +188,11 @@ def _take_rows(function: ir.Operation) -> None:
         function.attributes["arg_attrs"] = marked
 
 
-def _view_rows(argument: ir.BlockArgument, row: ir.Value, kind: ir.MemRefType) -> None:
+def _is_dynamic(kind: ir.MemRefType) -> bool:
+    return _DYNAMIC in kind.get_strides_and_offset()[0]
+
+
+def _rows_apart(value: ir.Value, row: ir.Value, kind: ir.MemRefType) -> ir.Value:
     """Give an argument rows ``row`` elements apart: batches follow each other."""
     arith, memref = dialect("arith"), dialect("memref")
     steps = [row]
@@ -176,10 +200,10 @@ def _view_rows(argument: ir.BlockArgument, row: ir.Value, kind: ir.MemRefType) -
         size = arith.ConstantOp(ir.IndexType.get(), extent)
         steps.append(arith.MulIOp(steps[-1], size).result)
     shape, strides = list(kind.shape), [*[_DYNAMIC] * len(steps), 1]
-    view = memref.ReinterpretCastOp(
-        kind, argument, [], [], steps[::-1], [0], shape, strides
-    )
-    argument.replace_all_uses_except(view.result, [view.operation])
+    view: ir.Value = memref.ReinterpretCastOp(
+        kind, value, [], [], steps[::-1], [0], shape, strides
+    ).result
+    return view
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,7 +215,9 @@ class EntryPoints(Pass):
     Private functions keep their attributes, since nobody checks their arguments. For
     each argument of type ``strided<[?, 1]>``, all strides but the last one dynamic, a
     public function takes an index after all others: the elements from row to row, from
-    which the outer strides follow.
+    which the outer strides follow. Where a function takes the size of a call, dynamic
+    strides follow from this, which is that of the dimension after the innermost of
+    them.
     Refuses: arguments of dynamic shape, with an offset or of vectors; results that are
     memrefs; a ``memref.alloca`` outside of the entry block.
     """

@@ -10,6 +10,7 @@ from morello.actions.to_accum import INITS, filled, reformed
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graphs.parts import buffer_of
+from morello.spec.varying import varying_places
 
 
 def apply_to_accum(site: Site, action: ToAccum) -> Left:
@@ -20,7 +21,9 @@ def apply_to_accum(site: Site, action: ToAccum) -> Left:
     assert body is not None
     tensors = reformed(site.spec.key, form)
     memrefs = [
-        buffer_of(tensors[i], body.spec.shape(i)) if at < 0 else site.operands[at]
+        buffer_of(site, tensors[i], body.spec.shape(i), varying_places(body.spec, i))
+        if at < 0
+        else site.operands[at]
         for i, at in enumerate(form.operands)
     ]
     operands = {"body": memrefs}

@@ -20,8 +20,8 @@ from morello.frontends.model import Model
 from morello.frontends.nodes.prepared import Preparation
 from morello.frontends.nodes.tensors import Given, OuterSize, Tensors
 from morello.frontends.refusals import ModelError, Refusal
-from morello.spec import Limits, SizeRange
-from morello.spec.varying import varies_inside
+from morello.spec import Limits, SizeRange, Spec
+from morello.spec.varying import varying_places, why_settled
 
 Shapes = Sequence[tuple[int, ...]]
 """The shape of one tensor at each size."""
@@ -162,7 +162,8 @@ class _Comparison:
         least, step = self.sizes[0] * factor, self.sizes.step * factor
         part = dataclasses.replace(first, ranges=(SizeRange(dims, least, step),))
         try:
-            reason = varies_inside(part.spec(Limits()))
+            spec = part.spec(Limits())
+            reason = why_settled(spec) or _why_outermost(spec)
         except SpecError as error:
             reason = str(error)
         if reason:
@@ -227,3 +228,14 @@ def _prepared(preparation: Preparation | None) -> Any:
         return None
     every = preparation.tensors.all
     return [every[node] for node in preparation.nodes], preparation.outputs
+
+
+def _why_outermost(spec: Spec) -> str:
+    """Why an operand of a part does not begin with the size of a call; empty if all
+    that have it do: tensors of models have it outermost."""
+    for index, operand in enumerate(spec.kind.operands):
+        places, shape = varying_places(spec, index), spec.physical_shape(index)
+        first = next((i for i, extent in enumerate(shape) if extent > 1), None)
+        if places and places != (first,):
+            return f"'{operand.name}' has a size that varies inside of its rows"
+    return ""

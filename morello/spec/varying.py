@@ -1,24 +1,39 @@
 """Operands of which a dimension has the size that each call says."""
 
+from morello.spec.operand import Operand
 from morello.spec.spec import Spec
+from morello.spec.tensors.layout import Layout
 
 
-def varies_inside(spec: Spec) -> str:
+def varying_places(spec: Spec, index: int) -> tuple[int, ...]:
+    """`places_that_vary` of an operand of a Spec."""
+    layout = spec.tensors[index].layout
+    return places_that_vary(spec, spec.kind.operands[index], layout)
+
+
+def places_that_vary(spec: Spec, operand: Operand, layout: Layout) -> tuple[int, ...]:
+    """The physical dimensions of an operand whose size a call says, ascending: the
+    strides of those before them follow from the size.
+
+    Args:
+        operand: on the dimensions of the Spec.
+        layout: of the operand.
+    """
+    dims = {dim for one in spec.ranges for dim in one.dims} & {*operand.dims}
+    axes = {operand.axis(dim) for dim in dims}
+    return tuple(place for place, d in enumerate(layout.dims) if d.dim in axes)
+
+
+def why_settled(spec: Spec) -> str:
     """Why memory cannot hold an operand for any size of a Spec's ranges; empty if it
-    can: what varies is outermost, so that no stride depends on it."""
-    varying = {dim for one in spec.ranges for dim in one.dims}
+    can."""
     for index, (operand, tensor) in enumerate(
         zip(spec.kind.operands, spec.tensors, strict=True)
     ):
-        dims = varying & {*operand.dims}
-        if not dims:
-            continue
-        shape = spec.physical_shape(index)
-        places = zip(tensor.layout.dims, shape, strict=True)
-        first = next((d for d, extent in places if extent > 1), None)
-        outer = {operand.axis(dim) for dim in dims}
-        if not operand.is_plain or tensor.level.is_registers or first is None:
+        places = varying_places(spec, index)
+        layout = tensor.layout
+        if places and (not operand.is_plain or tensor.level.is_registers):
             return f"'{operand.name}' is in registers, or read through a window"
-        if {first.dim} != outer or first.pack:
-            return f"'{operand.name}' has a size that varies inside of its rows"
+        if any(layout.pack(layout.dims[place].dim) > 1 for place in places):
+            return f"'{operand.name}' has a size that varies in packs"
     return ""

@@ -135,10 +135,10 @@ def test_the_schedule_and_the_pickle_give_the_same_object(kernel: Kernel) -> Non
         ("matmul:1..8x4x4:f32", {"tune": True}, "tuning"),
         ("matmul:1..8x4x4:f32:rhs=any", {}, "an open layout"),
         ("matmul:1..8x4x1..8:f32", {}, "2 sizes that each call says"),
-        ("matmul:8x1..8x4:f32", {}, "'lhs' has a size that varies inside of its rows"),
-        ("matmul:2x1..8x4x4:f32", {}, "varies inside of its rows"),
         ("matmul:1..8x4x4:f32:lhs=ld8", {}, "not row-major without gaps"),
-        ("matmul:1..8x4x4:f32:out=[0,2,1]", {}, "varies inside of its rows"),
+        ("matmul:1..8x4x4:f32:out=[0,2,1]", {}, "not row-major without gaps"),
+        ("matmul:s=1..8xsx4:f32", {}, "'lhs' has two dimensions of this size"),
+        ("matmul:8x4x1..8:f32:rhs=[0,2,1,2p4]", {}, "varies in packs"),
     ],
 )
 def test_what_cannot_be_yet_is_refused(

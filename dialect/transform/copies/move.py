@@ -10,9 +10,10 @@ buffer (``body``); a ``morello.move`` back if the Spec writes it (``epilogue``).
 from morello.actions import Move
 from morello.actions.copies.move import copies
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import whole_type
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.mlir import dialect, ir
+from morello.dialect.transform.graphs.parts import buffer_of
+from morello.mlir import ir
+from morello.spec.varying import varying_places
 
 
 def apply_move(site: Site, action: Move) -> Left:
@@ -41,11 +42,8 @@ def _buffer(site: Site, index: int) -> ir.Value | None:
     dest = body.spec.tensors[index]
     if not copies(site.spec.tensors[index], dest):
         return None
-    memref = dialect("memref")
-    kind = whole_type(dest, body.spec.shape(index))
-    alloc = memref.AllocaOp if dest.level.is_registers else memref.AllocOp
-    value: ir.Value = alloc(kind, [], []).result
-    return value
+    places = varying_places(body.spec, index)
+    return buffer_of(site, dest, body.spec.shape(index), places)
 
 
 MOVE = ActionOp.define(Move, ("prologue", "body", "epilogue"), apply_move)

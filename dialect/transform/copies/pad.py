@@ -16,7 +16,7 @@ def apply_pad(site: Site, action: Pad) -> Left:
     padded = action.padded(site.spec.key)
     holes = {hole.role: hole.spec for hole in site.rewrite.holes}
     assert isinstance(padded, Padded)
-    room = buffer_of(padded.room, holes["body"].shape(padded.operand))
+    room = buffer_of(site, padded.room, holes["body"].shape(padded.operand))
     source = site.operands[padded.operand]
     axes = site.spec.kind.operands[padded.operand].axes
     layout = site.spec.tensors[padded.operand].layout

@@ -20,7 +20,7 @@ def apply_unfold(site: Site, action: Unfold) -> Left:
     kind, image = site.spec.kind, unfolded.windows.image
     memrefs = dict(zip(kind.values, site.operands, strict=True))
     sizes = holes["copy"].sizes
-    room = buffer_of(unfolded.room, sizes)
+    room = buffer_of(site, unfolded.room, sizes)
     strides, _ = ir.MemRefType(memrefs[image].type).get_strides_and_offset()
     order = [d.dim for d in unfolded.windows.layout.dims]
     along = [unfolded.windows.places[axis] for axis in order]

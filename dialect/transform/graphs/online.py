@@ -10,6 +10,7 @@ from morello.actions.graphs.online import OLD, Online, Settling
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graphs.parts import buffer_of, part_operands
+from morello.spec.varying import varying_places
 
 
 def apply_online(site: Site, action: Online) -> Left:
@@ -18,7 +19,8 @@ def apply_online(site: Site, action: Online) -> Left:
     assert isinstance(settling, Settling)
     memrefs = dict(zip(kind.values, site.operands, strict=True))
     place = kind.values.index(settling.maximum)
-    memrefs[OLD] = buffer_of(settling.old, site.spec.shape(place))
+    sizes, places = site.spec.shape(place), varying_places(site.spec, place)
+    memrefs[OLD] = buffer_of(site, settling.old, sizes, places)
     operands = {"save": [memrefs[settling.maximum], memrefs[OLD]]}
     parts = {
         "settle": settling.settle,

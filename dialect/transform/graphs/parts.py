@@ -5,20 +5,32 @@ from collections.abc import Mapping, Sequence
 from morello.actions.graphs.cut import Cutting, operand_of
 from morello.actions.graphs.parts import PartKey
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import DYNAMIC, moved, scaled, whole_type
+from morello.dialect.memrefs import DYNAMIC, moved, scaled, sized_type, whole_type
+from morello.dialect.sizes import size_value, sized_view
 from morello.dialect.transform.action_op import Left, Site
 from morello.mlir import dialect, ir
 from morello.spec import Layout, Operand, TensorSpec
 from morello.spec.embedding import Embedding
 from morello.spec.graphs.graph import Graph
+from morello.spec.varying import places_that_vary
 
 
-def buffer_of(tensor: TensorSpec, sizes: tuple[int, ...]) -> ir.Value:
-    """A new memref for a temporary: of vectors, for registers."""
+def buffer_of(
+    site: Site, tensor: TensorSpec, sizes: tuple[int, ...], places: Sequence[int] = ()
+) -> ir.Value:
+    """A new memref for a temporary: of vectors, for registers.
+
+    Args:
+        site: the op that is rewritten.
+        places: the physical dimensions that have its size, which a call says.
+    """
     memref = dialect("memref")
     alloc = memref.AllocaOp if tensor.level.is_registers else memref.AllocOp
     value: ir.Value = alloc(whole_type(tensor, sizes), [], []).result
-    return value
+    kind = sized_type(tensor, sizes, places) if places else value.type
+    if kind == value.type:
+        return value
+    return sized_view(value, kind, size_value(site.op, site.spec), places)
 
 
 def apply_cutting(
@@ -35,8 +47,10 @@ def apply_cutting(
     known = dict(memrefs)
     for value, form in zip(cutting.temporaries, cutting.forms, strict=True):
         if value not in known:
-            sizes = operand_of(graph, value).sizes(site.spec.sizes)
-            known[value] = buffer_of(form, sizes)
+            operand = operand_of(graph, value)
+            sizes = operand.sizes(site.spec.sizes)
+            places = places_that_vary(site.spec, operand, form.layout)
+            known[value] = buffer_of(site, form, sizes, places)
     parts = {"producers": cutting.producers, "consumers": cutting.consumers}
     return {
         hole.role: build_spec_op(hole.spec, part_operands(parts[hole.role], known))

@@ -40,6 +40,7 @@ class Drop(Action):
     """The dimension ``dim``, of size 1, goes."""
 
     name: ClassVar[str] = "drop"
+    takes_ranges: ClassVar[bool] = True
     dim: str
 
     def expand(self, frame: Frame, target: Target) -> Expansion:

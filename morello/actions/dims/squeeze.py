@@ -38,6 +38,7 @@ class Squeeze(Action):
     """Every dimension but those of a product of matrices is 1: it is that."""
 
     name: ClassVar[str] = "squeeze"
+    takes_ranges: ClassVar[bool] = True
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Hole ``body``; no cost of its own."""

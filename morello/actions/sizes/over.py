@@ -13,7 +13,7 @@ from morello.errors import ScheduleError
 from morello.machine import Target
 from morello.spec import Limits, SizeRange, Spec, SpecKey
 from morello.spec.frame import Frame
-from morello.spec.varying import varies_inside
+from morello.spec.varying import why_settled
 
 _PARTS = frozenset({"main", "remainder", "low", "high"})
 """Holes that some sizes have and others have not."""
@@ -133,7 +133,7 @@ def _hole(action: Rewriting, child: Any, sizes: Array) -> Left:
     key = frame.key
     greatest = tuple(int(own.max()) for own in wholes)
     spec = Spec(key.kind, greatest, key.tensors, limits, key.serial, ranges=ranges)
-    reason = varies_inside(spec)
+    reason = why_settled(spec)
     if reason:
         raise SizesError(f"{action} leaves {spec}: {reason}", ~exists)
     return Left(child.role, spec, int(_last(child.times)))

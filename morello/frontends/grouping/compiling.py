@@ -87,9 +87,9 @@ def searched_parts(
                 answers[wanted] = Answer(part.is_laid_out, program)
             except SearchError:
                 answers[wanted] = Answer(part.is_laid_out, None)
-                smaller = split(tensors, part)
-                if len(smaller) == 1 or part.ranges:
+                if part.ranges or len(part.nodes) == 1:
                     raise
+                smaller = split(tensors, part)
                 rest[:0] = [(p, goal(p)) for p in smaller]
                 continue
         given = answers[wanted].program

@@ -27,7 +27,8 @@ _HUGE_PAGE = 1 << 21
 """Bytes. A workspace of at least one lies on them, which spares misses of the TLB."""
 
 _ANY_ROW = -1
-"""In the place of a stride: bytes from row to row, of which there may be any number."""
+"""In the place of a stride: bytes from row to row, of which there may be any number.
+Less by n: n bytes for each one of the size that the call says."""
 
 _ANY_SIZE = -1
 """In the place of a size: one that each call says."""
@@ -115,6 +116,8 @@ def _entry(parameter: Parameter) -> np.ndarray[Any, Any]:
     for shape, strides in parameter.forms:
         place = parameter.place_in(shape) if parameter.size is not None else None
         if place is not None:
+            outer = (_ANY_ROW - stride // shape[place] for stride in strides[:place])
+            strides = (*outer, *strides[place:])
             shape = (*shape[:place], _ANY_SIZE, *shape[place + 1 :])
         if row:  # batches follow each other: that is for the slow way to find out
             by_row = {dtype.itemsize: dtype.itemsize, row: _ANY_ROW}

@@ -163,8 +163,7 @@ class Parameter:
         """The bytes of one more of the dimension that varies; 0 if there is none."""
         if self.size is None:
             return 0
-        inner = self.shape[self.size.axis + 1 :]
-        return int(np.prod(inner, dtype=int)) * self.dtype.itemsize
+        return self.nbytes // self.shape[self.size.axis]
 
     def with_row(self, row: int) -> "Parameter":
         """The parameter with rows so many elements apart, where any number is taken."""

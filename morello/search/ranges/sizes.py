@@ -11,7 +11,7 @@ import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from morello.actions import Action, Child
 from morello.errors import SearchError
@@ -110,6 +110,17 @@ def check_range(spec: Spec) -> range:
     return sizes
 
 
+def runs_of(sizes: Iterable[int], step: int) -> Iterator[tuple[int, ...]]:
+    """Sizes in a row, of ascending ones."""
+    run: list[int] = []
+    for size in sizes:
+        if run and size - run[-1] > step:
+            yield tuple(run)
+            run = []
+        run.append(size)
+    yield tuple(run)
+
+
 def sampled(sizes: tuple[int, ...], every: int) -> tuple[int, ...]:
     """The sizes of a run that are searched.
 
@@ -151,7 +162,11 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
     parts = []
     for (own, *_), members in groups.items():
         start = time.perf_counter()
-        some = sampled(tuple(members), every)
+        some = tuple(
+            sorted(
+                {m for run in runs_of(members, sizes.step) for m in sampled(run, every)}
+            )
+        )
         found = _searched(spec, own, some, watch)
         run = found.solver.run_of(found.greatest)
         with run.store.working():

@@ -44,7 +44,7 @@ def test_places_of_the_dimension_that_varies() -> None:
     ] + [None] * 2
     assert WIDE.place_in((2, 3, 4)) == 2
     assert WIDE.place_in((3, 4)) is None
-    assert [p.size_bytes for p in (A, B, C, WIDE)] == [12, 0, 4, 4]
+    assert [p.size_bytes for p in (A, B, C, WIDE)] == [12, 0, 4, 24]
 
 
 @pytest.mark.parametrize(

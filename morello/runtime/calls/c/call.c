@@ -77,7 +77,7 @@ static bool has_form(const View *view, const word *form, word *row, word *size) 
   word rank = form[0];
   const word *sizes = form + 1, *strides = sizes + rank;
   if (view->rank != rank) return false;
-  for (word i = 0; i < rank; i++) {
+  for (word i = rank; i-- > 0;) { /* strides follow from sizes further in */
     if (sizes[i] == ANY_SIZE)
       *size = view->sizes[i];
     else if (view->sizes[i] != sizes[i])
@@ -86,7 +86,8 @@ static bool has_form(const View *view, const word *form, word *row, word *size) 
     word stride = view->strides[i] * view->unit;
     if (strides[i] == ANY_ROW)
       *row = stride;
-    else if (stride != strides[i])
+    else if (stride != (strides[i] < ANY_ROW ? (ANY_ROW - strides[i]) * *size
+                                             : strides[i]))
       return false;
   }
   return true;

@@ -46,15 +46,15 @@ if.then:
   %arguments = getelementptr inbounds nuw i8, ptr %1, i64 32
   %5 = load i64, ptr %arguments, align 8
   %vla3 = alloca i64, i64 %5, align 16
-  %cmp64 = icmp sgt i64 %2, 0
-  br i1 %cmp64, label %for.body, label %for.cond.cleanup
+  %cmp67 = icmp sgt i64 %2, 0
+  br i1 %cmp67, label %for.body, label %for.cond.cleanup
 
 for.cond.cleanup:
   %6 = load i64, ptr %arrays1, align 8
   %sub.i52 = add i64 %6, -1
   %rows1.i = getelementptr inbounds nuw i8, ptr %1, i64 24
-  %cmp.not121.i = icmp slt i64 %sub.i52, 0
-  br i1 %cmp.not121.i, label %for.end.i, label %for.body.lr.ph.i
+  %cmp.not125.i = icmp slt i64 %sub.i52, 0
+  br i1 %cmp.not125.i, label %for.end.i, label %for.body.lr.ph.i
 
 for.body.lr.ph.i:
   %7 = load i64, ptr %rows1.i, align 8
@@ -67,15 +67,15 @@ for.body.lr.ph.i:
   br label %for.body.i
 
 for.body.i:
-  %rows.0124.i = phi ptr [ %add.ptr.i, %for.body.lr.ph.i ], [ %rows.2.ph.i, %for.inc.i ]
-  %i.0123.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %for.inc.i ]
-  %size.0122.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %own.5.i, %for.inc.i ]
-  %arrayidx.i = getelementptr inbounds ptr, ptr %entries.i, i64 %i.0123.i
+  %rows.0128.i = phi ptr [ %add.ptr.i, %for.body.lr.ph.i ], [ %rows.2.ph.i, %for.inc.i ]
+  %i.0127.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %for.inc.i ]
+  %size.0126.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %own.4.i, %for.inc.i ]
+  %arrayidx.i = getelementptr inbounds ptr, ptr %entries.i, i64 %i.0127.i
   %8 = load ptr, ptr %arrayidx.i, align 8
-  %arrayidx3.i = getelementptr inbounds ptr, ptr %args, i64 %i.0123.i
+  %arrayidx3.i = getelementptr inbounds ptr, ptr %args, i64 %i.0127.i
   %9 = load ptr, ptr %arrayidx3.i, align 8
-  %cmp4.i = icmp eq i64 %i.0123.i, %sub.i52
-  %arrayidx5.i = getelementptr inbounds %struct.Argument, ptr %vla, i64 %i.0123.i
+  %cmp4.i = icmp eq i64 %i.0127.i, %sub.i52
+  %arrayidx5.i = getelementptr inbounds %struct.Argument, ptr %vla, i64 %i.0127.i
   call void @llvm.lifetime.start.p0(ptr nonnull %view.i.i)
   %10 = load i64, ptr getelementptr inbounds nuw (i8, ptr @process, i64 32), align 8
   %11 = getelementptr i8, ptr %9, i64 %10
@@ -138,12 +138,12 @@ for.body.lr.ph.i.i.i:
   %25 = load ptr, ptr %sizes4.i.i.i, align 8
   %26 = load ptr, ptr %strides5.i.i.i, align 8
   %27 = load i64, ptr %unit.i.i.i, align 8
-  %cmp3.not62.i.i.i.i = icmp slt i64 %24, 1
+  %cmp372.i.i.i.i = icmp slt i64 %24, 1
   %28 = load i64, ptr %row_bytes.i.i.i, align 8
   br label %for.body.i.i.i
 
 for.body.i.i.i:
-  %own.0.i = phi i64 [ %size.0122.i, %for.body.lr.ph.i.i.i ], [ %own.1.i, %if.end.i.i.i ]
+  %own.0.i = phi i64 [ %size.0126.i, %for.body.lr.ph.i.i.i ], [ %own.1.i, %if.end.i.i.i ]
   %left.028.i.i.i = phi i64 [ %23, %for.body.lr.ph.i.i.i ], [ %dec.i.i.i, %if.end.i.i.i ]
   %form.027.i.i.i = phi ptr [ %forms.i.i.i, %for.body.lr.ph.i.i.i ], [ %add.ptr.i.i.i53, %if.end.i.i.i ]
   %29 = load i64, ptr %form.027.i.i.i, align 8
@@ -153,16 +153,17 @@ for.body.i.i.i:
   br i1 %cmp.not.i.i.i.i, label %for.cond.preheader.i.i.i.i, label %if.end.i.i.i
 
 for.cond.preheader.i.i.i.i:
-  br i1 %cmp3.not62.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
+  br i1 %cmp372.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
 
 for.body.i.i.i.i:
-  %row.2.i = phi i64 [ %row.3.i, %for.inc.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
-  %own.2.i = phi i64 [ %own.4.i, %for.inc.i.i.i.i ], [ %own.0.i, %for.cond.preheader.i.i.i.i ]
-  %i.063.i.i.i.i = phi i64 [ %inc.i.i.i.i, %for.inc.i.i.i.i ], [ 0, %for.cond.preheader.i.i.i.i ]
-  %arrayidx4.i.i.i.i = getelementptr inbounds nuw i64, ptr %add.ptr.i.i40.i.i, i64 %i.063.i.i.i.i
+  %row.2.i = phi i64 [ %row.3.i, %for.cond.backedge.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
+  %own.2.i = phi i64 [ %own.3.i, %for.cond.backedge.i.i.i.i ], [ %own.0.i, %for.cond.preheader.i.i.i.i ]
+  %i.073.i.i.i.i = phi i64 [ %dec74.i.i.i.i, %for.cond.backedge.i.i.i.i ], [ %24, %for.cond.preheader.i.i.i.i ]
+  %dec74.i.i.i.i = add nsw i64 %i.073.i.i.i.i, -1
+  %arrayidx4.i.i.i.i = getelementptr i64, ptr %form.027.i.i.i, i64 %i.073.i.i.i.i
   %30 = load i64, ptr %arrayidx4.i.i.i.i, align 8
   %cmp5.i.i.i.i = icmp eq i64 %30, -1
-  %arrayidx8.i.i.i.i = getelementptr inbounds nuw i64, ptr %25, i64 %i.063.i.i.i.i
+  %arrayidx8.i.i.i.i = getelementptr inbounds i64, ptr %25, i64 %dec74.i.i.i.i
   %31 = load i64, ptr %arrayidx8.i.i.i.i, align 8
   br i1 %cmp5.i.i.i.i, label %if.end15.i.i.i.i, label %if.else.i.i.i.i
 
@@ -171,33 +172,39 @@ if.else.i.i.i.i:
   br i1 %cmp12.not.i.i.i.i, label %if.end15.i.i.i.i, label %if.end.i.i.i
 
 if.end15.i.i.i.i:
-  %own.4.i = phi i64 [ %own.2.i, %if.else.i.i.i.i ], [ %31, %for.body.i.i.i.i ]
+  %own.3.i = phi i64 [ %own.2.i, %if.else.i.i.i.i ], [ %31, %for.body.i.i.i.i ]
   %32 = phi i64 [ %30, %if.else.i.i.i.i ], [ %31, %for.body.i.i.i.i ]
   %cmp18.i.i.i.i = icmp eq i64 %32, 1
-  br i1 %cmp18.i.i.i.i, label %for.inc.i.i.i.i, label %if.end20.i.i.i.i
+  br i1 %cmp18.i.i.i.i, label %for.cond.backedge.i.i.i.i, label %if.end20.i.i.i.i
+
+for.cond.backedge.i.i.i.i:
+  %row.3.i = phi i64 [ %row.2.i, %if.end15.i.i.i.i ], [ %row.2.i, %if.else26.i.i.i.i ], [ %mul.i.i.i.i, %if.end20.i.i.i.i ]
+  %cmp3.i.i.i.i = icmp samesign ult i64 %i.073.i.i.i.i, 2
+  br i1 %cmp3.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
 
 if.end20.i.i.i.i:
-  %arrayidx22.i.i.i.i = getelementptr inbounds nuw i64, ptr %26, i64 %i.063.i.i.i.i
+  %arrayidx22.i.i.i.i = getelementptr inbounds i64, ptr %26, i64 %dec74.i.i.i.i
   %33 = load i64, ptr %arrayidx22.i.i.i.i, align 8
   %mul.i.i.i.i = mul i64 %33, %27
-  %arrayidx23.i.i.i.i = getelementptr inbounds nuw i64, ptr %add.ptr1.i.i.i.i, i64 %i.063.i.i.i.i
+  %arrayidx23.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr1.i.i.i.i, i64 %dec74.i.i.i.i
   %34 = load i64, ptr %arrayidx23.i.i.i.i, align 8
   %cmp24.i.i.i.i = icmp eq i64 %34, -1
-  br i1 %cmp24.i.i.i.i, label %for.inc.i.i.i.i, label %if.else26.i.i.i.i
+  br i1 %cmp24.i.i.i.i, label %for.cond.backedge.i.i.i.i, label %if.else26.i.i.i.i
 
 if.else26.i.i.i.i:
-  %cmp28.not.i.i.i.i = icmp eq i64 %mul.i.i.i.i, %34
-  br i1 %cmp28.not.i.i.i.i, label %for.inc.i.i.i.i, label %if.end.i.i.i
+  %cmp28.i.i.i.i = icmp slt i64 %34, -1
+  %sub.i.i.i.i = xor i64 %34, -1
+  %mul30.i.i.i.i = mul i64 %own.3.i, %sub.i.i.i.i
+  %cond.i.i.i.i = select i1 %cmp28.i.i.i.i, i64 %mul30.i.i.i.i, i64 %34
+  %cmp32.not.i.i.i.i = icmp eq i64 %mul.i.i.i.i, %cond.i.i.i.i
+  br i1 %cmp32.not.i.i.i.i, label %for.cond.backedge.i.i.i.i, label %cond.end.cleanup38.loopexit_crit_edge.i.i.i.i
 
-for.inc.i.i.i.i:
-  %row.3.i = phi i64 [ %row.2.i, %if.end15.i.i.i.i ], [ %row.2.i, %if.else26.i.i.i.i ], [ %mul.i.i.i.i, %if.end20.i.i.i.i ]
-  %inc.i.i.i.i = add nuw nsw i64 %i.063.i.i.i.i, 1
-  %exitcond.not.i.i.i.i = icmp eq i64 %inc.i.i.i.i, %24
-  br i1 %exitcond.not.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
+cond.end.cleanup38.loopexit_crit_edge.i.i.i.i:
+  br label %if.end.i.i.i
 
 if.then.i.i.i:
-  %row.4.i = phi i64 [ %row.3.i, %for.inc.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
-  %own.5.i = phi i64 [ %own.4.i, %for.inc.i.i.i.i ], [ %own.0.i, %for.cond.preheader.i.i.i.i ]
+  %row.4.i = phi i64 [ %row.3.i, %for.cond.backedge.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
+  %own.4.i = phi i64 [ %own.3.i, %for.cond.backedge.i.i.i.i ], [ %own.0.i, %for.cond.preheader.i.i.i.i ]
   %any_row.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 24
   %35 = load i64, ptr %any_row.i.i.i, align 8
   %tobool2.not.i.i.i = icmp eq i64 %35, 0
@@ -208,7 +215,7 @@ lor.rhs.i.i.i:
   br i1 %cmp.not.i.i.i, label %check.exit.thread.i, label %fits.exit.i.i
 
 if.end.i.i.i:
-  %own.1.i = phi i64 [ %own.0.i, %for.body.i.i.i ], [ %own.4.i, %if.else26.i.i.i.i ], [ %own.2.i, %if.else.i.i.i.i ]
+  %own.1.i = phi i64 [ %own.3.i, %cond.end.cleanup38.loopexit_crit_edge.i.i.i.i ], [ %own.0.i, %for.body.i.i.i ], [ %own.2.i, %if.else.i.i.i.i ]
   %.idx.i.i.i = shl i64 %29, 4
   %36 = getelementptr i8, ptr %form.027.i.i.i, i64 %.idx.i.i.i
   %add.ptr.i.i.i53 = getelementptr i8, ptr %36, i64 8
@@ -237,7 +244,7 @@ cond.false11.i.i:
   br i1 %tobool12.not.i.i, label %cond.false16.i.i, label %cond.true13.i.i
 
 cond.true13.i.i:
-  %mul15.i.i = mul i64 %39, %own.5.i
+  %mul15.i.i = mul i64 %39, %own.4.i
   br label %if.end.i54
 
 cond.false16.i.i:
@@ -257,14 +264,14 @@ if.end.i54:
   %end.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 8
   store ptr %add.ptr.i.i, ptr %end.i.i, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
-  %cmp6.i = icmp ne i64 %own.5.i, %size.0122.i
-  %tobool.i = icmp ne i64 %size.0122.i, 0
+  %cmp6.i = icmp ne i64 %own.4.i, %size.0126.i
+  %tobool.i = icmp ne i64 %size.0126.i, 0
   %or.cond.i = and i1 %tobool.i, %cmp6.i
   br i1 %or.cond.i, label %cond.end, label %if.end8.i
 
 if.end8.i:
   %42 = ptrtoint ptr %41 to i64
-  %arrayidx10.i = getelementptr inbounds i64, ptr %vla3, i64 %i.0123.i
+  %arrayidx10.i = getelementptr inbounds i64, ptr %vla3, i64 %i.0127.i
   store i64 %42, ptr %arrayidx10.i, align 8
   %43 = load i64, ptr %any_row.i.i.i, align 8
   %tobool11.not.i = icmp eq i64 %43, 0
@@ -274,18 +281,18 @@ if.then12.i:
   %itemsize.i = getelementptr inbounds nuw i8, ptr %8, i64 48
   %44 = load i64, ptr %itemsize.i, align 8
   %div.i = sdiv i64 %row.4.i, %44
-  %incdec.ptr.i = getelementptr inbounds nuw i8, ptr %rows.0124.i, i64 8
-  store i64 %div.i, ptr %rows.0124.i, align 8
+  %incdec.ptr.i = getelementptr inbounds nuw i8, ptr %rows.0128.i, i64 8
+  store i64 %div.i, ptr %rows.0128.i, align 8
   br label %for.inc.i
 
 for.inc.i:
-  %rows.2.ph.i = phi ptr [ %rows.0124.i, %if.end8.i ], [ %incdec.ptr.i, %if.then12.i ]
-  %inc.i = add i64 %i.0123.i, 1
+  %rows.2.ph.i = phi ptr [ %rows.0128.i, %if.end8.i ], [ %incdec.ptr.i, %if.then12.i ]
+  %inc.i = add i64 %i.0127.i, 1
   %cmp.not.i = icmp sgt i64 %inc.i, %sub.i52
   br i1 %cmp.not.i, label %for.end.i, label %for.body.i
 
 for.end.i:
-  %size.0.lcssa.i = phi i64 [ 0, %for.cond.cleanup ], [ %own.5.i, %for.inc.i ]
+  %size.0.lcssa.i = phi i64 [ 0, %for.cond.cleanup ], [ %own.4.i, %for.inc.i ]
   %step.i = getelementptr inbounds nuw i8, ptr %1, i64 88
   %45 = load i64, ptr %step.i, align 8
   %tobool18.not.i = icmp eq i64 %45, 0
@@ -319,8 +326,8 @@ if.end28.i:
 if.end32.i:
   %arrayidx33.idx.i = mul nsw i64 %sub.i52, 96
   %arrayidx33.i = getelementptr inbounds i8, ptr %vla, i64 %arrayidx33.idx.i
-  %cmp35.not.not125.i = icmp sgt i64 %sub.i52, 0
-  br i1 %cmp35.not.not125.i, label %for.body37.lr.ph.i, label %cond.true
+  %cmp35.not.not129.i = icmp sgt i64 %sub.i52, 0
+  br i1 %cmp35.not.not129.i, label %for.body37.lr.ph.i, label %cond.true
 
 for.body37.lr.ph.i:
   %end.i = getelementptr inbounds nuw i8, ptr %arrayidx33.i, i64 8
@@ -328,29 +335,29 @@ for.body37.lr.ph.i:
   br label %for.body37.i
 
 for.body37.i:
-  %input.0126.i = phi ptr [ %vla, %for.body37.lr.ph.i ], [ %incdec.ptr47.i, %for.inc46.i ]
-  %51 = load ptr, ptr %input.0126.i, align 8
+  %input.0130.i = phi ptr [ %vla, %for.body37.lr.ph.i ], [ %incdec.ptr47.i, %for.inc46.i ]
+  %51 = load ptr, ptr %input.0130.i, align 8
   %cmp39.i = icmp ult ptr %51, %50
   br i1 %cmp39.i, label %land.lhs.true40.i, label %for.inc46.i
 
 land.lhs.true40.i:
   %52 = load ptr, ptr %arrayidx33.i, align 16
-  %end42.i = getelementptr inbounds nuw i8, ptr %input.0126.i, i64 8
+  %end42.i = getelementptr inbounds nuw i8, ptr %input.0130.i, i64 8
   %53 = load ptr, ptr %end42.i, align 8
   %cmp43.i = icmp ult ptr %52, %53
   br i1 %cmp43.i, label %cond.end, label %for.inc46.i
 
 for.inc46.i:
-  %incdec.ptr47.i = getelementptr inbounds nuw i8, ptr %input.0126.i, i64 96
+  %incdec.ptr47.i = getelementptr inbounds nuw i8, ptr %input.0130.i, i64 96
   %cmp35.not.not.i = icmp ult ptr %incdec.ptr47.i, %arrayidx33.i
   br i1 %cmp35.not.not.i, label %for.body37.i, label %cond.true
 
 for.body:
-  %i.065 = phi i64 [ %inc, %for.body ], [ 0, %if.then ]
-  %arrayidx = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i.065
+  %i.068 = phi i64 [ %inc, %for.body ], [ 0, %if.then ]
+  %arrayidx = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i.068
   %owner = getelementptr inbounds nuw i8, ptr %arrayidx, i64 24
   store ptr null, ptr %owner, align 8
-  %inc = add nuw nsw i64 %i.065, 1
+  %inc = add nuw nsw i64 %i.068, 1
   %exitcond.not = icmp eq i64 %inc, %2
   br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
 
@@ -364,15 +371,15 @@ cond.true:
 cond.end:
   %retval.5.i57 = phi i1 [ true, %cond.true ], [ false, %if.then19.i ], [ false, %lor.lhs.false22.i ], [ false, %lor.lhs.false.i ], [ false, %check.exit.thread.i ], [ false, %land.lhs.true40.i ], [ false, %if.end.i54 ]
   %cond = phi ptr [ %call6, %cond.true ], [ null, %if.then19.i ], [ null, %lor.lhs.false22.i ], [ null, %lor.lhs.false.i ], [ null, %check.exit.thread.i ], [ null, %land.lhs.true40.i ], [ null, %if.end.i54 ]
-  br i1 %cmp64, label %for.body11, label %for.cond.cleanup10
+  br i1 %cmp67, label %for.body11, label %for.cond.cleanup10
 
 for.cond.cleanup10:
   call void @llvm.stackrestore.p0(ptr %4)
   br i1 %retval.5.i57, label %cleanup29, label %if.end26
 
 for.body11:
-  %i7.067 = phi i64 [ %inc19, %for.inc18 ], [ 0, %cond.end ]
-  %arrayidx12 = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i7.067
+  %i7.070 = phi i64 [ %inc19, %for.inc18 ], [ 0, %cond.end ]
+  %arrayidx12 = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i7.070
   %owner14 = getelementptr inbounds nuw i8, ptr %arrayidx12, i64 24
   %56 = load ptr, ptr %owner14, align 8
   %tobool.not = icmp eq ptr %56, null
@@ -384,9 +391,9 @@ if.then15:
   br label %for.inc18
 
 for.inc18:
-  %inc19 = add nuw nsw i64 %i7.067, 1
-  %exitcond74.not = icmp eq i64 %inc19, %2
-  br i1 %exitcond74.not, label %for.cond.cleanup10, label %for.body11
+  %inc19 = add nuw nsw i64 %i7.070, 1
+  %exitcond80.not = icmp eq i64 %inc19, %2
+  br i1 %exitcond80.not, label %for.cond.cleanup10, label %for.body11
 
 if.end26:
   %call27 = call ptr @PyTuple_GetItem(ptr noundef %self, i64 noundef 1)

@@ -7,7 +7,7 @@
 #include "python.h"
 
 enum { SLOTS = 8, TYPES = 16, MOST_ARGUMENTS = 6, MOST_AXES = 4 };
-enum { ANY_ROW = -1 };  /* in place of a stride */
+enum { ANY_ROW = -1 };  /* in place of a stride; less by n: n for each of the size */
 enum { ANY_SIZE = -1 }; /* in place of a size */
 
 typedef struct Process Process;
