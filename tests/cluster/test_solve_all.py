@@ -146,6 +146,8 @@ def test_a_worker_with_another_morello_ends_the_run(
     assert kernel.solution.statistics.specs == 0  # what came is stored
 
 
+# Tests before it, which end all children of this process, end Python's tracker, too.
+@pytest.mark.filterwarnings("ignore:resource_tracker. process died:UserWarning")
 def test_a_process_that_dies_loses_nothing(tmp_path: Path) -> None:
     pools: list[ProcessPoolExecutor] = []
 

@@ -43,7 +43,7 @@ class Case:
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Of the image and the filters."""
+        """Shapes of the image and the filters."""
         taps = dict(zip(self.places, self.taps, strict=True))
         extents = {"o": self.sizes["o"], "i": self.sizes["f"] // self.groups}
         return (
