@@ -284,6 +284,15 @@ def test_slopes_of_channels_in_an_old_version() -> None:
     np.testing.assert_allclose(result, wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize("op", ["BlackmanWindow", "HammingWindow", "HannWindow"])
+def test_functions_have_attributes_that_are_left_out(op: str) -> None:
+    layers = [node(op, ["n"], ["w"]), node("Mul", ["x", "w"], ["y"])]
+    held = {"n": np.array(10, np.int32)}
+    proto = model(layers, {"x": (10,)}, {"y": (10,)}, held, opset=17)
+    x = floats(10)
+    check_by_reference(proto, x)
+
+
 def of_integers(layer: Any, dtype: Any, *shapes: tuple[int, ...]) -> bytes:
     """A model of inputs and a result of one dtype of integers."""
     proto = model([layer], dict.fromkeys(layer.input, shapes[0]), {"y": shapes[0]})

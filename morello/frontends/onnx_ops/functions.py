@@ -155,6 +155,7 @@ def inlined(proto: Any) -> Any:
     inference: Any = importlib.import_module("onnx.shape_inference")
     with contextlib.suppress(RuntimeError, ValueError, inference.InferenceError):
         typed = inference.infer_shapes(_with_types(proto))
+        _write_defaults(typed, wanted)
         return folded(
             inliner.inline_selected_functions(
                 typed, sorted(wanted), inline_schema_functions=True
@@ -163,17 +164,38 @@ def inlined(proto: Any) -> Any:
     return proto
 
 
-def _is_function(node: Any, proto: Any) -> bool:
-    """Whether the standard defines an op by others."""
+def _schema(node: Any, proto: Any) -> Any:
+    """The standard's definition of an op, or None."""
     onnx: Any = importlib.import_module("onnx")
     version = next(
         (own.version for own in proto.opset_import if own.domain == node.domain), 1
     )
     try:
-        schema = onnx.defs.get_schema(node.op_type, version, node.domain)
+        return onnx.defs.get_schema(node.op_type, version, node.domain)
     except onnx.defs.SchemaError:
-        return False
-    return bool(schema.has_function or schema.has_context_dependent_function)
+        return None
+
+
+def _is_function(node: Any, proto: Any) -> bool:
+    """Whether the standard defines an op by others."""
+    schema = _schema(node, proto)
+    return bool(
+        schema and (schema.has_function or schema.has_context_dependent_function)
+    )
+
+
+def _write_defaults(proto: Any, wanted: set[tuple[str, str]]) -> None:
+    """Give functions the attributes they leave out: the inliner writes none where an op
+    of the body refers to one."""
+    for node in proto.graph.node:
+        schema = _schema(node, proto)
+        if (node.domain, node.op_type) in wanted and schema.has_function:
+            names = {attribute.name for attribute in node.attribute}
+            node.attribute.extend(
+                attribute.default_value
+                for name, attribute in schema.attributes.items()
+                if name not in names and attribute.default_value.name
+            )
 
 
 def _with_types(proto: Any) -> Any:
