@@ -5,6 +5,7 @@ the package index offers. The two are never mixed: each has its own C++ type reg
 """
 
 import importlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from morello.errors import MorelloError
@@ -64,6 +65,31 @@ def all_ops(
 def dialect(name: str) -> Any:
     """The bindings of an upstream dialect, e.g. ``dialect("arith")``."""
     return importlib.import_module(f"{BACKEND}.dialects.{name}")
+
+
+def generic(
+    kind: "ir.Type",
+    operands: "Sequence[ir.Value]",
+    maps: "Sequence[ir.AffineMap]",
+    iterators: Sequence[str],
+) -> "ir.Operation":
+    """A `linalg.generic` with one result, its last operand, and an empty body."""
+    loops = [ir.Attribute.parse(f"#linalg.iterator_type<{each}>") for each in iterators]
+    op = ir.Operation.create(
+        "linalg.generic",
+        results=[kind],
+        operands=operands,
+        attributes={
+            "indexing_maps": ir.ArrayAttr.get(list(map(ir.AffineMapAttr.get, maps))),
+            "iterator_types": ir.ArrayAttr.get(loops),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands) - 1, 1]),
+        },
+        regions=1,
+    )
+    elements = [ir.RankedTensorType(each.type).element_type for each in operands]
+    unknown = [ir.Location.unknown()] * len(elements)
+    op.regions[0].blocks.append(*elements, arg_locs=unknown)
+    return op
 
 
 if TYPE_CHECKING:

@@ -42,19 +42,11 @@ _INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
 """Operations that are known of numbers alone."""
 
 _CASTS = frozenset(
-    {
-        "arith.bitcast",
-        "arith.extf",
-        "arith.extsi",
-        "arith.extui",
-        "arith.fptosi",
-        "arith.fptoui",
-        "arith.index_cast",
-        "arith.sitofp",
-        "arith.truncf",
-        "arith.trunci",
-        "arith.uitofp",
-    }
+    f"arith.{name}"
+    for name in (
+        *("bitcast", "extf", "extsi", "extui", "fptosi", "fptoui", "index_cast"),
+        *("sitofp", "truncf", "trunci", "uitofp"),
+    )
 )
 
 _FLOATS = {
@@ -403,7 +395,7 @@ def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
         truth: bool = getattr(operator, predicate)(a, b)
         return truth
     left, right = constant(a), constant(b)
-    made = {
+    truths = {
         "eq": Call("equal", (left, right)),
         "ge": Call("less_equal", (right, left)),
         "gt": Call("less", (right, left)),
@@ -413,11 +405,11 @@ def _comparison(op: ir.Operation, a: Element, b: Element) -> Element:
     }
     # An unordered comparison holds where one is NaN: as its opposite does not.
     if is_float and predicate in ("eq", "ne") and number in _LESS_OR_GREATER:
-        differ = Call("add", (made["lt"], made["gt"]))
+        differ = Call("add", (truths["lt"], truths["gt"]))
         return differ if predicate == "ne" else _not(differ)
     if is_float and number >= _UNORDERED and predicate != "ne":
-        return _not(made[_OPPOSITE[predicate]])
-    return made[predicate]
+        return _not(truths[_OPPOSITE[predicate]])
+    return truths[predicate]
 
 
 def _ordered(a: Element, b: Element) -> Element:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from morello.frontends.nodes.tensors import PlainCode
 from morello.frontends.plain.lowering import PLAIN, lowered
 from morello.frontends.refusals import OpError
-from morello.mlir import ir
+from morello.mlir import dialect, generic, ir
 
 _REASON = "a Spec reads no tensor backwards"
 
@@ -13,25 +13,27 @@ _REASON = "a Spec reads no tensor backwards"
 @lru_cache(maxsize=256)
 def reversal(shape: tuple[int, ...], axes: frozenset[int], place: str) -> PlainCode:
     """Code that copies a tensor of f32 with some axes the other way round."""
-    dims = [f"d{i}" for i in range(len(shape))]
-    read = [f"-{d} + {shape[i] - 1}" if i in axes else d for i, d in enumerate(dims)]
-    kind = "x".join(map(str, (*shape, "f32")))
-    own = ", ".join(dims)
-    loops = ", ".join(['"parallel"'] * len(shape))
-    text = f"""
-    func.func @{PLAIN}(%x: tensor<{kind}>) -> tensor<{kind}> {{
-      %empty = tensor.empty() : tensor<{kind}>
-      %y = linalg.generic {{
-        indexing_maps = [affine_map<({own}) -> ({", ".join(read)})>,
-                         affine_map<({own}) -> ({own})>],
-        iterator_types = [{loops}]
-      }} ins(%x : tensor<{kind}>) outs(%empty : tensor<{kind}>) {{
-      ^bb0(%in: f32, %out: f32):
-        linalg.yield %in : f32
-      }} -> tensor<{kind}>
-      return %y : tensor<{kind}>
-    }}
-    """
     with ir.Context(), ir.Location.unknown():
-        code = lowered(ir.Module.parse(text), OpError(_REASON, "turn an argument"))
+        module = ir.Module.create()
+        kind = ir.RankedTensorType.get(shape, ir.F32Type.get())
+        with ir.InsertionPoint(module.body):
+            function = dialect("func").FuncOp(PLAIN, ([kind], [kind]))
+        with ir.InsertionPoint(function.add_entry_block()):
+            copy = _copy(function.arguments[0], axes)
+            dialect("func").ReturnOp([copy])
+        code = lowered(module, OpError(_REASON, "turn an argument"))
     return PlainCode(code, "reversal", place, _REASON)
+
+
+def _copy(source: ir.Value, axes: frozenset[int]) -> ir.Value:
+    """A `linalg.generic` that reads its operand backwards along some axes."""
+    kind = ir.RankedTensorType(source.type)
+    dims = [ir.AffineDimExpr.get(i) for i in range(kind.rank)]
+    ends = [dim * -1 + (n - 1) for dim, n in zip(dims, kind.shape, strict=True)]
+    read = [ends[i] if i in axes else dim for i, dim in enumerate(dims)]
+    maps = [ir.AffineMap.get(kind.rank, 0, indices) for indices in (read, dims)]
+    empty = dialect("tensor").EmptyOp(list(kind.shape), kind.element_type).result
+    copy = generic(kind, [source, empty], maps, ["parallel"] * kind.rank)
+    with ir.InsertionPoint(copy.regions[0].blocks[0]):
+        dialect("linalg").YieldOp([copy.regions[0].blocks[0].arguments[0]])
+    return copy.result

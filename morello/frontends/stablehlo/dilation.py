@@ -7,7 +7,7 @@ StableHLO's own conversion spreads a dilated filter with zeros between its taps,
 import importlib
 from typing import Any
 
-from morello.mlir import BACKEND, all_ops, dialect, ir
+from morello.mlir import BACKEND, all_ops, dialect, generic, ir
 
 
 def keep_dilation(module: ir.Operation) -> None:
@@ -162,19 +162,8 @@ class _Convolution:
             ),
         ]
         kinds = ["parallel"] * (3 + rank) + ["reduction"] * (rank + 1)
-        iterators = [ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]
-        op = ir.Operation.create(
-            "linalg.generic",
-            results=[kind],
-            operands=[image, filters, init],
-            attributes={
-                "indexing_maps": ir.ArrayAttr.get(maps),
-                "iterator_types": ir.ArrayAttr.get(iterators),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 1]),
-            },
-            regions=1,
-        )
-        _fill_body(op, [image, filters, init])
+        op = generic(kind, [image, filters, init], maps, kinds)
+        _fill_body(op)
         return op.results[0]
 
     def _map(
@@ -185,12 +174,12 @@ class _Convolution:
         features_at: list[ir.AffineExpr],
         spatial: list[int],
         spatial_at: list[ir.AffineExpr],
-    ) -> ir.Attribute:
+    ) -> ir.AffineMap:
         """How an operand is indexed, from what indexes each of its dimensions."""
         at = {plain: [plain_at], features: features_at}
         at |= {d: [e] for d, e in zip(spatial, spatial_at, strict=True)}
         results = [expr for dim in sorted(at) for expr in at[dim]]
-        return ir.AffineMapAttr.get(ir.AffineMap.get(self.loops, 0, results))
+        return ir.AffineMap.get(self.loops, 0, results)
 
 
 def _zero(element: ir.Type) -> ir.Attribute:
@@ -207,17 +196,14 @@ def _reshaped(value: ir.Value, shape: list[int]) -> ir.Value:
     ).results[0]
 
 
-def _fill_body(op: ir.Operation, operands: list[ir.Value]) -> None:
+def _fill_body(op: ir.Operation) -> None:
     """Fill the body of the loop: a sum of products in the dtype of the result."""
     arith, linalg = dialect("arith"), dialect("linalg")
-    elements = [ir.RankedTensorType(value.type).element_type for value in operands]
-    block = op.regions[0].blocks.append(
-        *elements, arg_locs=[ir.Location.unknown()] * len(elements)
-    )
+    block = op.regions[0].blocks[0]
     a, b, total = block.arguments
     with ir.InsertionPoint(block):
-        if elements[0] != elements[2]:
-            a = arith.ExtFOp(elements[2], a).result
-            b = arith.ExtFOp(elements[2], b).result
+        if a.type != total.type:
+            a = arith.ExtFOp(total.type, a).result
+            b = arith.ExtFOp(total.type, b).result
         product = arith.MulFOp(a, b).result
         linalg.YieldOp([arith.AddFOp(total, product).result])

@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
 from morello.machine.processors import processors
 from morello.runtime.calls.array_layout import ALIGNED, WRITEABLE
@@ -143,17 +144,15 @@ def _entry(parameter: Parameter) -> np.ndarray[Any, Any]:
 @functools.cache
 def _spread(count: int) -> int:
     """Address of a function that calls a native function on so many words."""
-    loads = "".join(
-        f"  %at{i} = getelementptr i64, ptr %words, i64 {i}\n"
-        f"  %word{i} = load i64, ptr %at{i}\n"
-        for i in range(count)
-    )
-    words = ", ".join(f"i64 %word{i}" for i in range(count))
-    return loaded(
-        f"define void @spread(ptr %native, ptr %words) {{\n{loads}"
-        f"  call void %native({words})\n  ret void\n}}\n",
-        1,
-    ).address("spread")
+    module, word = ir.Module("spread"), ir.IntType(64)
+    native = ir.FunctionType(ir.VoidType(), [word] * count).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [native, word.as_pointer()])
+    function = ir.Function(module, kind, "spread")
+    code = ir.IRBuilder(function.append_basic_block())
+    places = [code.gep(function.args[1], [word(i)]) for i in range(count)]
+    code.call(function.args[0], [code.load(place) for place in places])
+    code.ret_void()
+    return loaded(str(module), 1).address("spread")
 
 
 def _free_workspaces(head: Table) -> None:
