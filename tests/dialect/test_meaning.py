@@ -1,7 +1,7 @@
 """What a schedule makes of a Spec computes what the Spec says.
 
 Random programs, left partly open, are run on arrays by the definitions of the Specs in
-them (`interpret.py`): the loops, subviews, buffers and moves are what is tested.
+them (`tests/quality/interpreter.py`): loops, subviews, buffers and moves are tested.
 """
 
 import dataclasses
@@ -26,9 +26,10 @@ from morello.spec.checking import is_exact
 from morello.spec.frame import Frame
 from morello.spec.kind import Array
 from tests.actions.listing import GOALS
-from tests.dialect.interpret import new_buffer, pack, run_function, unpack
 from tests.dialect.programs import legal_actions, random_action, random_spec
 from tests.dialect.schedules import function_of, one_action, scheduled
+from tests.dialect.spec_arrays import new_buffer, pack, unpack
+from tests.quality.interpreter import run_function
 
 PROGRAMS = 120
 DEPTH = 5
@@ -82,7 +83,7 @@ def check(spec: Spec, module: ir.Module, seed: int) -> None:
     arrays, logical = random_arrays(spec, rng)
     before = [array.copy() for array in arrays]
     outputs = spec.outputs(*logical)
-    run_function(function_of(module), arrays, rng)
+    run_function(function_of(module), arrays, seed)
     outs: list[Array] = []
     for i, wanted in zip(spec.kind.written, outputs, strict=True):
         found = unpack(arrays[i], spec.tensors[i], spec.shape(i))

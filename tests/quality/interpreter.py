@@ -1,9 +1,9 @@
 """A reference for what payload IR means, op by op, on NumPy arrays.
 
-`run_function` is the entry point. Memrefs are views of arrays, vectors are arrays of
-one axis, registers in memory have a last axis for their lanes. Spec ops and kernels
-that are still there mean what their Specs say. Each op becomes a closure once, since
-loops run it many times.
+`run_function` is the entry point. Memrefs are views of arrays, so that an op with a
+wrong subview writes to a wrong place; vectors are arrays of one axis, registers in
+memory have a last axis for their lanes. Spec ops and kernels that are still there mean
+what their Specs say. Each op becomes a closure once, since loops run it many times.
 """
 
 import operator
@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from morello.dialect.build import kernel_of, spec_of
+from morello.dialect.range_check import read_range_check
 from morello.mlir import ir
-from morello.spec import Spec
 from morello.spec.elements.arrays import fused
 from morello.spec.kind import Array
-from tests.dialect.interpret import run_spec
+from tests.dialect.spec_arrays import run_spec, unpack
 from tests.quality.lanes import (
     bitcast,
     cast_float,
@@ -49,19 +50,37 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "arith.andi": operator.and_,
     "arith.ori": operator.or_,
     "arith.maxsi": np.maximum,
+    "arith.maxui": max,
+    "arith.minui": min,
     "arith.minsi": np.minimum,
     "arith.shli": shift_left,
     "arith.shrui": shift_right_unsigned,
     "arith.shrsi": operator.rshift,
 }
 
+COMPARED: dict[int, Callable[[Any, Any], Any]] = {
+    0: operator.eq,
+    1: operator.ne,
+    **dict.fromkeys((2, 6), operator.lt),
+    **dict.fromkeys((3, 7), operator.le),
+    **dict.fromkeys((4, 8), operator.gt),
+    **dict.fromkeys((5, 9), operator.ge),
+}
+"""By the number of the predicate of ``arith.cmpi``; indices are not negative."""
+
 _POISON = 0xC3
-"""The bytes of new buffers."""
+"""The bytes of lanes that have no value."""
 
 
-def run_function(function: ir.Operation, arrays: Sequence[Array]) -> None:
-    """Run a function on physical arrays; the last may be its workspace."""
-    builder = _Builder()
+def run_function(
+    function: ir.Operation, arrays: Sequence[Array], seed: int = 0
+) -> None:
+    """Run a function on physical arrays; the last may be its workspace.
+
+    Args:
+        seed: of the bits in new buffers, and of the order in which threads come.
+    """
+    builder = _Builder(np.random.default_rng(seed))
     block = function.regions[0].blocks[0]
     places = [builder.slot(argument) for argument in block.arguments]
     steps = builder.block(block)
@@ -88,7 +107,8 @@ def _memory(kind: ir.MemRefType) -> tuple[Any, tuple[int, ...]]:
 class _Builder:
     """Makes closures; each value has a place in the state."""
 
-    def __init__(self) -> None:
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
         self.slots: dict[ir.Value, int] = {}
 
     def slot(self, value: ir.Value) -> int:
@@ -99,18 +119,24 @@ class _Builder:
         return [step for step in steps if step is not None]
 
     def step(self, op: ir.Operation) -> Step | None:
-        if op.name in ("func.return", "scf.yield"):
+        if op.name in ("func.return", "scf.reduce", "scf.yield"):
             return None
-        if op.name == "scf.for":
+        if op.name in ("scf.for", "scf.parallel"):
             return self._loop(op)
         if op.name == "scf.if":
             return self._branch(op)
-        make = MAKERS.get(op.name)
-        compute = make(op) if make else _spec_op(op)
+        if op.name in ("memref.alloc", "memref.alloca"):
+            compute = self._allocation(op)
+        else:
+            compute = MAKERS.get(op.name, _spec_op)(op)
         inputs = [self.slot(value) for value in op.operands]
         if not len(op.results):
             return lambda state: compute(*[state[i] for i in inputs])
-        result = self.slot(op.results[0])
+        result, *others = (self.slot(value) for value in op.results)
+        if others:
+            return lambda state: _assign(
+                state, [result, *others], compute(*[state[i] for i in inputs])
+            )
 
         def run(state: State) -> None:
             state[result] = compute(*[state[i] for i in inputs])
@@ -121,14 +147,15 @@ class _Builder:
         low, high, step, *initial = (self.slot(value) for value in op.operands)
         body = op.regions[0].blocks[0]
         index, *carried = (self.slot(argument) for argument in body.arguments)
-        steps = self.block(body)
+        steps, in_turn = self.block(body), op.name == "scf.for"
         last = list(body.operations)[-1].operation
         yielded = [self.slot(value) for value in last.operands]
         results = [self.slot(value) for value in op.results]
 
         def run(state: State) -> None:
             values = [state[i] for i in initial]
-            for i in range(state[low], state[high], state[step]):
+            turns = range(state[low], state[high], state[step])
+            for i in turns if in_turn else self.rng.permutation(turns).tolist():
                 state[index] = i
                 _assign(state, carried, values)
                 _run(steps, state)
@@ -138,18 +165,25 @@ class _Builder:
         return run
 
     def _branch(self, op: ir.Operation) -> Step:
-        """What runs where a condition holds, and has no results."""
+        """One of two ways, or one or none, without results."""
         condition = self.slot(op.operands[0])
-        steps = self.block(op.regions[0].blocks[0])
+        ways = [
+            [step for b in way.blocks for step in self.block(b)] for way in op.regions
+        ]
+        return lambda state: _run(ways[0 if state[condition] else 1], state)
 
-        def run(state: State) -> None:
-            if state[condition]:
-                _run(steps, state)
+    def _allocation(self, op: ir.Operation) -> Callable[..., Any]:
+        """A buffer of arbitrary bits."""
+        dtype, shape, count = _shape_of(op)
+
+        def run() -> Array:
+            raw = self.rng.integers(0, 256, count, np.uint8)
+            return raw.view(dtype).reshape(shape)
 
         return run
 
 
-def _assign(state: State, places: list[int], values: list[Any]) -> None:
+def _assign(state: State, places: Sequence[int], values: Sequence[Any]) -> None:
     for place, value in zip(places, values, strict=True):
         state[place] = value
 
@@ -157,15 +191,7 @@ def _assign(state: State, places: list[int], values: list[Any]) -> None:
 def _spec_op(op: ir.Operation) -> Callable[..., Any]:
     spec = kernel_of(op)[1] if op.name == "morello.kernel" else spec_of(op)
 
-    def run(*arrays: Array) -> None:
-        run_spec(spec, [_typed(spec, i, array) for i, array in enumerate(arrays)])
-
-    return run
-
-
-def _typed(spec: Spec, operand: int, array: Array) -> Array:
-    """Integers have no sign in MLIR; those of a Spec have."""
-    return array.view(spec.tensors[operand].dtype.numpy)
+    return lambda *arrays: run_spec(spec, list(arrays))
 
 
 def _constant(op: ir.Operation) -> Callable[..., Any]:
@@ -200,9 +226,26 @@ def _compare(op: ir.Operation) -> Callable[..., Any]:
     raise NotImplementedError(str(op))
 
 
-def _differs(op: ir.Operation) -> Callable[..., Any]:
-    assert int(ir.IntegerAttr(op.attributes["predicate"]).value) == 1
-    return lambda a, b: a != b
+def _compare_integers(op: ir.Operation) -> Callable[..., Any]:
+    return COMPARED[int(ir.IntegerAttr(op.attributes["predicate"]).value)]
+
+
+def _is_within(op: ir.Operation) -> Callable[..., Any]:
+    """Whether all elements of an operand are in a smaller range."""
+    tensor, sizes, part = read_range_check(op)
+    low = int(part.lowest)
+
+    def run(array: Array) -> bool:
+        values = unpack(array, tensor, sizes)
+        return bool(np.all((values >= low) & (values < -low)))
+
+    return run
+
+
+def _metadata(op: ir.Operation) -> Callable[..., Any]:
+    """A view, which stands for the whole: it begins at 0 of itself."""
+    others = (None,) * (len(op.results) - 2)
+    return lambda array: (array, 0, *others)
 
 
 def _fields(op: ir.Operation) -> Callable[..., Any]:
@@ -210,12 +253,12 @@ def _fields(op: ir.Operation) -> Callable[..., Any]:
     return lambda array: (None, array)
 
 
-def _allocate(op: ir.Operation) -> Callable[..., Any]:
+def _shape_of(op: ir.Operation) -> tuple[Any, tuple[int, ...], int]:
+    """The dtype and the shape of the memref that is a result, and its bytes."""
     kind = ir.MemRefType(op.results[0].type)
     dtype, lanes = _memory(kind)
     shape = (*kind.shape, *lanes)
-    count = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    return lambda: np.full(count, _POISON, np.uint8).view(dtype).reshape(shape)
+    return dtype, shape, int(np.prod(shape)) * np.dtype(dtype).itemsize
 
 
 def _transpose(op: ir.Operation) -> Callable[..., Any]:
@@ -225,11 +268,23 @@ def _transpose(op: ir.Operation) -> Callable[..., Any]:
 
 
 def _view(op: ir.Operation) -> Callable[..., Any]:
-    kind = ir.MemRefType(op.results[0].type)
-    dtype, lanes = _memory(kind)
-    shape = (*kind.shape, *lanes)
-    count = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    dtype, shape, count = _shape_of(op)
     return lambda array, at: array[at : at + count].view(dtype).reshape(shape)
+
+
+def _reinterpret(op: ir.Operation) -> Callable[..., Any]:
+    """A view of memory without gaps, which may overlap itself."""
+    sizes = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
+    steps = list(ir.DenseI64ArrayAttr(op.attributes["static_strides"]))
+    last = sum((n - 1) * step for n, step in zip(sizes, steps, strict=True))
+
+    def run(array: Array, *start: int) -> Array:
+        assert array.flags.c_contiguous
+        assert not any(start)
+        assert last < array.size
+        return as_strided(array, sizes, [step * array.itemsize for step in steps])
+
+    return run
 
 
 def _subview(op: ir.Operation) -> Callable[..., Any]:
@@ -247,8 +302,8 @@ def _subview(op: ir.Operation) -> Callable[..., Any]:
             o + (s - 1) * step + 1
             for o, s, step in zip(offsets, sizes, steps, strict=True)
         ]
-        inside = zip(ends, array.shape, strict=False)
-        assert all(end <= extent for end, extent in inside)
+        inside = zip(offsets, ends, array.shape, strict=False)
+        assert all(0 <= start <= end <= extent for start, end, extent in inside)
         found = array[tuple(map(slice, offsets, ends, steps))]
         if lanes:
             return _reduced(found, (*shape, *found.shape[-lanes:]))
@@ -395,7 +450,7 @@ MAKERS: dict[str, Callable[[ir.Operation], Callable[..., Any]]] = {
     **dict.fromkeys(BINARY, _binary),
     "arith.constant": _constant,
     "arith.cmpf": _compare,
-    "arith.cmpi": _differs,
+    "arith.cmpi": _compare_integers,
     "builtin.unrealized_conversion_cast": _fields,
     "arith.select": lambda op: np.where,
     "arith.bitcast": bitcast,
@@ -411,16 +466,17 @@ MAKERS: dict[str, Callable[[ir.Operation], Callable[..., Any]]] = {
     "llvm.inline_asm": _no_assembly,
     "math.fma": _fma,
     "math.sqrt": lambda op: np.sqrt,
-    "memref.alloc": _allocate,
-    "memref.alloca": _allocate,
     "memref.collapse_shape": _collapse_shape,
     "memref.expand_shape": _expand_shape,
+    "memref.extract_strided_metadata": _metadata,
     "memref.load": _load,
     "memref.prefetch": lambda op: lambda *operands: None,
+    "memref.reinterpret_cast": _reinterpret,
     "memref.store": _store,
     "memref.subview": _subview,
     "memref.transpose": _transpose,
     "memref.view": _view,
+    "morello.range_check": _is_within,
     "ub.poison": _poison_op,
     "vector.bitcast": bitcast,
     "vector.broadcast": _broadcast,
