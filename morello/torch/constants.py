@@ -17,10 +17,15 @@ from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 from morello.frontends.linalg.known_arrays import MOST
 from morello.torch.ops import CREATED, SPLITS, VIEWS
 
+aten: Any = torch.ops.aten
+
 
 def folded(graph: GraphModule) -> None:
     """Replace values that depend on no argument, in place, where something computes
-    them; results of the graph stay new tensors in each call."""
+    them; results of the graph stay new tensors in each call. Concatenations read no
+    tensors without elements, as caches are before the first token."""
+    for node in graph.graph.find_nodes(op="call_function", target=aten.cat.default):
+        _without_empty(node)
     known = _known(graph)
     values = _Values(graph, known)
     for node in known:
@@ -38,6 +43,28 @@ def folded(graph: GraphModule) -> None:
             user.replace_input_with(node, constant)
     graph.graph.eliminate_dead_code()
     graph.recompile()
+
+
+def _without_empty(node: Node) -> None:
+    """Leave out of a concatenation what has no elements; its dtype stays."""
+    parts: Any = node.args[0]
+    full = [part for part in parts if not _is_empty(part.meta["val"])]
+    if not full or len(full) == len(parts):
+        return
+    dtype = node.meta["val"].dtype
+    wide = dict.fromkeys(part for part in full if part.meta["val"].dtype is not dtype)
+    with node.graph.inserting_before(node):
+        for part in wide:
+            cast = node.graph.call_function(
+                aten._to_copy.default, (part,), {"dtype": dtype}
+            )
+            cast.meta["val"] = part.meta["val"].to(dtype)
+            full = [cast if own is part else own for own in full]
+    node.args = (full, *node.args[1:])
+
+
+def _is_empty(value: torch.Tensor) -> bool:
+    return any(isinstance(size, int) and size == 0 for size in value.shape)
 
 
 def _known(graph: GraphModule) -> dict[Node, None]:

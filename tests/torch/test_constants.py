@@ -47,7 +47,15 @@ CASES: dict[str, tuple[Any, list[str]]] = {
     "narrow": (lambda x: x * torch.arange(4).bfloat16().exp(), ["mul"]),
     "of no elements": (
         lambda x: torch.cat([x[0], torch.arange(0).float().exp()]),
-        ["select", "arange", "_to_copy", "exp", "cat"],
+        ["select", "cat"],
+    ),
+    "a cache that is empty yet": (
+        lambda x: torch.cat([x[:, :0].tanh(), x, torch.empty(0)], 1),
+        ["cat"],
+    ),
+    "an empty cache of another dtype": (
+        lambda x: torch.cat([x.half(), x[:0]]),
+        ["_to_copy", "_to_copy", "cat"],
     ),
 }
 
