@@ -34,7 +34,7 @@ def folded(graph: GraphModule) -> None:
         value = values.of(node) if readers and _computes(node) else None
         if value is None:
             continue
-        name = _name(graph)
+        name = free_name(graph)
         graph.register_buffer(name, value, persistent=False)
         with graph.graph.inserting_before(node):
             constant = graph.graph.get_attr(name)
@@ -138,7 +138,7 @@ class _Values(Interpreter):
         return self.env[node]
 
 
-def _name(graph: GraphModule) -> str:
+def free_name(graph: GraphModule) -> str:
     """A name that no attribute of a graph has."""
     number = 0
     while hasattr(graph, f"known{number}"):
@@ -162,7 +162,7 @@ def fused(
     for node, argument in zip(inputs, arguments, strict=True):
         if node.op != "get_attr":
             continue
-        own = _name(inner)
+        own = free_name(inner)
         inner.register_buffer(own, getattr(graph, str(node.target)), persistent=False)
         with inner.graph.inserting_before(argument):
             constant = inner.graph.get_attr(own)

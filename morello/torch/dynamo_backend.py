@@ -15,6 +15,7 @@ from torch.fx.passes.tools_common import stable_topological_sort
 from morello.torch.constants import folded, fused, without_zeros
 from morello.torch.graph_breaks import watch
 from morello.torch.group import Group, log
+from morello.torch.larger_ops.complex_pairs import as_pairs
 from morello.torch.options import Options
 from morello.torch.partition import (
     eager_ops,
@@ -93,6 +94,7 @@ def _compiled(
         weights: which of its arguments are parameters and buffers.
         held: the values of some of these, by their places.
     """
+    as_pairs(traced)
     folded(traced)
     whole = GraphModule(traced, copy.deepcopy(traced.graph))
     zeros = without_zeros(traced, held)

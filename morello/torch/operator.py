@@ -15,6 +15,7 @@ from morello.frontends.refusals import ModelError
 from morello.runtime.calls.parameter import Parameter
 from morello.torch.constants import folded
 from morello.torch.group import compiled_model, read_model
+from morello.torch.larger_ops.complex_pairs import as_pairs
 from morello.torch.lowering import lowered, told
 from morello.torch.native_call import array_of
 from morello.torch.options import Options
@@ -148,6 +149,7 @@ def export(module: Any, example: Sequence[Any], **options: Any) -> Kernel:
     _check(program, example)
     graph = program.graph_module
     weights = _weights(program)
+    as_pairs(graph)
     folded(graph)
     taken = graph.graph.find_nodes(op="placeholder")
     simple = lowered(graph, [node.meta["val"] for node in taken])
@@ -182,14 +184,16 @@ def _check(program: Any, example: Sequence[Any]) -> None:
 
 def _weights(program: Any) -> Mapping[str, Any]:
     """The parameters and large buffers of a program, by the names of its arguments.
-    Small buffers become constants of the graph, of which more may be computed."""
+    Small buffers, and complex ones, become constants of the graph, of which more may be
+    computed."""
     held = {**program.constants, **program.state_dict}
     large = {}
     for spec in program.graph_signature.input_specs:
         if spec.kind is InputKind.USER_INPUT:
             continue
         value = held[spec.target].detach().contiguous()
-        if spec.kind is InputKind.PARAMETER or value.numel() > MOST:
+        is_large = spec.kind is InputKind.PARAMETER or value.numel() > MOST
+        if is_large and not value.is_complex():
             large[spec.arg.name] = value
         else:
             _settle(program.graph_module, spec.arg.name, value)

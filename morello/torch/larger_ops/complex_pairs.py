@@ -1,0 +1,258 @@
+"""Complex numbers of a graph as pairs of floats: `as_pairs`.
+
+Rotations of queries and keys are often written as complex products. A tensor of
+complex64 is one of f32 with an axis of two more, the last; ops that are known here are
+rewritten so, and what reads complex numbers elsewhere reads those of eager.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.fx import GraphModule, Node
+from torch.fx.node import map_arg
+
+from morello.torch.constants import free_name
+
+aten: Any = torch.ops.aten
+
+
+def as_pairs(graph: GraphModule) -> None:
+    """Compute floats that are made of complex numbers by pairs, in place."""
+    pairs = _Pairs(graph)
+    for node in list(graph.graph.nodes):
+        if _is_complex(node):
+            continue
+        rule = _TO_FLOATS.get(node.target)
+        source = pairs.of(node.args[0]) if rule and _is_complex(node.args[0]) else None
+        if rule is None or source is None:
+            continue
+        with graph.graph.inserting_before(node):
+            floats = _in_order_of(node.meta["val"], rule(source))
+            node.replace_all_uses_with(floats)
+    graph.graph.eliminate_dead_code()
+    graph.recompile()
+
+
+def _in_order_of(wanted: torch.Tensor, floats: Node) -> Node:
+    """Floats that lie in memory as eager's do."""
+    if floats.meta["val"].stride() == wanted.stride():
+        return floats
+    dims = sorted(range(wanted.dim()), key=wanted.stride().__getitem__, reverse=True)
+    turned = _contiguous(_call(aten.permute.default, floats, dims))
+    back = [dims.index(dim) for dim in range(len(dims))]
+    return _call(aten.permute.default, turned, back)
+
+
+def _is_complex(value: Any) -> bool:
+    if not isinstance(value, Node):
+        return isinstance(value, complex)
+    dtype = getattr(value.meta.get("val"), "dtype", None)
+    return dtype is not None and dtype.is_complex
+
+
+class _Pairs:
+    """The pairs of a graph's complex values.
+
+    Args:
+        graph: gets nodes for them.
+    """
+
+    def __init__(self, graph: GraphModule) -> None:
+        self._graph = graph
+        self._known: dict[Node, Node | None] = {}
+
+    def of(self, node: Any) -> Node | None:
+        """The pairs of a complex value; None where no rule gives them."""
+        rest = [node]
+        while rest:
+            own = rest[-1]
+            sources = self._sources(own)
+            missing = [s for s in sources if _is_complex(s) and s not in self._known]
+            rest += missing
+            if not missing:
+                self._known[rest.pop()] = self._made(own)
+        return self._known[node]
+
+    def _sources(self, node: Node) -> list[Node]:
+        """The values that a rule for a node reads."""
+        return node.all_input_nodes if node.target in _RULES else []
+
+    def _made(self, node: Node) -> Node | None:
+        if node.meta["val"].dtype is not torch.complex64:
+            return None
+        rule = _RULES.get(node.target)
+        if rule is None:
+            return self._read(node)
+        if any(_is_complex(s) and self._known[s] is None for s in node.all_input_nodes):
+            return None
+        with self._graph.graph.inserting_before(node):
+            args = map_arg(node.args, lambda s: self._known.get(s, s))
+            return rule(node, *args)
+
+    def _read(self, node: Node) -> Node | None:
+        """The pairs of a constant, an argument, or a result of eager, in place."""
+        value = node.meta["val"]
+        if value.is_conj() or value.is_neg():
+            return None
+        with self._graph.graph.inserting_after(node):
+            if node.op != "get_attr":
+                return _call(aten.view_as_real.default, node)
+            with unset_fake_temporarily():
+                held = torch.view_as_real(getattr(self._graph, str(node.target)))
+            name = free_name(self._graph)
+            self._graph.register_buffer(name, held, persistent=False)
+            made = self._graph.graph.get_attr(name)
+        made.meta["val"] = torch.view_as_real(value)
+        return made
+
+
+def _call(op: Any, *args: Any) -> Node:
+    """A call of an op on nodes, where their graph inserts."""
+    nodes: list[Node] = []
+    map_arg(args, nodes.append)
+    made = nodes[0].graph.call_function(op, args)
+    made.meta["val"] = op(*map_arg(args, lambda node: node.meta["val"]))
+    return made
+
+
+def _part(pairs: Node, place: int) -> Node:
+    return _call(aten.select.int, pairs, -1, place)
+
+
+def _joined(real: Node, imaginary: Node) -> Node:
+    return _call(aten.stack.default, [real, imaginary], -1)
+
+
+def _contiguous(node: Node) -> Node:
+    if node.meta["val"].is_contiguous():
+        return node
+    made = _call(aten.clone.default, node)
+    made.kwargs = {"memory_format": torch.contiguous_format}
+    made.meta["val"] = made.meta["val"].contiguous()
+    return made
+
+
+def _viewed(_: Node, pairs: Node, shape: Any) -> Node:
+    return _call(aten.view.default, _contiguous(pairs), [*shape, 2])
+
+
+def _expanded(_: Node, pairs: Node, shape: Any) -> Node:
+    return _call(aten.expand.default, pairs, [*shape, 2])
+
+
+def _permuted(_: Node, pairs: Node, dims: Any) -> Node:
+    rank = len(dims)
+    return _call(aten.permute.default, pairs, [*(d % rank for d in dims), rank])
+
+
+def _turned(node: Node, pairs: Node) -> Node:
+    rank = node.meta["val"].dim()
+    return _call(aten.transpose.int, pairs, 0, 1) if rank == 2 else pairs
+
+
+def _along(count: int) -> Callable[..., Node]:
+    """A rule for an op whose arguments after the first are axes, so many of them."""
+
+    def rule(node: Node, pairs: Any, *args: Any) -> Node:
+        rank = node.all_input_nodes[0].meta["val"].dim()
+        rank += node.target in (aten.stack.default, aten.unsqueeze.default)
+        dims = [_counted(dim, rank) for dim in args[:count]]
+        return _call(node.target, pairs, *(dims or [0] * count), *args[count:])
+
+    return rule
+
+
+def _counted(dims: Any, rank: int) -> Any:
+    """Axes from the first."""
+    if isinstance(dims, int):
+        return dims % max(rank, 1)
+    return [dim % max(rank, 1) for dim in dims]
+
+
+def _as_it_is(node: Node, pairs: Any, *args: Any) -> Node:
+    return _call(node.target, pairs, *args)
+
+
+def _product(node: Node, one: Any, other: Any) -> Node | None:
+    first, second = (_is_complex(own) for own in node.args)
+    if any(isinstance(own, complex) for own in node.args):
+        return None
+    if not (first and second):
+        pairs, real = (one, other) if first else (other, one)
+        return _call(aten.mul.Tensor, pairs, _with_axis(real))
+    (a, b), (c, d) = ([_part(p, place) for place in (0, 1)] for p in (one, other))
+    ac, bd, ad, bc = (
+        _call(aten.mul.Tensor, x, y) for x, y in ((a, c), (b, d), (a, d), (b, c))
+    )
+    return _joined(_call(aten.sub.Tensor, ac, bd), _call(aten.add.Tensor, ad, bc))
+
+
+def _with_axis(real: Any) -> Any:
+    """Real factors of both numbers of each pair."""
+    return _call(aten.unsqueeze.default, real, -1) if isinstance(real, Node) else real
+
+
+def _sum(node: Node, one: Any, other: Any) -> Node | None:
+    is_of_pairs = all(isinstance(own, Node) and _is_complex(own) for own in node.args)
+    return None if node.kwargs or not is_of_pairs else _call(node.target, one, other)
+
+
+def _quotient(node: Node, pairs: Any, divisor: Any) -> Node | None:
+    if _is_complex(node.args[1]):
+        return None
+    return _call(aten.div.Tensor, pairs, _with_axis(divisor))
+
+
+def _conjugate(_: Node, pairs: Node) -> Node:
+    return _joined(_part(pairs, 0), _call(aten.neg.default, _part(pairs, 1)))
+
+
+def _of_parts(_: Node, real: Node, imaginary: Node) -> Node | None:
+    shapes = {part.meta["val"].shape for part in (real, imaginary)}
+    return _joined(real, imaginary) if len(shapes) == 1 else None
+
+
+def _polar(_: Node, length: Node, angle: Node) -> Node:
+    cos, sin = (_call(op, angle) for op in (aten.cos.default, aten.sin.default))
+    return _joined(*(_call(aten.mul.Tensor, length, part) for part in (cos, sin)))
+
+
+_RULES: dict[Any, Callable[..., Node | None]] = {
+    aten.view_as_complex.default: lambda _, x: x,
+    aten.complex.default: _of_parts,
+    aten.polar.default: _polar,
+    aten.view.default: _viewed,
+    aten._unsafe_view.default: _viewed,
+    aten.expand.default: _expanded,
+    aten.permute.default: _permuted,
+    aten.t.default: _turned,
+    aten.transpose.int: _along(2),
+    **dict.fromkeys(
+        (
+            *(aten.cat.default, aten.index_select.default, aten.select.int),
+            *(aten.slice.Tensor, aten.squeeze.dim, aten.squeeze.dims),
+            *(aten.stack.default, aten.unsqueeze.default),
+        ),
+        _along(1),
+    ),
+    aten.clone.default: _as_it_is,
+    aten.index.Tensor: _as_it_is,
+    aten.neg.default: _as_it_is,
+    aten.mul.Tensor: _product,
+    aten.add.Tensor: _sum,
+    aten.sub.Tensor: _sum,
+    aten.div.Tensor: _quotient,
+    aten._conj.default: _conjugate,
+    aten._conj_physical.default: _conjugate,
+}
+"""The pairs of the result of an op, by those of what it reads."""
+
+_TO_FLOATS: dict[Any, Callable[[Node], Node]] = {
+    aten.view_as_real.default: lambda pairs: pairs,
+    aten.abs.default: lambda pairs: _call(
+        aten.hypot.default, _part(pairs, 0), _part(pairs, 1)
+    ),
+}
+"""Floats that are made of pairs."""
