@@ -255,7 +255,7 @@ class AffineCostModel(CostModel):
             if lines.access is Access.STORED:
                 each = each + self._store(passed)
             else:
-                each = each + self._read(passed, lines.access)
+                each = each + self._read(passed, lines.access, lines.prefetched)
         start = self._prices.stream_start_mem if level.is_main else 0
         # The line that two parts share may be near by when the second reads it: half.
         more = lines.parts * each // 2 if self._crosses(frame, lines.operand) else 0
@@ -275,12 +275,14 @@ class AffineCostModel(CostModel):
         packed = frame.key.tensors[operand].layout.is_packed
         return not packed and own in self.target.operand_context.crossing
 
-    def _read(self, level: Memory, how: Access) -> int:
-        """A line from ``level`` to the next nearer one."""
+    def _read(self, level: Memory, how: Access, prefetched: bool = False) -> int:
+        """A line from ``level`` to the next nearer one, or if prefetched to L1."""
         c = self._prices
         if level is L2:
             return c.line_l2
-        return c.line_mem_demand if how is Access.DEMAND else c.line_mem_overlapped
+        if how is not Access.DEMAND:
+            return c.line_mem_overlapped
+        return c.line_mem_fetched if prefetched else c.line_mem_demand
 
     def _store(self, level: Memory) -> int:
         """Millicycles of writing back one cache line to ``level``."""

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from morello.actions.select import Select
-from morello.learned.ledger import FITTED, Decisions, Group, Vector
+from morello.learned.ledger import Decisions, Group, Vector, parts_by_name
 from morello.learned.priced import Priced
 from morello.machine.operand_context import row_bytes
 from morello.search import Impl
@@ -52,8 +52,8 @@ def features_of(priced: Priced) -> list[Features]:
         one["cost"] = math.log2(costs[place])
         one["excess"] = math.log2(costs[place] / costs[0])
         one["overlap"] = costs[place] / serial[place]
-        for name, part in zip(FITTED, spent[place] / serial[place], strict=True):
-            one[f"part {name}"] = float(part)
+        for name, part in parts_by_name(spent[place] / serial[place]).items():
+            one[f"part {name}"] = part
         one.update(_parts(impl, paid, paid.runs[place], own, costs[place]))
         one.update(_class_features(class_of(impl, priced.target)))
         rows.append(one)

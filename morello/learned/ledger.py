@@ -23,6 +23,12 @@ Vector = npt.NDArray[np.float64]
 FITTED = names(Coefficients, OpCosts)
 """The coefficients that are costs: a cost is linear in them but for maxima."""
 
+_TRAINED_AS = {
+    "line_mem_fetched": "line_mem_demand",
+    "line_dram_fetched": "line_dram_demand",
+}
+"""Coefficients whose parts models were trained to see among those of another."""
+
 _UNIT = 1000
 """The price of one thing while it is counted."""
 
@@ -136,6 +142,16 @@ class Counts:
         middle = len(part) // 2
         yield from self._visit(group, part[:middle])
         yield from self._visit(group, part[middle:])
+
+
+def parts_by_name(parts: Vector) -> dict[str, float]:
+    """Parts of a cost that are paid for each of `FITTED`, by the names that models were
+    trained with."""
+    named: dict[str, float] = {}
+    for coefficient, part in zip(FITTED, parts.tolist(), strict=True):
+        name = _TRAINED_AS.get(coefficient, coefficient)
+        named[name] = named.get(name, 0.0) + part
+    return named
 
 
 def _frame(specs: Sequence[Spec]) -> Frame:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from morello.actions.select import Select
 from morello.learned.features import OPERANDS, Features, matrix, node_features
-from morello.learned.ledger import FITTED, Decision, Group, Vector
+from morello.learned.ledger import Decision, Group, Vector, parts_by_name
 from morello.learned.priced import Priced
 from morello.search import Impl
 from morello.spec.tensors.layout import LINE_BYTES
@@ -94,7 +94,7 @@ def _own(
     action = group.action
     yield f"is {action.kernel if isinstance(action, Select) else action.name}", 1.0
     yield "own cost", math.log2(cost)
-    for name, spent in zip(FITTED, priced.spent[node].tolist(), strict=True):
+    for name, spent in parts_by_name(priced.spent[node]).items():
         if spent:
             yield f"part {name}", min(spent / cost, 4.0)
     yield from node_features(priced.goal, group, row)

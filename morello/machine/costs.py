@@ -20,6 +20,10 @@ class Coefficients:
     """A line from the last-level cache to L2 that the core waits for."""
     line_mem_overlapped: int
     """A line from the last-level cache that arrives while the core computes."""
+    line_mem_fetched: int
+    """A line from the last-level cache that a kernel asks for itself, long before, to
+    come to L1: it has one of the few places for lines on their way there until it is
+    there. Lines asked for to come to L2 have more."""
     store_mem: int
     """A written line from L2 to the last-level cache, and its read for ownership."""
     stream_start_mem: int
@@ -29,6 +33,8 @@ class Coefficients:
     """`line_mem_demand` where a goal's operands do not fit the last-level cache."""
     line_dram_overlapped: int
     """`line_mem_overlapped` there."""
+    line_dram_fetched: int
+    """`line_mem_fetched` there."""
     store_dram: int
     """`store_mem` there."""
     stream_start_dram: int
@@ -48,6 +54,7 @@ class Coefficients:
             self,
             line_mem_demand=self.line_dram_demand,
             line_mem_overlapped=self.line_dram_overlapped,
+            line_mem_fetched=self.line_dram_fetched,
             store_mem=self.store_dram,
             stream_start_mem=self.stream_start_dram,
         )
@@ -59,6 +66,7 @@ class Coefficients:
             self,
             line_mem_demand=0,
             line_mem_overlapped=0,
+            line_mem_fetched=0,
             store_mem=0,
             stream_start_mem=0,
         )
@@ -118,6 +126,8 @@ ORDERS: tuple[tuple[str, str], ...] = (
     ("line_l2", "line_mem_overlapped"),
     ("line_mem_overlapped", "line_dram_overlapped"),
     ("line_mem_demand", "line_dram_demand"),
+    ("line_l2", "line_mem_fetched"),
+    ("line_mem_fetched", "line_dram_fetched"),
     ("store_mem", "store_dram"),
     ("stream_start_mem", "stream_start_dram"),
 )

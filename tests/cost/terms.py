@@ -58,6 +58,7 @@ PHASES = {
     "demand": Lines(1, 10, Access.DEMAND),
     "overlapped": Lines(1, 10, Access.OVERLAPPED, starts=3, rows=12, passes=2),
     "streamed": Lines(1, 10, Access.STREAMED, starts=2),
+    "fetched": Lines(1, 10, Access.DEMAND, prefetched=True),
     "prefetched": Lines(1, 10, Access.OVERLAPPED, prefetched=True, parts=4),
     "copied": Lines(1, 10, Access.OVERLAPPED, copied=True),
     "exposed": Lines(0, 10, Access.OVERLAPPED, hidden=False, crossing=5, rows=700),

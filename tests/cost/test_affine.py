@@ -10,6 +10,7 @@ from morello.actions.loops.base import tile_key
 from morello.cost.affine import CROSSING, STREAMS
 from morello.cost.counts import Access, Lines, OpCounts, Phase, add, times
 from morello.cost.of_target import cost_model
+from morello.learned.ledger import with_costs
 from morello.machine import AVX2, Target
 from morello.machine.operand_context import OperandContext
 from morello.spec import L1, L2, MEM, Layout, Memory, parse_spec
@@ -35,11 +36,13 @@ def cost(text: str, operand: str, level: Memory, target: Target = AVX2) -> int:
     return Move(operand, level, layout).apply(spec, target).cost
 
 
-def kernel(counts: OpCounts, text: str = "matmul:6x16x16:f32") -> int:
+def kernel(
+    counts: OpCounts, text: str = "matmul:6x16x16:f32", target: Target = AVX2
+) -> int:
     """What a kernel costs beside entering it."""
     spec = parse_spec(text, AVX2.limits)
     entry = counts.kernels * C.loop
-    return int(cost_model(AVX2).kernel(Frame.of(spec), counts)) - entry
+    return int(cost_model(target).kernel(Frame.of(spec), counts)) - entry
 
 
 def test_further_passes_over_lines_come_from_l2_as_far_as_its_sets_hold_them() -> None:
@@ -88,16 +91,20 @@ def test_lines_that_a_kernel_reads_come_through_each_level(access: Access) -> No
     assert kernel(read, form.format("MEM")) == 8 * far
 
 
-def test_lines_that_a_kernel_prefetches_to_l1_are_waited_for_beyond_l2() -> None:
+def test_lines_that_a_kernel_prefetches_to_l1_have_their_price_beyond_l2() -> None:
     form = "matmul:6x16x16:f32:rhs=[0,1,2]@{}"
+    fetched = C.line_mem_demand + 100
+    target = with_costs(AVX2, {"line_mem_fetched": fetched})
     for access, far in (
-        (Access.DEMAND, C.line_mem_demand),
+        (Access.DEMAND, fetched),
+        (Access.STREAMED, fetched),
+        (Access.OVERLAPPED, C.line_mem_overlapped),
         (Access.STORED, C.store_mem),
     ):
         lines = Lines(1, 8, access, prefetched=True)
         counts = OpCounts((Phase(lines=(lines,)),))
-        assert kernel(counts, form.format("L2")) == 0
-        assert kernel(counts, form.format("MEM")) == 8 * far
+        assert kernel(counts, form.format("L2"), target) == 0
+        assert kernel(counts, form.format("MEM"), target) == 8 * far
 
 
 def test_lines_that_are_not_hidden_add() -> None:
@@ -251,7 +258,7 @@ def test_each_price_of_memory_is_another_in_dram() -> None:
     far = C.in_dram()
     names = {field.name for field in dataclasses.fields(C)}
     pairs = {name: name.replace("dram", "mem") for name in names if "dram" in name}
-    assert len(pairs) == 4
+    assert len(pairs) == 5
     assert set(pairs.values()) < names
     for there, here in pairs.items():
         assert getattr(C, here) != getattr(C, there) == getattr(far, here)

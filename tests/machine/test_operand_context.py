@@ -124,10 +124,12 @@ def test_prices_follow_the_context() -> None:
     far = AVX2.in_context(OperandContext(far=True)).prices
     assert far.line_mem_demand == costs.line_dram_demand
     assert far.line_mem_overlapped == costs.line_dram_overlapped
+    assert far.line_mem_fetched == costs.line_dram_fetched
     assert far.store_mem == costs.store_dram
     assert far.stream_start_mem == costs.stream_start_dram
     near = AVX2.in_context(OperandContext(near=True)).prices
     assert near.line_mem_demand == near.line_mem_overlapped == 0
+    assert near.line_mem_fetched == 0
     assert near.store_mem == near.stream_start_mem == 0
 
 
