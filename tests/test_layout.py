@@ -51,6 +51,7 @@ WITHOUT_LIT = {
     "dialect/transform/fields.py": "what the ops of actions share; each has a test",
     "dialect/transform/graphs/parts.py": "what cut and online share; both have a test",
     "dialect/transform/loops/nest.py": "what tile and split share; both have a test",
+    "dialect/transform/dims/view.py": "what actions on views leave; each has a test",
     "dialect/transform/subview.py": "what tile and split share; both have a test",
     "dialect/transform/loops/team.py": "what parallel loops share; both have a test",
     "dialect/transform/trace.py": "records steps; `tests/compiler` tests them",

@@ -114,7 +114,7 @@ def _one_by_one(key: SpecKey, axes: tuple[tuple[int, ...], ...]) -> tuple[Action
         if axes[dim][0] != 1 or len(axes[dim]) < 2 or not is_common(key.kind, dim):
             continue
         loop, drop = Tile(name, 1), Drop(name)
-        left = drop.dropped(loop.loop_key(key))
+        left = drop.view(loop.loop_key(key))
         if not isinstance(left, str) and _has_lines(key, axes, dim):
             return loop, drop
     return ()

@@ -118,9 +118,9 @@ def test_collapsed_and_dropped_graphs_compute_the_same() -> None:
 
 def test_what_is_innermost_stays_where_there_may_be_gaps() -> None:
     text = "compose:4x1x6:f32:graph=y[m,n]=sum(b[k,n]*a[m,k])"
-    assert not isinstance(Drop("d0").dropped(parse_spec(text, AVX2.limits).key), str)
+    assert not isinstance(Drop("d0").view(parse_spec(text, AVX2.limits).key), str)
     tile = parse_spec(f"{text}:x0=[0,1]/strided", AVX2.limits)
-    found = Drop("d0").dropped(tile.key)
+    found = Drop("d0").view(tile.key)
     assert isinstance(found, str)
     assert "need not be" in found
 
@@ -149,5 +149,5 @@ def test_a_copy_of_what_is_not_all_read_does_not_collapse(
     found = Pad("x1", Layout.parse("[1,2,0]")).padded(spec.key)
     assert not isinstance(found, str)
     assert found.copy.tensors[0].contiguous == whole
-    made = Collapse("d1", "d2").collapsed(found.copy)
+    made = Collapse("d1", "d2").view(found.copy)
     assert isinstance(made, str) != whole

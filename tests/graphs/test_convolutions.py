@@ -6,14 +6,16 @@ from numpy.lib.stride_tricks import as_strided
 
 import morello
 from morello.actions.copies.unfold import Unfolded, unfolded_key
-from morello.actions.dims.merge import Merged, merged_key
+from morello.actions.dims.merge import Merge
+from morello.actions.dims.view import View
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import goal_axes
 from morello.search.impl import Impl
-from morello.spec import parse_spec
+from morello.spec import Spec, parse_spec
 from morello.spec.graphs.convolution import squeezed, without_padding
 from morello.spec.graphs.evaluate import evaluate
+from morello.spec.graphs.merging import Taps, taps
 from tests.quality.execution import check_bound
 from tests.quality.programs import build_programs
 
@@ -39,6 +41,15 @@ SEARCHED = {
 are, and which changes none of the actions."""
 
 
+def taps_of(spec: Spec) -> Taps:
+    """The taps of a convolution that its channels can be merged with."""
+    graph = spec.kind.as_graph
+    assert graph is not None
+    pair = taps(graph)
+    assert pair is not None
+    return pair
+
+
 def actions(impl: Impl) -> set[str]:
     found = {impl.action.name}
     return found.union(*(actions(branch.impl) for branch in impl.branches))
@@ -60,27 +71,28 @@ def test_what_follows_a_convolution_is_merged_with_it() -> None:
         "y[u,v,f]=relu(t+b[f])*r[u,v,f]"
     )
     spec = parse_spec(text, AVX2.limits)
-    found = merged_key(spec.key)
-    assert isinstance(found, Merged)
+    found = Merge().view(spec.key)
+    assert isinstance(found, View)
+    pair = taps_of(spec)
     graph = found.key.kind.as_graph
     assert graph is not None
     assert len(graph.nodes) == 2
     sizes = tuple(
-        spec.sizes[found.taps.tap] * spec.sizes[found.taps.channel]
-        if dim == found.taps.channel
+        spec.sizes[pair.tap] * spec.sizes[pair.channel]
+        if dim == pair.channel
         else spec.sizes[dim]
-        for dim in found.part.dims
+        for dim in found.dims
     )
     given = dict(enumerate(spec.random(np.random.default_rng(0))))
     expected = spec.kind.evaluate(spec.sizes, spec.dtypes, tuple(given.values()))
-    own = found.taps
+    own = pair
     images, weights = given[own.image], given[own.weights]
     count, reach = spec.sizes[own.kept], spec.sizes[own.tap] * spec.sizes[own.channel]
     down, along, each = images.strides
     strides = (down, along * own.step, each)
     given[own.image] = as_strided(images, (len(images), count, reach), strides)
     given[own.weights] = weights.reshape(weights.shape[0], reach, -1)
-    arrays = [given[found.part.values[v]] for v in range(len(graph.inputs))]
+    arrays = [given[found.operands[v]] for v in range(len(graph.inputs))]
     results = evaluate(graph, sizes, arrays)
     np.testing.assert_allclose(results[0], expected[0], rtol=1e-5)
 
@@ -96,18 +108,18 @@ def test_sizes_of_a_convolution_are_those_of_its_product_whatever_follows() -> N
 def test_a_merged_convolution_computes_the_same(stride: int) -> None:
     text = f"conv:2x3x9x8x4x3x2:f32:stride={stride}:layout=nhwc"
     spec = parse_spec(text, AVX2.limits)
-    found = merged_key(spec.key)
-    assert isinstance(found, Merged)
+    found = Merge().view(spec.key)
+    assert isinstance(found, View)
+    pair = taps_of(spec)
     weights, images = spec.random(np.random.default_rng(0))
     (expected,) = spec.kind.evaluate(spec.sizes, spec.dtypes, (weights, images))
-    count = spec.sizes[found.taps.kept]
+    count = spec.sizes[pair.kept]
     strides = np.array(images.strides) * (1, 1, stride, 1)
     pieces = as_strided(images, (2, 9, count, 2 * 3), strides)
     graph = found.key.kind.as_graph
     assert graph is not None
     sizes = tuple(
-        2 * 3 if dim == found.taps.channel else spec.sizes[dim]
-        for dim in found.part.dims
+        2 * 3 if dim == pair.channel else spec.sizes[dim] for dim in found.dims
     )
     arrays = (weights.reshape(4, 3, 2 * 3), pieces)
     np.testing.assert_allclose(evaluate(graph, sizes, arrays)[0], expected, rtol=1e-5)
@@ -164,7 +176,7 @@ def test_columns_are_filters_where_images_are_read_in_steps(
     ],
 )
 def test_what_is_not_merged(text: str, reason: str) -> None:
-    found = merged_key(parse_spec(text, AVX2.limits).key)
+    found = Merge().view(parse_spec(text, AVX2.limits).key)
     assert isinstance(found, str)
     assert reason in found
 

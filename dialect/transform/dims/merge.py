@@ -6,34 +6,31 @@ in memory. After: the op on views (handle ``body``): of the weights by a
 ``memref.reinterpret_cast``.
 """
 
-from morello.actions.dims.merge import Merge, Merged, merged_key
-from morello.dialect.build import build_spec_op
+from morello.actions.dims.merge import Merge
 from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.dims.view import build_on_views, view_at
 from morello.dialect.transform.graphs.parts import joined, overlapping
 from morello.mlir import ir
 from morello.spec import Layout
-from morello.spec.graphs.merging import Taps
+from morello.spec.graphs.merging import Taps, taps
 from morello.spec.index_map import IndexMap
 
 
 def apply_merge(site: Site, action: Merge) -> Left:
     """Build the op on the views."""
-    merged, body = merged_key(site.spec.key), site.hole("body")
-    assert isinstance(merged, Merged)
-    assert body is not None
-    own, kind = merged.taps, site.spec.kind
-    memrefs = dict(zip(kind.values, site.operands, strict=True))
+    kind, memrefs = site.spec.kind, list(site.operands)
+    graph = kind.as_graph
+    own = None if graph is None else taps(graph)
+    assert graph is not None
+    assert own is not None
     layouts = [tensor.layout for tensor in site.spec.tensors]
     sizes = site.spec.sizes
     memrefs[own.image] = _pieces(
         memrefs[own.image], layouts[own.image], own, sizes[own.kept], sizes[own.tap]
     )
-    graph = kind.as_graph
-    assert graph is not None
     axis = graph.axes(own.weights).index(IndexMap.of(own.tap))
     memrefs[own.weights] = joined(memrefs[own.weights], layouts[own.weights], axis)
-    values = (merged.part.values[v] for v in body.spec.kind.values)
-    return {"body": build_spec_op(body.spec, [memrefs[v] for v in values])}
+    return build_on_views(site, view_at(site, action), memrefs)
 
 
 def _pieces(

@@ -4,21 +4,23 @@ Before: a ``morello.compose`` op of which all dimensions but three are 1. After:
 ``morello.matmul`` on the same memory (handle ``body``).
 """
 
-from morello.actions.dims.squeeze import Squeeze, Squeezed, squeezed_key
+from morello.actions.dims.squeeze import Squeeze
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
+from morello.dialect.transform.dims.view import view_at
 from morello.dialect.transform.graphs.parts import narrowed, with_ones
+from morello.spec.graphs.convolution import squeezed
 
 
 def apply_squeeze(site: Site, action: Squeeze) -> Left:
     """Build the product on views of the operands."""
-    squeezed, body = squeezed_key(site.spec.key), site.hole("body")
-    assert isinstance(squeezed, Squeezed)
+    kind, body = site.spec.kind, site.hole("body")
+    graph = kind.as_graph
+    inner = None if graph is None else squeezed(graph)
+    assert inner is not None
     assert body is not None
-    kind, inner = site.spec.kind, squeezed.embedding
     operands = []
-    for operand, value in enumerate(inner.values):
-        place = kind.values.index(value)
+    for operand, place in enumerate(view_at(site, action).operands):
         view = narrowed(
             site.operands[place],
             site.spec.tensors[place].layout,

@@ -19,32 +19,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
-from morello.actions.base import Action, Child, Expansion
-from morello.actions.graphs.parts import followed
+from morello.actions.dims.view import View, ViewAction, view_of_part, without_axes
 from morello.machine import Target
 from morello.spec import Kind, Layout, SpecKey, TensorSpec, argument_tensor
-from morello.spec.compose import Compose
-from morello.spec.frame import Frame
 from morello.spec.graphs.collapsing import collapsed, come_together
 
 
-@dataclasses.dataclass(frozen=True)
-class Collapsed:
-    """The result of a collapse: the new key and the dimensions it is made of."""
-
-    outer: int
-    inner: int
-    dims: tuple[int, ...]
-    """The dimensions that are left, by their old numbers."""
-    operands: tuple[int, ...]
-    """The old operand that each operand is."""
-    key: SpecKey
-
-
 @dataclasses.dataclass(frozen=True, order=True)
-class Collapse(Action):
+class Collapse(ViewAction):
     """The dimensions ``outer`` and ``inner`` become one."""
 
     name: ClassVar[str] = "collapse"
@@ -52,24 +34,7 @@ class Collapse(Action):
     outer: str
     inner: str
 
-    def expand(self, frame: Frame, target: Target) -> Expansion:
-        """Hole ``body``; no cost of its own."""
-        collapsed = self.collapsed(frame.key)
-        if isinstance(collapsed, str):
-            return Expansion.refused(collapsed)
-        both = frame.sizes[collapsed.outer] * frame.sizes[collapsed.inner]
-        sizes = tuple(
-            both if dim == collapsed.inner else frame.sizes[dim]
-            for dim in collapsed.dims
-        )
-        dims = tuple(
-            -1 - int(np.max(both)) if dim == collapsed.inner else dim
-            for dim in collapsed.dims
-        )
-        body = Frame(collapsed.key, sizes, frame.limits)
-        return Expansion((), 0, (Child("body", body, 1, dims),))
-
-    def collapsed(self, key: SpecKey) -> Collapsed | str:
+    def view(self, key: SpecKey) -> View | str:
         """The key with one dimension for both; or why there is none."""
         return _collapsed(self, key)
 
@@ -100,7 +65,7 @@ def _first(key: SpecKey) -> Collapse | None:
                 if key.kind.as_graph is None and _may_be_tiled(key, outer):
                     continue
                 action = Collapse(names[outer], names[inner])
-                if not isinstance(action.collapsed(key), str):
+                if not isinstance(action.view(key), str):
                     return action
     return None
 
@@ -124,7 +89,7 @@ def _may_be_tiled(key: SpecKey, dim: int) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _collapsed(action: Collapse, key: SpecKey) -> Collapsed | str:
+def _collapsed(action: Collapse, key: SpecKey) -> View | str:
     kind, graph = key.kind, key.kind.as_graph
     if not may_collapse(kind):
         return f"{kind.label} is no graph, and not every operand has all its dimensions"
@@ -151,13 +116,10 @@ def _collapsed(action: Collapse, key: SpecKey) -> Collapsed | str:
         dims = tuple(dim for dim in range(len(kind.dims)) if dim != outer)
         every = tuple(range(len(tensors)))
         collapsed_key = SpecKey(fewer, tuple(tensors), key.serial)
-        return Collapsed(outer, inner, dims, every, collapsed_key)
+        return View(collapsed_key, dims, every, (outer, inner))
     part = collapsed(graph, outer, inner)
-    made = Compose.of(part.graph)
     forms = dict(zip(kind.values, tensors, strict=True))
-    own = followed(made, tuple(forms[part.values[value]] for value in made.values))
-    places = tuple(kind.values.index(part.values[value]) for value in made.values)
-    return Collapsed(outer, inner, part.dims, places, SpecKey(made, own, key.serial))
+    return view_of_part(key, part, forms, (outer, inner))
 
 
 def _joined(tensor: TensorSpec, outer: int, inner: int) -> TensorSpec | None:
@@ -167,9 +129,4 @@ def _joined(tensor: TensorSpec, outer: int, inner: int) -> TensorSpec | None:
         return None
     if order.index(inner) != order.index(outer) + 1:
         return None
-    dims = tuple(
-        dataclasses.replace(d, dim=d.dim - (d.dim > outer))
-        for d in tensor.layout.dims
-        if d.dim != outer
-    )
-    return dataclasses.replace(tensor, layout=Layout(dims))
+    return without_axes(tensor, frozenset({outer}))

@@ -16,45 +16,21 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion
-from morello.actions.graphs.parts import followed
+from morello.actions.dims.view import View, ViewAction, view_of_part, without_axes
 from morello.machine import Target
-from morello.spec import Kind, Layout, SpecKey, TensorSpec
-from morello.spec.compose import Compose
-from morello.spec.frame import Condition, Frame
+from morello.spec import Kind, SpecKey, TensorSpec
 from morello.spec.graphs.collapsing import dropped, dropped_axes
-from morello.spec.graphs.graph import Part
-
-
-@dataclasses.dataclass(frozen=True)
-class Dropped:
-    """The result of dropping a dimension of size 1: the new key and its mapping."""
-
-    dim: int
-    part: Part
-    key: SpecKey
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Drop(Action):
+class Drop(ViewAction):
     """The dimension ``dim``, of size 1, goes."""
 
     name: ClassVar[str] = "drop"
     takes_ranges: ClassVar[bool] = True
     dim: str
 
-    def expand(self, frame: Frame, target: Target) -> Expansion:
-        """Hole ``body``; no cost of its own."""
-        dropped = self.dropped(frame.key)
-        if isinstance(dropped, str):
-            return Expansion.refused(dropped)
-        reason = f"{self.dim} is not 1"
-        condition = Condition(frame.sizes[dropped.dim] == 1, reason)
-        sizes = tuple(frame.sizes[dim] for dim in dropped.part.dims)
-        body = Frame(dropped.key, sizes, frame.limits)
-        return Expansion((condition,), 0, (Child("body", body, 1, dropped.part.dims),))
-
-    def dropped(self, key: SpecKey) -> Dropped | str:
+    def view(self, key: SpecKey) -> View | str:
         """The key without the dimension; or why there is none."""
         return _dropped(self.dim, key)
 
@@ -66,7 +42,7 @@ class Drop(Action):
         if key.kind.as_graph is None:
             return
         for name, sizes in zip(key.kind.dims, axes, strict=True):
-            if sizes == (1,) and not isinstance(cls(name).dropped(key), str):
+            if sizes == (1,) and not isinstance(cls(name).view(key), str):
                 yield cls(name)
                 return
 
@@ -81,7 +57,7 @@ def may_drop(kind: Kind, axes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=65536)
-def _dropped(name: str, key: SpecKey) -> Dropped | str:
+def _dropped(name: str, key: SpecKey) -> View | str:
     kind, graph = key.kind, key.kind.as_graph
     if graph is None:
         return f"{kind.label} is no graph"
@@ -102,9 +78,7 @@ def _dropped(name: str, key: SpecKey) -> Dropped | str:
                 f"would be neighbours without {name} need not be"
             )
         forms[value] = form
-    made = Compose.of(part.graph)
-    own = followed(made, tuple(forms[part.values[value]] for value in made.values))
-    return Dropped(dim, part, SpecKey(made, own, key.serial))
+    return view_of_part(key, part, forms)
 
 
 def _without(tensor: TensorSpec, gone: frozenset[int]) -> TensorSpec | None:
@@ -120,10 +94,4 @@ def _without(tensor: TensorSpec, gone: frozenset[int]) -> TensorSpec | None:
     packed = any(d.pack for d in tensor.layout.dims if d.dim in gone)
     if packed or tensor.vector_width:
         return None
-    place = [axis for axis in range(tensor.rank) if axis not in gone]
-    dims = tuple(
-        dataclasses.replace(d, dim=place.index(d.dim))
-        for d in tensor.layout.dims
-        if d.dim not in gone
-    )
-    return dataclasses.replace(tensor, layout=Layout(dims))
+    return without_axes(tensor, gone)

@@ -37,7 +37,7 @@ func.func @f(%w: memref<8x3x2xf32>, %x: memref<3x9xf32>, %y: memref<8x8xf32>) {
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.compose"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error@+1 {{d3 is not 1}}
+  // expected-error@+1 {{needs d3 = 1: tile or split it to 1}}
   %r = "morello_transform.drop"(%0) {dim = "d3"} : (!transform.any_op) -> !transform.any_op
   transform.annotate %r "body" : !transform.any_op
   transform.yield
