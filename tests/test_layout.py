@@ -123,7 +123,15 @@ IMPORTS = {
     "tracing": {"spec", "machine", "search", "compiler", "frontends"},
     "cluster": {"spec", "machine", "search", "runtime", "compiler"},
     "jax": {"machine", "runtime", "compiler", "frontends"},
-    "torch": {"spec", "compiler", "search", "runtime", "frontends", "mlir"},
+    "torch": {
+        "spec",
+        "weights",
+        "compiler",
+        "search",
+        "runtime",
+        "frontends",
+        "mlir",
+    },
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 

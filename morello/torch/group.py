@@ -95,7 +95,7 @@ class Group:
         kept = kept_kernel(
             name,
             target=options.target,
-            threads=_threads(options),
+            threads=threads_of(options),
             db=options.database,
             tune=options.tune,
         )
@@ -231,7 +231,8 @@ def read_model(
     )
 
 
-def _threads(options: Options) -> int:
+def threads_of(options: Options) -> int:
+    """The most threads that a program may use."""
     return torch.get_num_threads() if options.threads is None else options.threads
 
 
@@ -250,7 +251,7 @@ def compiled_model(
     """
     compiled = model.compile(
         target=options.target,
-        threads=_threads(options),
+        threads=threads_of(options),
         db=options.database,
         time_limit=patience(options.time_limit),
         tune=options.tune,

@@ -1,4 +1,4 @@
-"""Weights of GPTQ and AWQ: integers of 4 or 8 bits in words of 32."""
+"""Weights of GPTQ, AWQ and PyTorch: integers of 4 or 8 bits in words or bytes."""
 
 import numpy as np
 
@@ -116,3 +116,53 @@ def _order(g_idx: Array | None, k: int, groups: int) -> Array | None:
             f"each of {groups} groups has {k // groups} of them",
         )
     return None if (g_idx == wanted).all() else order
+
+
+def from_torch_int4(
+    packed: Array, scales_and_zeros: Array, block: int = 64
+) -> ScaledWeights:
+    """The weights that PyTorch packs for products on CPUs, k x n, of 4 bits:
+    ``scale * (integer - 8) + zero``.
+
+    Args:
+        packed: u8, n x k/2: blocks of columns, each k rows of bytes. A whole block has
+            the second half of its columns in the high halves of bytes; a narrower one
+            at the end has neighbours share a byte.
+        scales_and_zeros: floats, k/group x n x 2.
+        block: columns of a whole block: 64 where PyTorch uses AVX-512, 32 with AVX2.
+
+    Raises:
+        ArgumentError: dtypes or shapes do not fit each other.
+    """
+    of_groups = scales_and_zeros.shape
+    if not _are_packed(packed, of_groups):
+        raise ArgumentError(
+            f"packed has the dtype {packed.dtype} and the shape {packed.shape}, "
+            f"scales_and_zeros the shape {of_groups}",
+            "give u8, n x k/2 of an even n, and k/group x n x 2",
+        )
+    n, k = packed.shape[0], 2 * packed.shape[1]
+    integers = np.empty((k, n), np.uint8)
+    for start in range(0, n, block):
+        width = min(block, n - start)
+        rows = packed[start : start + width].reshape(k, width // 2)
+        axis = 1 if width == block else 2
+        halves = np.stack((rows & 15, rows >> 4), axis=axis)
+        integers[:, start : start + width] = halves.reshape(k, width)
+    scales, zeros = np.moveaxis(scales_and_zeros, 2, 0)
+    return ScaledWeights(
+        in_halves(integers),
+        np.ascontiguousarray(scales),
+        8,
+        np.ascontiguousarray(zeros),
+        bits=4,
+    )
+
+
+def _are_packed(packed: Array, of_groups: tuple[int, ...]) -> bool:
+    """Whether integers are packed as PyTorch does it, and groups are of these."""
+    if packed.dtype != np.uint8 or packed.ndim != 2 or len(packed) % 2:
+        return False
+    n, half = packed.shape
+    fits = of_groups[1:] == (n, 2) and of_groups[0] > 0
+    return fits and 2 * half % of_groups[0] == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from morello.errors import ArgumentError
-from morello.weights import from_awq, from_gptq
+from morello.weights import from_awq, from_gptq, from_torch_int4
 
 Array = np.ndarray[Any, np.dtype[Any]]
 K, N, GROUPS = 64, 24, 4
@@ -83,6 +83,46 @@ def test_awq() -> None:
     assert np.array_equal(weights.zeros, zeros)
     wanted = scales.astype(np.float64)[groups] * (integers - zeros[groups])
     assert np.array_equal(weights.values(), wanted)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(("n", "block"), [(80, 64), (64, 64), (80, 32), (16, 32)])
+def test_torch_int4(n: int, block: int) -> None:
+    """Bytes written element by element."""
+    rng = np.random.default_rng(n + block)
+    integers = rng.integers(0, 16, (K, n))
+    packed = np.zeros(n * K // 2, np.uint8)
+    for column in range(n):
+        start = column // block * block
+        width, place = min(block, n - start), column - start
+        half, byte = divmod(place, width // 2)
+        if width < block:
+            byte, half = divmod(place, 2)
+        for row in range(K):
+            at = start * K // 2 + row * (width // 2) + byte
+            packed[at] |= integers[row, column] << 4 * half
+    both = 2.0 ** rng.integers(-3, 4, (GROUPS, n, 2))
+    weights = from_torch_int4(packed.reshape(n, K // 2), both.astype(np.float32), block)
+    assert (weights.shape, weights.group) == ((K, n), K // GROUPS)
+    assert np.array_equal(weights.integers, integers)
+    scales, zeros = np.moveaxis(both.repeat(K // GROUPS, 0), 2, 0)
+    assert np.array_equal(weights.values(), (integers - 8) * scales + zeros)
+
+
+@pytest.mark.parametrize(
+    ("packed", "both"),
+    [
+        (np.zeros((16, 32), np.int8), (2, 16, 2)),
+        (np.zeros((15, 32), np.uint8), (2, 15, 2)),
+        (np.zeros((16, 32), np.uint8), (2, 15, 2)),
+        (np.zeros((16, 32), np.uint8), (3, 16, 2)),
+        (np.zeros((16, 32), np.uint8), (0, 16, 2)),
+        (np.zeros((16, 32), np.uint8), (16, 2)),
+    ],
+)
+def test_what_torch_does_not_pack_so(packed: Array, both: tuple[int, ...]) -> None:
+    with pytest.raises(ArgumentError, match="give u8, n x k/2 of an even n"):
+        from_torch_int4(packed, np.zeros(both, np.float32))
 
 
 def test_every_nibble_has_its_place() -> None:
