@@ -1,4 +1,4 @@
-"""`GridParallel`: where it applies, what it leaves, what it costs."""
+"""`GridParallel`: where the search tries it, and the shares of its threads."""
 
 import dataclasses
 
@@ -16,35 +16,6 @@ FOUR = dataclasses.replace(AVX2, threads=4)
 
 def parallel(text: str) -> Spec:
     return dataclasses.replace(parse_spec(text, AVX2.limits), serial=False)
-
-
-def test_each_thread_has_a_tile() -> None:
-    rewrite = GridParallel("m", 64, "n", 16).apply(parallel("matmul:100x8x20"), FOUR)
-    left = [(h.role, h.times, h.spec.sizes) for h in rewrite.holes]
-    assert left == [
-        ("main", 1, (1, 64, 8, 16)),
-        ("right", 0, (1, 64, 8, 4)),
-        ("below", 0, (1, 36, 8, 16)),
-        ("corner", 0, (1, 36, 8, 4)),
-    ]
-    assert all(hole.spec.serial for hole in rewrite.holes)
-    assert not any(t.contiguous for h in rewrite.holes for t in h.spec.tensors)
-    units = AVX2.coefficients
-    assert rewrite.cost == 2 * units.loop + units.fork
-
-
-@pytest.mark.parametrize(
-    ("text", "roles"),
-    [
-        ("matmul:64x8x32", ["main"]),
-        ("matmul:64x8x30", ["main", "right"]),
-        ("matmul:50x8x32", ["main", "below"]),
-        ("matmul:50x8x30", ["main", "right", "below", "corner"]),
-    ],
-)
-def test_there_are_only_the_tiles_that_there_are(text: str, roles: list[str]) -> None:
-    rewrite = GridParallel("m", 32, "n", 16).apply(parallel(text), FOUR)
-    assert [hole.role for hole in rewrite.holes] == roles
 
 
 def tried(text: str, threads: int) -> set[GridParallel]:

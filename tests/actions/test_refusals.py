@@ -7,40 +7,19 @@ action, and the reason.
 import ast
 import dataclasses
 import re
-import typing
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import morello.actions
-from morello.actions import ACTIONS, Action
 from morello.errors import ScheduleError
 from morello.machine import AVX2
-from morello.spec import MEMORIES, Layout, Memory, parse_spec
+from morello.spec import parse_spec
+from tests.actions.written import action_of
 from tests.tables import rows
 
 pytestmark = pytest.mark.quick
-
-READERS: dict[type, typing.Callable[[str], object]] = {
-    int: int,
-    str: str,
-    Layout: Layout.parse,
-    Memory: {str(memory): memory for memory in MEMORIES}.get,
-}
-
-
-def action_of(text: str) -> Action:
-    """An action as it is printed."""
-    name, _, words = text.removesuffix(")").partition("(")
-    kind = next(kind for kind in ACTIONS if kind.name == name)
-    types = typing.get_type_hints(kind)
-    fields = [field.name for field in dataclasses.fields(kind)]
-    values = re.split(r", (?![^\[]*\])", words) if words else []
-    given = zip(fields, values, strict=False)
-    action = kind(**{field: READERS[types[field]](value) for field, value in given})
-    assert str(action) == text
-    return action
 
 
 @pytest.mark.parametrize(

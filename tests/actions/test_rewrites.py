@@ -1,11 +1,26 @@
 """What each action makes of a Spec: the Specs before and after, and its own cost."""
 
+import dataclasses
+
 import pytest
 
-from morello.actions import ACTIONS, Action, Move, Select, Split, Tile, ToAccum
+from morello.actions import (
+    ACTIONS,
+    Action,
+    GridParallel,
+    Move,
+    Select,
+    Split,
+    SplitParallel,
+    Tile,
+    TileParallel,
+    ToAccum,
+)
 from morello.machine import AVX2, Target
 from morello.machine.operand_context import OperandContext
-from morello.spec import L1, L2, MEM, VRF, Layout, Limits, Spec, parse_spec, print_spec
+from morello.spec import L1, L2, Layout, Limits, Spec, parse_spec, print_spec
+from tests.actions.written import action_of
+from tests.tables import rows
 
 pytestmark = pytest.mark.quick
 
@@ -27,32 +42,49 @@ def spec(text: str) -> Spec:
     return parse_spec(text, FULL)
 
 
-def after(action: Action, text: str) -> list[str]:
-    """The holes: role, how often, and the Spec as text."""
-    holes = action.apply(spec(text), AVX2).holes
-    return [f"{h.role} {h.times} {print_spec(h.spec, FULL)}" for h in holes]
+@pytest.mark.parametrize("row", rows(__file__, "rewrites"), ids=lambda row: row[2])
+def test_holes_are_as_listed(row: tuple[str, ...]) -> None:
+    """The lines of `rewrites.tsv`: a Spec, the threads that it may use ("serial" inside
+    a parallel loop), an action, and of each hole its role, how often it runs, its
+    Spec."""
+    text, threads, written, *holes = row
+    is_serial = threads == "serial"
+    given = dataclasses.replace(spec(text), serial=is_serial)
+    target = dataclasses.replace(AVX2, threads=4 if is_serial else int(threads))
+    left = action_of(written).apply(given, target).holes
+    assert [f"{h.role} {h.times} {print_spec(h.spec, FULL)}" for h in left] == holes
+    assert all(hole.spec.serial for hole in left)
+
+
+def test_a_loop_costs_its_trips() -> None:
+    for action, text, trips in (
+        (Tile("m", 48), "matmul:96x8x8:f32", 3),
+        (Tile("m", 48), "matmul:100x8x8:f32", 4),
+        (Split("k", 256), "matmul_accum:8x600x8:f32", 4),
+        (ToAccum(), "matmul:4x5x6", 0),
+    ):
+        assert cost(action, text) == trips * UNIT.loop
+    assert cost(Move("rhs", L2, PANELS), "matmul:8x16x32:f32") == UNIT.loop
+
+
+PARALLEL = (
+    (SplitParallel("k", 32, 4), "matmul:3x100x5", 2),
+    (TileParallel("m", 9), "matmul:100x8x16", 5),
+    (GridParallel("m", 64, "n", 16), "matmul:100x8x20", 2),
+)
+
+
+@pytest.mark.parametrize(("action", "text", "trips"), PARALLEL, ids=str)
+def test_a_team_costs_a_fork_and_its_trips(
+    action: Action, text: str, trips: int
+) -> None:
+    given = dataclasses.replace(spec(text), serial=False)
+    target = dataclasses.replace(AVX2, threads=4)
+    assert action.apply(given, target).cost == trips * UNIT.loop + UNIT.fork
 
 
 def cost(action: Action, text: str, target: Target = AVX2) -> int:
     return action.apply(spec(text), target).cost
-
-
-def test_tile_that_divides() -> None:
-    text = "matmul:96x8x8:f32"
-    assert after(Tile("m", 48), text) == [
-        "main 2 matmul:48x8x8:f32:lhs=[0,1,2]/strided:out=[0,1,2]/strided"
-    ]
-    assert cost(Tile("m", 48), text) == 3 * UNIT.loop
-
-
-def test_tile_with_a_remainder() -> None:
-    text = "matmul:100x8x8:f32"
-    assert after(Tile("m", 48), text) == [
-        "main 2 matmul:48x8x8:f32:lhs=[0,1,2]/strided:out=[0,1,2]/strided",
-        "remainder 1 matmul:4x8x8:f32:lhs=[0,1,2]/strided:out=[0,1,2]/strided",
-    ]
-    loops = 4 * UNIT.loop
-    assert cost(Tile("m", 48), text) == loops
 
 
 def test_tile_of_packs() -> None:
@@ -64,52 +96,8 @@ def test_tile_of_packs() -> None:
         assert Tile("d1", size).apply(spec(odd_even), AVX2).holes
 
 
-def test_tile_of_what_is_not_in_registers() -> None:
-    text = "max_accum:9x8:f32:x0=[0,1]@L1:v0=[0]@L1"
-    assert after(Tile("d0", 8), text) == [
-        "main 1 max_accum:8x8:f32:x0=[0,1]@L1:v0=[0]@L1",
-        "remainder 1 max_accum:1x8:f32:x0=[0,1]@L1:v0=[0]@L1",
-    ]
-
-
-def test_tiles_along_the_outermost_dimension_are_gapless() -> None:
-    assert after(Tile("b", 3), "matmul:7x4x5x6:f32:rhs=[0,2,1]") == [
-        "main 2 matmul:3x4x5x6:f32:rhs=[0,2,1]",
-        "remainder 1 matmul:4x5x6:f32:rhs=[0,2,1]",
-    ]
-    assert after(Tile("d0", 3), "move:7x4:f32:src=[1,0]") == [
-        "main 2 move:3x4:f32:src=[1,0]/strided",
-        "remainder 1 move:1x4:f32:src=[1,0]/strided",
-    ]
-
-
-def test_split() -> None:
-    text = "matmul_accum:8x600x8:f32"
-    tile = "lhs=[0,1,2]/strided:rhs=[0,1,2]/strided"
-    assert after(Split("k", 256), text) == [
-        f"main 2 matmul_accum:8x256x8:f32:{tile}",
-        f"remainder 1 matmul_accum:8x88x8:f32:{tile}",
-    ]
-    assert cost(Split("k", 256), text) == 4 * UNIT.loop
-
-
-def test_to_accum() -> None:
-    assert after(ToAccum(), "matmul:2x4x5x6:s32") == [
-        "init 1 fill:2x4x6:s32",
-        "body 1 matmul_accum:2x4x5x6:s32",
-    ]
-    assert after(ToAccum(), "max:4x5:f32:x0=[1,0]:l1=3") == [
-        "init 1 fill:4:f32:value=lowest:l1=3",
-        "body 1 max_accum:4x5:f32:x0=[1,0]:l1=3",
-    ]
-    assert cost(ToAccum(), "matmul:4x5x6") == 0
-
-
 def test_move_into_a_cache_models_its_lines() -> None:
     text = "matmul:8x16x16:f32"
-    assert after(Move("lhs", L1, ROWS), text) == [
-        "body 1 matmul:8x16x16:f32:lhs=[0,1,2]@L1/strided:l1=256"
-    ]
     assert cost(Move("lhs", L1, ROWS), text) == 8 * HIDDEN
     assert cost(Move("out", L2, ROWS), text) == 8 * WRITTEN
     near = "matmul:8x16x16:f32:lhs=[0,1,2]@L2"
@@ -169,38 +157,6 @@ def test_rows_of_a_copy_are_not_aliased() -> None:
     for level, k, n in ((L1, 40, 160), (L2, 64, 1600)):
         move, given = Move("rhs", level, PANELS), text.format(k, n)
         assert cost(move, given, ALIASED) == cost(move, given)
-
-
-def test_move_to_another_layout_copies() -> None:
-    text = "matmul:8x16x32:f32"
-    assert after(Move("rhs", L2, PANELS), text) == [
-        "prologue 1 move:1x16x32:f32:dst=[0,2,1,2p16]@L2:l2=4096",
-        "body 1 matmul:8x16x32:f32:rhs=[0,2,1,2p16]@L2:l2=4096",
-    ]
-    assert cost(Move("rhs", L2, PANELS), text) == UNIT.loop
-    assert after(Move("rhs", MEM, PANELS), text)[1] == (
-        "body 1 matmul:8x16x32:f32:rhs=[0,2,1,2p16]"
-    )
-
-
-def test_move_of_what_is_written_copies_back() -> None:
-    flipped = Layout.parse("[0,2,1]")
-    assert after(Move("out", L2, flipped), "matmul:8x16x32:f32") == [
-        "body 1 matmul:8x16x32:f32:out=[0,2,1]@L2/strided:l2=4096",
-        "epilogue 1 move:1x8x32:f32:src=[0,2,1]@L2/strided:l2=4096",
-    ]
-    holes = after(Move("out", L2, flipped), "matmul_accum:8x16x32:f32")
-    assert [hole.split()[0] for hole in holes] == ["prologue", "body", "epilogue"]
-
-
-def test_move_into_registers() -> None:
-    text = "matmul_accum:6x4x16:f32:lhs=[0,1,2]@L1:rhs=[0,1,2]@L1:out=[0,1,2]@L1"
-    near = "lhs=[0,1,2]@L1:rhs=[0,1,2]@L1"
-    assert after(Move("out", VRF, ROWS), text) == [
-        "prologue 1 move:1x6x16:f32:src=[0,1,2]@L1:dst=[0,1,2]@VRFv8:vrf=4",
-        f"body 1 matmul_accum:6x4x16:f32:{near}:out=[0,1,2]@VRFv8:vrf=4",
-        "epilogue 1 move:1x6x16:f32:src=[0,1,2]@VRFv8:dst=[0,1,2]@L1:vrf=4",
-    ]
 
 
 def test_what_is_left_of_a_cache_is_snapped_down() -> None:
