@@ -5,8 +5,9 @@ from pathlib import Path
 
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.storage.database import Database, Row
+from morello.search.storage.database import Database
 from morello.search.storage.overlay import Overlay
+from morello.search.storage.table_rows import Row
 from morello.spec import Spec, parse_spec
 
 TEXTS = ("move:7x9:f32", "fill:12x5:f32", "max:6x10:f32")

@@ -19,11 +19,12 @@ from morello.search.storage.codec import (
     encode_costs,
     encode_decisions,
 )
-from morello.search.storage.database import Database, Row
+from morello.search.storage.database import Database
 from morello.search.storage.deflated import CodecError
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.shelf import Shelved
+from morello.search.storage.table_rows import Row
 from morello.search.storage.table_store import TableStore
 from tests.database.small import cold, program, spec
 from tests.database.test_strangers import CRAFTED, costs, in_header

@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from morello.search.storage.connection import FORMAT, OLD_FORMAT, DatabaseError
-from morello.search.storage.database import Database, Row
+from morello.search.storage.database import Database
 from morello.search.storage.overlay import default_path
+from morello.search.storage.schema import Cover
+from morello.search.storage.table_rows import Row
 from tests.database.small import key, row
 
 KILLS = 100
@@ -60,6 +62,21 @@ def test_a_row_is_got_as_it_was_put(database: Database) -> None:
         (row(2), True),
     ]
     assert database.check() == ()
+
+
+def test_keys_are_those_of_all_writers(database: Database) -> None:
+    """What another connection, or a file in place of this one, adds is seen."""
+    cover = Cover(b"base", row(1).key, "[]")
+    assert database.keys() == set()
+    database.put(row(1), cover)
+    assert database.keys() == {row(1).key, b"base"}
+    other = Database(database.path)
+    other.put(row(2))
+    other.delete((row(1).key,))
+    assert database.keys() == other.keys() == {row(2).key}
+    other.close()
+    database.path.unlink()
+    assert database.keys() == set()
 
 
 def test_the_first_row_of_a_key_stays(database: Database) -> None:

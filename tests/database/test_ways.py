@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from morello.search.storage.database import Database, Row
+from morello.search.storage.database import Database
 from morello.search.storage.overlay import Overlay
+from morello.search.storage.table_rows import Row
 from tests.database.small import cold, filled, forget_programs, program
 
 EXAMPLES = 200

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from morello.machine import Target
 from morello.machine.fallback import second_costs
+from morello.search.dp.axes import Axis, Free, Goals
 from morello.search.dp.table import TableId
 from morello.search.storage.database import ROW_FORMAT
 from morello.spec import Limits, SpecKey
@@ -77,7 +78,7 @@ def room_of(key: SpecKey, limits: Limits, room: Limits) -> Limits:
 
 
 @lru_cache(maxsize=65536)
-def _text(key: SpecKey) -> str:
+def text_of(key: SpecKey) -> str:
     """The text of a key, which each of its tables asks for."""
     return str(key)
 
@@ -85,7 +86,7 @@ def _text(key: SpecKey) -> str:
 def base_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
     """Key without the axes of the goal: shared by tables of which one may be a part
     of another."""
-    own = (_text(identity.key), _taken(identity, limits))
+    own = (text_of(identity.key), _taken(identity, limits))
     room = room_of(identity.key, limits, room)
     text = "\n".join(("base", *own, str(limits), str(room), kin))
     return hashlib.blake2b(text.encode(), digest_size=32).digest()
@@ -101,7 +102,7 @@ def row_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
         kin: its `family`.
     """
     parts = (
-        _text(identity.key),
+        text_of(identity.key),
         repr(identity.sizes),
         _taken(identity, limits),
         str(limits),
@@ -109,3 +110,75 @@ def row_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
         kin,
     )
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=32).digest()
+
+
+class TableKeys:
+    """Keys under one target and the limits of one goal.
+
+    A key is asked for when its table is looked for, and again when it is stored.
+
+    Args:
+        target: what the tables are solved for.
+        limits: of the goals.
+        room: what one operand of a goal may take.
+        pins: the digest of the schedules that are pinned.
+        goals: those that are searched together.
+    """
+
+    def __init__(
+        self, target: Target, limits: Limits, room: Limits, pins: str, goals: Goals
+    ) -> None:
+        self._target = target
+        self._limits = limits
+        self._room = room
+        self._pins = pins
+        self._goals = goals
+        self._families: dict[Target, str] = {}
+        self._rows: dict[TableId, bytes] = {}
+        self._bases: dict[tuple[SpecKey, Free], bytes] = {}
+        self._shelf: dict[tuple[SpecKey, Free], tuple[object, ...]] = {}
+
+    def row(self, identity: TableId) -> bytes:
+        """The key of a table's row."""
+        key = self._rows.get(identity)
+        if key is None:
+            kin = self.kin(identity.key)
+            key = row_key(identity, self._limits, self._room, kin)
+            self._rows[identity] = key
+        return key
+
+    def base(self, identity: TableId) -> bytes:
+        """The key of a table in the index, without the axes of its goal."""
+        own = identity.key, identity.free
+        base = self._bases.get(own)
+        if base is None:
+            kin = self.kin(identity.key)
+            base = base_key(identity, self._limits, self._room, kin)
+            self._bases[own] = base
+        return base
+
+    def kin(self, key: SpecKey) -> str:
+        """The family of the tables of a key."""
+        seen = seen_by(key, self._target)
+        if seen not in self._families:
+            self._families[seen] = family(seen, self._pins)
+        return self._families[seen]
+
+    def shelf(self, identity: TableId) -> tuple[object, ...]:
+        """All that a table in memory depends on but the axes of its goal."""
+        own = identity.key, identity.free
+        if own not in self._shelf:
+            seen = seen_by(identity.key, self._target)
+            room = room_of(identity.key, self._limits, self._room)
+            self._shelf[own] = (*own, self._limits, room, seen, self._pins)
+        return *self._shelf[own], *self._marks(identity.sizes)
+
+    def _marks(self, sizes: tuple[Axis, ...]) -> tuple[object, ...]:
+        """The part of the goals that are searched together which a table with these
+        axes depends on; empty where they are those of one goal."""
+        goals = self._goals
+        dense = tuple(axis in goals.axes for axis in sizes)
+        if not any(dense):
+            return ()
+        is_coarse = any(a in goals.axes and a[-1] > goals.fine for a in sizes)
+        return dense, goals.fine if is_coarse else None

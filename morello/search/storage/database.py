@@ -11,7 +11,6 @@ without a file that fails.
 """
 
 import ctypes
-import dataclasses
 import os
 import sqlite3
 import threading
@@ -54,55 +53,33 @@ from morello.search.storage.schema import (
     Cover,
     PinRow,
     SearchRow,
-    checksum_of,
     clean_covers,
     delete_pin,
     read_covers,
+    read_keys,
     read_pins,
     read_searches,
     write_covers,
     write_pins,
     write_search,
 )
-from morello.search.storage.strangers import MOST_BYTES
+from morello.search.storage.table_rows import (
+    GET,
+    GET_DECISIONS,
+    INSERT,
+    SELECT,
+    Row,
+    fields_of,
+    row_of,
+    typed_row,
+)
 
 ROW_FORMAT = 2
 """The version of the bytes of a row: rows of another are never read."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """One table at rest."""
-
-    key: bytes
-    """A hash of all that the table depends on."""
-    name: str
-    """The key of its Specs, for people."""
-    family: str
-    """The target and the version of the space, as text: what `gc` goes by."""
-    points: int
-    boxes: int
-    """Number of boxes of decisions."""
-    cost_boxes: int
-    decisions: bytes
-    costs: bytes
-
-    @property
-    def checksum(self) -> bytes:
-        """Hash of everything in the row but the costs."""
-        numbers = f"{self.points} {self.boxes} {self.cost_boxes}".encode()
-        name, family = self.name.encode(), self.family.encode()
-        return checksum_of(self.key, name, family, numbers, self.decisions)
-
-    @property
-    def costs_checksum(self) -> bytes:
-        """Hash of the costs and of their key."""
-        return checksum_of(self.key, self.costs)
-
-    @property
-    def checksums(self) -> tuple[bytes, bytes]:
-        """Both hashes of the row."""
-        return self.checksum, self.costs_checksum
+_PAGE = 64
+"""Rows that are read at a time."""
 
 
 class Database:
@@ -131,6 +108,9 @@ class Database:
         self._readers = 0
         """How many iterations over rows go on."""
         self._connection: sqlite3.Connection | None = None
+        self._keys: tuple[int, set[bytes]] | None = None
+        """Keys and bases in the file, and what SQLite calls the state in which others
+        had left it."""
         with self._reporting(opens=True):
             self._connected()
         _databases.add(self)
@@ -142,10 +122,10 @@ class Database:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            fields = self._connected().execute(_GET, (key,)).fetchone()
+            fields = self._connected().execute(GET, (key,)).fetchone()
         if fields is None:
             return None
-        row, is_whole = _row((key, *fields))
+        row, is_whole = row_of((key, *fields))
         return row if is_whole else None
 
     def decisions(self, key: bytes) -> bytes | None:
@@ -155,12 +135,26 @@ class Database:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            values = self._connected().execute(_GET_DECISIONS, (key,)).fetchone()
+            values = self._connected().execute(GET_DECISIONS, (key,)).fetchone()
         if values is None:
             return None
         *fields, checksum = values
-        row = _typed((key, *fields, b""))
+        row = typed_row((key, *fields, b""))
         return row.decisions if row is not None and row.checksum == checksum else None
+
+    def keys(self) -> set[bytes]:
+        """The keys of all rows of tables, and the bases of the index. They are read
+        again where another connection has written; what this one adds, they have.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        with self._reporting():
+            connection = self._connected()
+            state = connection.execute("PRAGMA data_version").fetchone()[0]
+            if self._keys is None or self._keys[0] != state:
+                self._keys = state, read_keys(connection)
+            return self._keys[1]
 
     def covers(self, base: bytes | None = None) -> tuple[Cover, ...]:
         """The index of tables for goals of other sizes, or a part of it.
@@ -187,10 +181,13 @@ class Database:
         """
         with self._reporting(), self._writing() as connection:
             before = connection.total_changes
-            connection.executemany(_INSERT, map(_fields, rows))
+            connection.executemany(INSERT, map(fields_of, rows))
             new = connection.total_changes - before
             if covers:
                 write_covers(connection, covers)
+            if self._keys is not None:
+                self._keys[1].update(row.key for row in rows)
+                self._keys[1].update(cover.base for cover in covers)
             return new
 
     def rows(self) -> Iterator[tuple[Row, bool]]:
@@ -200,7 +197,7 @@ class Database:
             DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            cursor = self._connected().execute(f"{_SELECT} ORDER BY key")
+            cursor = self._connected().execute(f"{SELECT} ORDER BY key")
         self._readers += 1
         try:
             while True:
@@ -209,7 +206,7 @@ class Database:
                 if not page:
                     return
                 for values in page:
-                    row, is_whole = _row(values)
+                    row, is_whole = row_of(values)
                     if row is not None:
                         yield row, is_whole
         finally:
@@ -413,6 +410,7 @@ class Database:
                 self._connection = None
             if self._connection is None:
                 self._connection = connect(self._place, self.is_writable)
+                self._keys = None
                 self._file = _identity(self._place)
                 self._process = os.getpid()
             return self._connection
@@ -457,39 +455,3 @@ def _identity(path: Path) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return status.st_dev, status.st_ino
-
-
-_HEAD = "name, family, points, boxes, cost_boxes, decisions"
-_REST = "costs, checksum, costs_checksum"
-_COLUMNS = f"key, {_HEAD}, {_REST}"
-_FITS = f"length(decisions) < {MOST_BYTES} AND length(costs) < {MOST_BYTES}"
-"""A row with more would be an error, and hide all others."""
-_GET = f"SELECT {_HEAD}, {_REST} FROM tables WHERE key = ? AND {_FITS}"
-_GET_DECISIONS = f"SELECT {_HEAD}, checksum FROM tables WHERE key = ? AND {_FITS}"
-_SELECT = f"SELECT {_COLUMNS} FROM tables WHERE {_FITS}"
-_PAGE = 64
-"""Rows that are read at a time."""
-_INSERT = (
-    f"INSERT OR IGNORE INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-
-
-def _fields(row: Row) -> tuple[object, ...]:
-    """The values of the columns of a row."""
-    return *vars(row).values(), *row.checksums
-
-
-def _row(values: tuple[object, ...]) -> tuple[Row | None, bool]:
-    """A row, and whether its checksums are right; no row if its values are not of the
-    right types."""
-    *fields, first, second = values
-    row = _typed(tuple(fields))
-    return row, row is not None and row.checksums == (first, second)
-
-
-def _typed(fields: tuple[object, ...]) -> Row | None:
-    """A row of these values; None if they are not of the right types."""
-    kinds = (bytes, str, str, int, int, int, bytes, bytes)
-    if not all(map(isinstance, fields, kinds)):
-        return None
-    return Row(*fields)  # type: ignore[arg-type]

@@ -10,15 +10,16 @@ import contextlib
 import functools
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any, TypeVar
 
 from morello.search.storage.connection import DatabaseError, absolute
-from morello.search.storage.database import Database, Row
+from morello.search.storage.database import Database
 from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import Cover, PinRow, SearchRow
+from morello.search.storage.table_rows import Row
 
 VARIABLE = "MORELLO_DB"
 """The environment variable that names the databases."""
@@ -34,6 +35,13 @@ Found = TypeVar("Found")
 
 class DatabaseWarning(UserWarning):
     """A database that the search goes on without."""
+
+
+class _Everything:
+    """A container of all keys."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
 
 
 class Overlay:
@@ -71,6 +79,15 @@ class Overlay:
     def decisions(self, key: bytes) -> bytes | None:
         """The decisions of a row from the first database that has them whole."""
         return self._first(lambda database: database.decisions(key))
+
+    def keys(self) -> Container[bytes]:
+        """The keys and bases that any database has by now; all, where one cannot say:
+        what is whole in a damaged file is yet read."""
+        try:
+            sets = [database.keys() for database in self.readable]
+        except DatabaseError:
+            return _Everything()
+        return sets[0] if len(sets) == 1 else frozenset[bytes]().union(*sets)
 
     def program(self, spec: str, family: str) -> ProgramRow | None:
         """The program of a goal from the first database that has it whole."""

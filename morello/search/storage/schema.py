@@ -281,6 +281,14 @@ def read_covers(
     return tuple(_covers(cursor.fetchall()))
 
 
+def read_keys(connection: sqlite3.Connection) -> set[bytes]:
+    """The keys of all rows of tables, and the bases of the index."""
+    keys = connection.execute("SELECT key FROM tables").fetchall()
+    if has_table(connection, "covers"):
+        keys += connection.execute("SELECT DISTINCT base FROM covers").fetchall()
+    return {key for (key,) in keys}
+
+
 def _covers(rows: list[tuple[object, ...]]) -> Iterator[Cover]:
     for *fields, checksum in rows:
         if all(map(isinstance, fields, (bytes, bytes, str))):

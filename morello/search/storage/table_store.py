@@ -15,31 +15,25 @@ import json
 import math
 import threading
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
 from morello.actions import Action, may_drop
 from morello.machine import Target
-from morello.search.dp.axes import ONE_GOAL, Axis, Box, Dense, Free, Goals, lies
+from morello.search.dp.axes import ONE_GOAL, Axis, Box, Dense, Goals, lies
 from morello.search.dp.table import Costs, Table, TableId
-from morello.search.storage.cache_key import (
-    base_key,
-    family,
-    room_of,
-    row_key,
-    seen_by,
-)
+from morello.search.storage.cache_key import TableKeys, text_of
 from morello.search.storage.codec import decode, encode_costs, encode_decisions
-from morello.search.storage.database import Row
 from morello.search.storage.deflated import CodecError
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.schema import Cover
 from morello.search.storage.shelf import Once, Shelf, Shelved
 from morello.search.storage.strangers import MOST_NUMBER, bounded_json
-from morello.spec import Limits, SpecKey
+from morello.search.storage.table_rows import Row
+from morello.spec import Limits
 from morello.spec.structure import is_common
 
 _MOST_POINTS = 1 << 31
@@ -99,7 +93,6 @@ class TableStore:
         self.database = database
         self.shelf = shelf
         self.goal = goal
-        self._goals = goals
         self.dense = goals.axes
         """The axes of sizes that are goals each, and what is made of them."""
         self.stored = 0
@@ -113,10 +106,9 @@ class TableStore:
         """Totals of the tables that were solved and compressed: points, boxes
         of decisions and boxes of costs."""
         self._counting = threading.Lock()
-        self._pins = pins
-        self._families: dict[Target, str] = {}
-        self._keys: dict[TableId, bytes] = {}
-        self._shelf_keys: dict[tuple[SpecKey, Free], tuple[object, ...]] = {}
+        self._keys = TableKeys(target, limits, room, pins, goals)
+        self._stored_keys: Container[bytes] | None = None
+        """Keys and bases that the database had when one was first looked for."""
         self._packed: dict[TableId, Packed | Future[Packed] | Shelved] = {}
         self._unpacked: OrderedDict[TableId, Shelved] = OrderedDict()
         """Stored tables that are not packed, the oldest first."""
@@ -188,8 +180,8 @@ class TableStore:
         """
         if self.database is None:
             return False
-        key = self._key(identity)
-        data = self.database.decisions(key)
+        key = self._keys.row(identity)
+        data = self.database.decisions(key) if self._may_be(key) else None
         if data is None:
             return False
         try:
@@ -200,6 +192,14 @@ class TableStore:
             return False
         self._take(identity, packed)
         return True
+
+    def _may_be(self, key: bytes) -> bool:
+        """Whether the database may have a row, or an index, of a key: most tables of a
+        new goal are not there, and to ask the file for each takes long."""
+        assert self.database is not None
+        if self._stored_keys is None:
+            self._stored_keys = self.database.keys()
+        return key in self._stored_keys
 
     def _take(self, identity: TableId, packed: Packed) -> None:
         """Keep a table of the database."""
@@ -243,10 +243,10 @@ class TableStore:
         if self.database is None or not identity.key.serial:
             return False  # how work is shared out may depend on the whole of an axis
         box = boxes(identity)
-        base = self._base(identity)
-        for cover in self.database.covers(base):
+        base = self._keys.base(identity)
+        for cover in self.database.covers(base) if self._may_be(base) else ():
             other = _other(identity, cover)
-            if other is None or self._key(other) != cover.key:
+            if other is None or self._keys.row(other) != cover.key:
                 continue
             whole = boxes(other)
             if not _begins(box.axes, whole.axes):
@@ -279,7 +279,7 @@ class TableStore:
         """
         if self.shelf is None:
             return False
-        key = self._shelf_key(identity)
+        key = self._keys.shelf(identity)
         table = self.shelf.get(key, identity.sizes)
         if table is None and identity.key.serial:
             box = boxes(identity)
@@ -300,25 +300,6 @@ class TableStore:
         self.goals[table.goal] += 1
         self._keep(identity, table)
         return True
-
-    def _shelf_key(self, identity: TableId) -> tuple[object, ...]:
-        """All that a table depends on but the axes of its goal."""
-        own = identity.key, identity.free
-        if own not in self._shelf_keys:
-            seen = seen_by(identity.key, self.target)
-            room = room_of(identity.key, self.limits, self.room)
-            self._shelf_keys[own] = (*own, self.limits, room, seen, self._pins)
-        return *self._shelf_keys[own], *self._marks(identity.sizes)
-
-    def _marks(self, sizes: tuple[Axis, ...]) -> tuple[object, ...]:
-        """The part of the goals that are searched together which a table with these
-        axes depends on; empty where they are those of one goal."""
-        dense = tuple(axis in self.dense for axis in sizes)
-        if not any(dense):
-            return ()
-        goals = self._goals
-        is_coarse = any(a in goals.axes and a[-1] > goals.fine for a in sizes)
-        return dense, goals.fine if is_coarse else None
 
     def _keep(self, identity: TableId, table: Shelved) -> None:
         """Keep a table, and write it to the database if that is written."""
@@ -363,7 +344,7 @@ class TableStore:
         solved = Shelved(costs, Once(table), self.goal)
         self._keep(identity, solved)
         if self.shelf is not None:
-            self.shelf.put(self._shelf_key(identity), identity.sizes, solved)
+            self.shelf.put(self._keys.shelf(identity), identity.sizes, solved)
 
     @property
     def _writes(self) -> bool:
@@ -459,9 +440,9 @@ class TableStore:
             )
         if self._writes:
             row = Row(
-                self._key(table.id),
-                str(table.id.key),
-                self._kin(table.id.key),
+                self._keys.row(table.id),
+                text_of(table.id.key),
+                self._keys.kin(table.id.key),
                 packed.points,
                 len(packed.decisions.labels),
                 len(packed.costs.ends),
@@ -469,31 +450,10 @@ class TableStore:
                 encode_costs(packed),
             )
             sizes = json.dumps(table.id.sizes, separators=(",", ":"))
-            base = self._base(table.id)
+            base = self._keys.base(table.id)
             self._unwritten.append((row, Cover(base, row.key, sizes)))
             self._write(TOGETHER if self._worker else 1)
         return packed
-
-    def _key(self, identity: TableId) -> bytes:
-        """The key of a table's row, which is asked for when the table is looked for,
-        and again when it is stored."""
-        key = self._keys.get(identity)
-        if key is None:
-            kin = self._kin(identity.key)
-            key = row_key(identity, self.limits, self.room, kin)
-            self._keys[identity] = key
-        return key
-
-    def _base(self, identity: TableId) -> bytes:
-        kin = self._kin(identity.key)
-        return base_key(identity, self.limits, self.room, kin)
-
-    def _kin(self, key: SpecKey) -> str:
-        """The family of the tables of a key."""
-        seen = seen_by(key, self.target)
-        if seen not in self._families:
-            self._families[seen] = family(seen, self._pins)
-        return self._families[seen]
 
     def _hold(self, identity: TableId, costs: Costs) -> None:
         """Keep dense arrays, and let go of those that were not read for longest."""

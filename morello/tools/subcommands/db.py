@@ -18,11 +18,11 @@ from morello.search.queries.partial_program import Partial
 from morello.search.storage.cache_key import space
 from morello.search.storage.codec import summary
 from morello.search.storage.connection import DatabaseError
-from morello.search.storage.database import Row
 from morello.search.storage.deflated import CodecError
 from morello.search.storage.overlay import NONE, VARIABLE, default_path, named_paths
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import SearchRow
+from morello.search.storage.table_rows import Row
 from morello.search.storage.transfer import copy_rows, opened
 from morello.suggestions import did_you_mean
 from morello.tools.commands import DbOptions

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from morello.explain.words import counted
-from morello.search.storage.database import Row
 from morello.search.storage.program_boxes import ProgramBoxes
 from morello.search.storage.program_rows import ProgramRow
+from morello.search.storage.table_rows import Row
 from morello.tools.table import size_text
 
 _KIND = re.compile(r"(\w{1,32})\(", re.ASCII)

@@ -7,9 +7,10 @@ from morello.compiler.pinning import pin, unpin
 from morello.errors import MorelloError
 from morello.search.queries.pins import Pin, Pins, full_text
 from morello.search.storage.cache_key import PINS
-from morello.search.storage.database import Database, Row
+from morello.search.storage.database import Database
 from morello.search.storage.program_rows import ProgramRow
 from morello.search.storage.schema import PinRow
+from morello.search.storage.table_rows import Row
 from morello.tools.commands import DbOptions
 from morello.tools.input_output import write_output
 from morello.tools.request import Request
