@@ -15,7 +15,7 @@ from morello.errors import SpecError
 from morello.machine import Target, print_target
 from morello.mlir import dialect, ir
 from morello.spec import Layout, Spec, argument_tensor
-from morello.spec.varying import varying_places, why_settled
+from morello.spec.varying import why_no_arguments
 
 
 def spec_of(op: Any) -> Spec:
@@ -124,15 +124,13 @@ def check_ranges(spec: Spec) -> None:
             "takes one",
             "settle the others",
         )
-    reason = why_settled(spec)
+    reason = why_no_arguments(spec)
     for one in spec.ranges:
         for i, operand in enumerate(spec.kind.operands):
             if {*one.dims} & {*operand.dims} and not reason:
                 plain = argument_tensor(spec.dtypes[i], Layout.row_major(operand.rank))
                 if spec.tensors[i] != plain:
                     reason = f"'{operand.name}' is not row-major without gaps"
-                elif len(varying_places(spec, i)) > 1:
-                    reason = f"'{operand.name}' has two dimensions of this size"
     if reason:
         raise SpecError(
             f"{spec}: {reason}, and a call says one dimension of row-major arrays",

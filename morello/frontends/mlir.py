@@ -33,8 +33,8 @@ def from_mlir(
             loops over elements, which are slow. Ops of linear work are left to it
             anyway. `Model.fallback` lists all of these. Arguments and results may be
             integers, truth values and other floats, too.
-        ranges: the sizes that calls may say of the outermost dimensions which the text
-            leaves open, by a name for messages: ``{"rows": "1..64"}``.
+        ranges: the sizes that calls may say of the dimensions which the text leaves
+            open, one of an argument, by a name for messages: ``{"rows": "1..64"}``.
         flushing: let products of two matrices of bf16 take denormals for zero, as
             processors with instructions for bf16 do: each is a
             ``matmul:…:bf16,bf16,f32:flushing=true`` by itself.
@@ -43,7 +43,7 @@ def from_mlir(
         CompileError: it is no module, has no such function, or crashes MLIR.
         ModelError: heavy ops that have no Spec, and what plain lowering does not take:
             all of them, each with its place; or what depends on the size of a range in
-            another way than by its outermost dimension.
+            another way than by how long dimensions are.
         SpecError: a range has no sizes.
     """
     given: Any = text

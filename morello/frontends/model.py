@@ -388,7 +388,7 @@ def trusted_model(
         signature: the names and signs of its arguments and results; if it is left out,
             what the text has.
         expected: what some arguments have to be in a call.
-        size: of outermost dimensions that the text leaves open.
+        size: of dimensions that the text leaves open.
         constants: arrays of arguments that are the same in each call, and are no
             arguments then, by number.
         flushing: as `from_mlir` takes it.

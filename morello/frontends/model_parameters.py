@@ -1,6 +1,6 @@
 """Parameters of a compiled model: its arguments, its constants, its results."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from morello.frontends.grouping.emission import given_tensors
 from morello.frontends.grouping.packing import Packed
@@ -8,7 +8,7 @@ from morello.frontends.grouping.parts import Step
 from morello.frontends.grouping.steps import counted, fallback_of
 from morello.frontends.held_arrays import ModelArrays
 from morello.frontends.nodes.prepared import Preparation
-from morello.frontends.nodes.tensors import Given, Tensors
+from morello.frontends.nodes.tensors import CallSize, Given, Tensors
 from morello.runtime.calls.parameter import Parameter, SizeAxis
 
 
@@ -16,18 +16,22 @@ def parameters(tensors: Tensors) -> tuple[Parameter, ...]:
     """The arguments of the function, its constants, and its results."""
     every = []
     size = tensors.size
-    axis = None if size is None else SizeAxis(size.name, 0, size.sizes)
     for i in given_tensors(tensors):
         given = tensors.all[i]
         assert isinstance(given, Given)
-        own = axis if size is not None and given.argument in size.given else None
+        own = None if size is None else _axis(size, size.given, given.argument)
         every.append(Parameter(given.name, given.dtype.numpy, given.shape, size=own))
     for place, result in enumerate(tensors.results):
         shape, dtype = tensors.all[result].shape, tensors.element(result).numpy
         name = result_name(tensors, place)
-        own = axis if size is not None and place in size.results else None
+        own = None if size is None else _axis(size, size.results, place)
         every.append(Parameter(name, dtype, shape, is_output=True, size=own))
     return tuple(every)
+
+
+def _axis(size: CallSize, places: Mapping[int, int], own: int) -> SizeAxis | None:
+    """The dimension of one tensor that has the size."""
+    return SizeAxis(size.name, places[own], size.sizes) if own in places else None
 
 
 def result_name(tensors: Tensors, place: int) -> str:

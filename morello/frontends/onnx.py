@@ -59,8 +59,8 @@ def from_onnx(
             be the name of a range.
         constants: arrays or numbers of inputs that are the same in each call (a rate,
             a count, a shape), by their names. They are no arguments then.
-        ranges: the sizes that calls may say of an outermost dimension, by the name that
-            the file or ``shapes`` give it: ``{"batch": "1..64"}``.
+        ranges: the sizes that calls may say of a dimension, by the name that the file
+            or ``shapes`` give it: ``{"batch": "1..64"}``.
         fallback: as `from_mlir` takes it.
         flushing: as `from_mlir` takes it.
 
@@ -69,8 +69,8 @@ def from_onnx(
         CompileError: it is no model of ONNX, or an op is not known to torch-mlir.
         ArgumentError: an input has an open shape that is not given, or another one.
         ModelError: ops that have no Spec: all of them, each with its place; or what
-            depends on the size of a range in another way than by its outermost
-            dimension.
+            depends on the size of a range in another way than by how long dimensions
+            are.
         SpecError: a range has no sizes.
         OSError: the file cannot be read.
     """

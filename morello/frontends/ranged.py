@@ -2,8 +2,8 @@
 
 Programs are not read with symbols. Such a program is read at a few sizes, each time
 with settled shapes, and what comes of it is compared: where the steps are the same, and
-the outermost dimensions of some of them grow in proportion to the size, they are steps
-for any size. What depends on the size in another way is refused by name.
+dimensions of some of them grow in proportion to the size, they are steps for any size.
+What depends on the size in another way is refused by name.
 """
 
 import dataclasses
@@ -18,17 +18,17 @@ from morello.errors import ArgumentError, SpecError
 from morello.frontends.grouping.parts import Part, PlainPart, Step
 from morello.frontends.model import Model
 from morello.frontends.nodes.prepared import Preparation
-from morello.frontends.nodes.tensors import Given, OuterSize, Tensors
+from morello.frontends.nodes.tensors import CallSize, Given, Tensors
 from morello.frontends.refusals import ModelError, Refusal
-from morello.spec import Limits, SizeRange, Spec
-from morello.spec.varying import varying_places, why_settled
+from morello.spec import Limits, SizeRange
+from morello.spec.varying import why_no_arguments
 
 Shapes = Sequence[tuple[int, ...]]
 """The shape of one tensor at each size."""
 
 
 def ranged(read: Callable[[int], Model], sizes: range, name: str) -> Model:
-    """The model of a program whose outermost size each call says.
+    """The model of a program, one size of which each call says.
 
     Args:
         read: the model of the program at one size.
@@ -64,8 +64,8 @@ def one_range(ranges: Mapping[str, str]) -> tuple[str, range]:
 def probe_sizes(sizes: range) -> tuple[int, ...]:
     """The greatest size, a prime after it, and a small size, in which a slice or a
     branch that takes few sizes shows. Few dimensions are such a prime by accident, and
-    no part of a dimension is. An outermost dimension of 1 is often left out, so that
-    the small size is not 1."""
+    no part of a dimension is. A dimension of 1 is often left out, so that the small
+    size is not 1."""
     primes = (n for n in itertools.count(sizes[-1] + 1) if _is_prime(n))
     small = next((n for n in sizes[:-1] if n > 1), None)
     after = next(primes)
@@ -94,11 +94,11 @@ class _Comparison:
         self._same([_prepared(model.preparation) for model in self.models], "weights")
         steps = tuple(map(self._step, zip(*self._steps(), strict=True)))
         results = [[t.all[r].shape for r in t.results] for t in every]
-        size = OuterSize(
+        size = CallSize(
             self.name,
             self.sizes,
-            frozenset(self._varying_given(every)),
-            frozenset(self._varying(zip(*results, strict=True), "result")),
+            dict(self._varying_given(every)),
+            dict(self._varying(zip(*results, strict=True), "result")),
         )
         is_settled = steps == first.steps and not size.results
         if not size.given and not is_settled:
@@ -112,28 +112,32 @@ class _Comparison:
         self._same(list(map(len, steps)), "its parts")
         return steps
 
-    def _varying_given(self, every: list[Tensors]) -> Iterator[int]:
-        """The numbers of the arguments that have the size."""
+    def _varying_given(self, every: list[Tensors]) -> Iterator[tuple[int, int]]:
+        """The numbers of the arguments that have the size, each with the dimension."""
         self._same([[_settled(g) for g in _given(t)] for t in every], "its constants")
         given = [_given(tensors) for tensors in every]
         shapes = zip(*([g.shape for g in own] for own in given), strict=True)
-        for place in self._varying(shapes, "argument"):
+        for place, axis in self._varying(shapes, "argument"):
             if given[0][place].argument < 0:
                 raise self._refusal("a constant", given[0][place].name)
-            yield given[0][place].argument
+            yield given[0][place].argument, axis
 
-    def _varying(self, shapes: Any, what: str) -> Iterator[int]:
-        """The places of the tensors whose outermost dimension is the size."""
+    def _varying(self, shapes: Any, what: str) -> Iterator[tuple[int, int]]:
+        """The places of the tensors one dimension of which is the size, each with the
+        dimension."""
         for place, own in enumerate(shapes):
             if len(set(own)) == 1:
                 continue
-            outer = [shape[:1] for shape in own]
-            inner = {shape[1:] for shape in own}
-            if len(inner) > 1 or outer != [(size,) for size in self.probes]:
-                raise self._refusal(
-                    f"{what} {place}", "program", "another dimension than the outermost"
-                )
-            yield place
+            ranks = {len(shape) for shape in own}
+            extents = [*zip(*own, strict=True)] if len(ranks) == 1 else []
+            axes = [axis for axis, each in enumerate(extents) if len({*each}) > 1]
+            if len(axes) != 1:
+                reason = f"{len(axes)} of its dimensions depend on the size"
+                raise self._refusal(f"{what} {place}", "program", reason)
+            if extents[axes[0]] != self.probes:
+                reason = f"its dimension {axes[0]} is not the size itself"
+                raise self._refusal(f"{what} {place}", "program", reason)
+            yield place, axes[0]
 
     def _step(self, steps: tuple[Step, ...]) -> Step:
         """A step for every size."""
@@ -163,7 +167,7 @@ class _Comparison:
         part = dataclasses.replace(first, ranges=(SizeRange(dims, least, step),))
         try:
             spec = part.spec(Limits())
-            reason = why_settled(spec) or _why_outermost(spec)
+            reason = why_no_arguments(spec)
         except SpecError as error:
             reason = str(error)
         if reason:
@@ -199,7 +203,7 @@ class _Comparison:
     def _refusal(self, what: str, place: str, reason: str = "") -> ModelError:
         text = f"it depends on {self.name}, which each call says"
         reason = f"{text}: {reason}" if reason else text
-        remedy = "make that the outermost dimension of all that has it, or settle it"
+        remedy = "settle it, or compute that outside of the program"
         return ModelError((Refusal(what, place, reason, remedy),))
 
 
@@ -228,14 +232,3 @@ def _prepared(preparation: Preparation | None) -> Any:
         return None
     every = preparation.tensors.all
     return [every[node] for node in preparation.nodes], preparation.outputs
-
-
-def _why_outermost(spec: Spec) -> str:
-    """Why an operand of a part does not begin with the size of a call; empty if all
-    that have it do: tensors of models have it outermost."""
-    for index, operand in enumerate(spec.kind.operands):
-        places, shape = varying_places(spec, index), spec.physical_shape(index)
-        first = next((i for i, extent in enumerate(shape) if extent > 1), None)
-        if places and places != (first,):
-            return f"'{operand.name}' has a size that varies inside of its rows"
-    return ""

@@ -1,4 +1,4 @@
-"""Open outermost dimensions of a program's arguments get a size: `settle`.
+"""Open dimensions of a program's arguments get a size: `settle`.
 
 Upstream's passes infer all other shapes of these.
 """
@@ -22,7 +22,7 @@ def settle(
     size: int,
     run: Callable[[str], None],
 ) -> None:
-    """Give a size to the open outermost dimensions of a function's arguments.
+    """Give a size to the open dimensions of a function's arguments.
 
     Args:
         module: in which calls are inlined. Other functions leave it.
@@ -31,25 +31,24 @@ def settle(
         run: runs passes on the module.
 
     Raises:
-        CompileError: no outermost dimension is open, or another one is.
+        CompileError: no dimension is open, or two of an argument are.
     """
     for op in list(module.regions[0].blocks[0].operations):
         if op.operation.name == "func.func" and op.operation != function:
             op.operation.erase()
     arguments = list(function.regions[0].blocks[0].arguments)
     types = [_settled(argument.type, size) for argument in arguments]
-    if types == [argument.type for argument in arguments]:
-        raise CompileError(
-            "no argument has an open outermost dimension, and a range is given",
-            "leave it out, or export the program with tensor<?x…>",
-        )
     for place, (kind, given) in enumerate(zip(types, arguments, strict=True)):
         if dynamic(kind) is not None:
             raise CompileError(
-                f"argument {place} is {given.type}, and a call says the outermost size "
-                "alone",
+                f"argument {place} is {given.type}, and a call says one of its sizes",
                 "export the program with the other sizes",
             )
+    if types == [argument.type for argument in arguments]:
+        raise CompileError(
+            "no argument has an open dimension, and a range is given",
+            "leave it out, or export the program with tensor<?x…>",
+        )
     if any(op.name.startswith("stablehlo.") for op in all_ops(function)):
         run(_REFINED.format(",".join(map(str, types))))
         return
@@ -59,13 +58,15 @@ def settle(
 
 
 def _settled(kind: ir.Type, size: int) -> ir.Type:
-    """A type with a size in the place of an open outermost dimension."""
+    """A type with a size in the place of its open dimension, if it has one."""
     kind = kind.maybe_downcast()
-    if not isinstance(kind, ir.RankedTensorType) or not kind.rank:
+    if not isinstance(kind, ir.RankedTensorType):
         return kind
-    if not kind.is_dynamic_dim(0):
+    open_dims = [dim for dim in range(kind.rank) if kind.is_dynamic_dim(dim)]
+    if len(open_dims) != 1:
         return kind
-    sizes = [size, *list(kind.shape)[1:]]
+    sizes = list(kind.shape)
+    sizes[open_dims[0]] = size
     return ir.RankedTensorType.get(sizes, kind.element_type)
 
 

@@ -147,7 +147,7 @@ class NativeCall:
 
 
 class SizedCall(NativeCall):
-    """Calls a program on tensors whose outermost size each call says.
+    """Calls a program on tensors, one size of which each call says.
 
     Args:
         compiled, results, places, guarded, freeze: as `NativeCall` takes them; the
@@ -156,10 +156,12 @@ class SizedCall(NativeCall):
 
     def __init__(self, compiled: Kernel, *args: Any, **kwargs: Any) -> None:
         super().__init__(compiled, *args, **kwargs)
-        sized = [p.size is not None for p in compiled.parameters]
-        self._from = sized.index(True)
-        """The first tensor that has the size."""
-        self._varies = sized[len(sized) - len(self._forms) :]
+        dims = [None if p.size is None else p.size.axis for p in compiled.parameters]
+        self._from, self._dim = next(
+            (i, d) for i, d in enumerate(dims) if d is not None
+        )
+        """The first tensor that has the size, and its dimension."""
+        self._varying = dims[len(dims) - len(self._forms) :]
 
     def __call__(self, *tensors: Any) -> Any:
         """Runs the program; returns the group's result, or a tuple of several."""
@@ -167,15 +169,25 @@ class SizedCall(NativeCall):
         given = list(tensors)  # a copy lives until the end of the call
         for place in self._loose:
             given[place] = given[place].contiguous()
-        size = given[self._from].shape[0]
+        size = given[self._from].shape[self._dim]
         made = [
-            _empty((size, *shape[1:]) if varies else shape, strides, dtype)
-            for varies, (shape, strides, dtype) in zip(
-                self._varies, self._forms, strict=True
+            _empty(*_at_size(shape, strides, dim, size), dtype)
+            for dim, (shape, strides, dtype) in zip(
+                self._varying, self._forms, strict=True
             )
         ]
         self._run(*map(_address, given), *held.addresses, *map(_address, made), size)
         return tuple(made) if self._several else made[0]
+
+
+def _at_size(
+    shape: tuple[int, ...], strides: tuple[int, ...], dim: int | None, size: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape and the strides of a result without gaps, a dimension of a size."""
+    if dim is None:
+        return shape, strides
+    shape = (*shape[:dim], size, *shape[dim + 1 :])
+    return shape, _strides(shape) if dim else strides
 
 
 def _strides(shape: Sequence[int]) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ class Options:
             for them; by default where weights are frozen.
         partition: as `morello.frontends.model.Model.compile` takes it.
         shapes: how many shapes of a graph whose shapes are dynamic are compiled.
-        batch: the greatest size of a dynamic outermost dimension for which one program
+        batch: the greatest size of a dynamic dimension for which one program
             is compiled, with all that are smaller; 0 for one of each shape.
         flushing: as `morello.from_mlir` takes it.
         winograd: as `morello.frontends.model.Model.compile` takes it.

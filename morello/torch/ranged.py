@@ -1,6 +1,6 @@
 """Graphs whose batch is dynamic: `over_sizes`, one program for every size of it.
 
-A graph with one symbol, the outermost dimension of its arguments, is traced at a few
+A graph with one symbol, one dimension of some of its arguments, is traced at a few
 sizes. Where it is the same at each but for what groups compute, and groups are programs
 of any size (`morello.frontends.ranged`), calls of all sizes run these.
 """
@@ -40,16 +40,18 @@ class _Batch:
         symbol: as PyTorch has it.
         sizes: those that one program takes.
         place: of an argument that has it.
+        dim: of this argument.
     """
 
     symbol: Any
     sizes: range
     place: int
+    dim: int
 
     def of(self, arguments: list[Any]) -> int:
         """The size that a call says."""
         given = arguments[self.place]
-        return int(given.shape[0] if isinstance(given, torch.Tensor) else given)
+        return int(given.shape[self.dim] if isinstance(given, torch.Tensor) else given)
 
     def settled(self, value: Any, size: int) -> Any:
         """A number of the graph at a size."""
@@ -61,27 +63,29 @@ class _Batch:
 def _batch(graph: GraphModule, most: int) -> _Batch | str:
     """The symbol of a graph that is a batch; or why there is none."""
     given = [n.meta["val"] for n in graph.graph.find_nodes(op="placeholder")]
-    found: dict[Any, int] = {}
+    places: dict[Any, tuple[int, int]] = {}
+    symbols: set[Any] = set()
     for place, value in enumerate(given):
-        if isinstance(value, torch.SymInt):
-            found.setdefault(value.node.expr, place)
-        elif isinstance(value, torch.Tensor) and any(map(_is_open, value.shape)):
-            if any(map(_is_open, (*value.shape[1:], *value.stride()))):
-                return "a dimension that is not the outermost is dynamic"
-            found.setdefault(value.shape[0].node.expr, place)
-    if len(found) != 1:
-        return f"{len(found)} sizes are dynamic"
-    ((symbol, place),) = found.items()
-    if not symbol.is_Symbol:
-        return f"the size {symbol} is computed"
+        is_tensor = isinstance(value, torch.Tensor)
+        for dim, size in enumerate(value.shape if is_tensor else (value,)):
+            if _is_open(size):
+                places.setdefault(size.node.expr, (place, dim))
+        for stride in value.stride() if is_tensor else ():
+            if _is_open(stride):
+                symbols |= stride.node.expr.free_symbols
+    if len(places) != 1:
+        return f"{len(places)} sizes are dynamic"
+    ((symbol, (place, dim)),) = places.items()
+    if not symbol.is_Symbol or symbols - {symbol}:
+        return f"the size {symbol} is computed, or rows are any distance apart"
     value = given[place]
-    size = value.shape[0] if isinstance(value, torch.Tensor) else value
+    size = value.shape[dim] if isinstance(value, torch.Tensor) else value
     bounds = size.node.shape_env.var_to_range[symbol]
     least = 2 if bounds.lower < 2 else int(bounds.lower)
     greatest = most if bounds.upper > most else int(bounds.upper)
     if least >= greatest:
         return f"no two sizes are from {least} to {greatest}"
-    return _Batch(symbol, range(least, greatest + 1), place)
+    return _Batch(symbol, range(least, greatest + 1), place, dim)
 
 
 def _is_open(value: Any) -> bool:
@@ -242,11 +246,11 @@ class _Sized:
         model = ranged(read, self._batch.sizes, "the batch")
         kernel = compiled_model(model, simple[0], self._options)
         results = results_of(group.graphs[0])
-        call = NativeCall if model.tensors.size is None else SizedCall
-        varying = () if model.tensors.size is None else model.tensors.size.results
-        if any(not results[0][place].is_contiguous() for place in varying):
-            raise MorelloError("a result has the batch inside of its rows")
+        is_settled = model.tensors.size is None
+        if not is_settled and not all(one.is_contiguous() for one in results[0]):
+            raise MorelloError("a result is not row-major in eager")
         freeze = self._options.freeze
+        call = NativeCall if is_settled else SizedCall
         return call(kernel, results, group.weights, group.guarded, freeze=freeze)
 
 

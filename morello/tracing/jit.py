@@ -364,9 +364,9 @@ def jit(
 
     Args:
         function: see `trace`.
-        sizes: the parameters whose outermost size each call says, by one kernel: the
-            first with a range, others with its name:
-            ``{"x": "rows=1..512", "y": "rows"}``.
+        sizes: the parameters of which each call says a size, by one kernel: the
+            first with a range, others with its name, each after the sizes of the
+            dimensions outside of it: ``{"x": "8xrows=1..512", "y": "rows"}``.
         options: of `morello.compile`: ``threads``, ``target``, ``db``, ``time_limit``.
 
     Raises:

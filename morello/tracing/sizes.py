@@ -1,4 +1,4 @@
-"""A size that each call of a function says: the outermost dimension of some arguments.
+"""A size that each call of a function says: a dimension of some arguments.
 
 The function is traced at every size that a call has, once. A size at which it does what
 it does at others, on longer arrays, shares their kernel; one at which it does something
@@ -7,7 +7,8 @@ else (a branch by the size) has a kernel for itself.
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from morello.errors import ArgumentError, shortened
@@ -17,8 +18,8 @@ from morello.spec.size_range import WrittenSizes
 from morello.tracing.arguments import Leaf, Pattern, Several, function_name, leaves
 
 _REMEDY = (
-    "give the first parameter a range, and others its name: "
-    "{'x': 'rows=1..512', 'y': 'rows'}"
+    "give the first parameter a range, and others its name, after the sizes that are "
+    "outside of it: {'x': '8xrows=1..512', 'y': 'rows'}"
 )
 
 
@@ -29,13 +30,14 @@ class CallSize:
     Args:
         name: for messages.
         sizes: those that one kernel takes.
-        places: of the arguments that have it, each an array or several.
+        outside: of each argument that has it, by its place: the sizes of the
+            dimensions before it. An argument is an array or several.
         function: its name.
     """
 
     name: str
     sizes: range
-    places: frozenset[int]
+    outside: Mapping[int, tuple[int, ...]]
     function: str
 
     @staticmethod
@@ -57,17 +59,19 @@ class CallSize:
                 f"its parameters are: {', '.join(names) or 'none'}",
             )
         written = WrittenSizes.parse("x".join(texts.values()))
-        ranges = () if written is None else written.ranges
-        if written is None or [len(one.dims) for one in ranges] != [len(texts)]:
+        outside = [] if written is None else _outside(written, texts.values())
+        if written is None or len(outside) != len(texts):
             raise ArgumentError(
                 f"'sizes' of {label} says {', '.join(map(repr, texts.values()))}, "
                 "which is not one range of sizes",
                 _REMEDY,
             )
         first, text = next(iter(texts.items()))
-        name = text.partition("=")[0] if "=" in text else first
-        sizes = ranges[0].sizes(written.greatest[0])
-        return CallSize(name, sizes, frozenset(map(names.index, texts)), label)
+        name = text.rpartition("x")[2].partition("=")[0] if "=" in text else first
+        one = written.ranges[0]
+        sizes = one.sizes(written.greatest[one.dims[0]])
+        places = map(names.index, texts)
+        return CallSize(name, sizes, dict(zip(places, outside, strict=True)), label)
 
     def said(self, pattern: Pattern) -> int:
         """The size that arguments have.
@@ -75,15 +79,24 @@ class CallSize:
         Raises:
             ArgumentError: they have two, none, or one that is out of the range.
         """
-        outer = {leaf.shape[:1] for leaf in self._leaves(pattern)}
-        if len(outer) != 1 or () in outer:
-            found = " and ".join(str(*own) if own else "none" for own in sorted(outer))
+        own = self._leaves(pattern)
+        sizes = {leaf.shape[len(outside) :][:1] for leaf, outside in own}
+        if len(sizes) != 1 or () in sizes:
+            have = " and ".join(str(*one) if one else "none" for one in sorted(sizes))
             raise ArgumentError(
-                f"{self.name} is the outermost size of arguments of {self.function}, "
-                f"and they have {found or 'no array'}",
+                f"{self.name} is a size that arguments of {self.function} have in "
+                f"common, and they have {have or 'no array'}",
                 "give arrays of one such size",
             )
-        ((size,),) = outer
+        for leaf, outside in own:
+            if leaf.shape[: len(outside)] != outside:
+                before = "x".join(map(str, outside))
+                raise ArgumentError(
+                    f"an argument of {self.function} is {leaf.shape}, and 'sizes' says "
+                    f"{before} before {self.name}",
+                    "give arrays of these sizes",
+                )
+        ((size,),) = sizes
         if size in self.sizes:
             return size
         least, greatest, step = self.sizes[0], self.sizes[-1], self.sizes.step
@@ -97,30 +110,48 @@ class CallSize:
     def at(self, pattern: Pattern, size: int) -> Pattern:
         """The pattern of arguments of a size."""
 
-        def moved(part: Pattern) -> Pattern:
+        def moved(part: Pattern, dim: int) -> Pattern:
             if isinstance(part, Leaf):
-                return Leaf((size, *part.shape[1:]))
+                return Leaf((*part.shape[:dim], size, *part.shape[dim + 1 :]))
             if isinstance(part, Several):
-                return dataclasses.replace(part, parts=tuple(map(moved, part.parts)))
+                parts = tuple(moved(own, dim) for own in part.parts)
+                return dataclasses.replace(part, parts=parts)
             return part
 
         assert isinstance(pattern, Several)
         args, *rest = pattern.parts
         assert isinstance(args, Several)
         parts = tuple(
-            moved(part) if place in self.places else part
+            moved(part, len(self.outside[place])) if place in self.outside else part
             for place, part in enumerate(args.parts)
         )
         return dataclasses.replace(
             pattern, parts=(dataclasses.replace(args, parts=parts), *rest)
         )
 
-    def _leaves(self, pattern: Pattern) -> list[Leaf]:
+    def _leaves(self, pattern: Pattern) -> list[tuple[Leaf, tuple[int, ...]]]:
+        """The arrays that have the size, with the sizes outside of it."""
         assert isinstance(pattern, Several)
         args = pattern.parts[0]
         assert isinstance(args, Several)
-        own = (p for i, p in enumerate(args.parts) if i in self.places)
-        return [leaf for part in own for leaf in leaves(part)]
+        return [
+            (leaf, self.outside[place])
+            for place, part in enumerate(args.parts)
+            if place in self.outside
+            for leaf in leaves(part)
+        ]
+
+
+def _outside(written: WrittenSizes, texts: Iterable[str]) -> list[tuple[int, ...]]:
+    """The sizes before the one range, of each text; fewer where it is not the last of
+    each."""
+    ends = [0, *itertools.accumulate(text.count("x") + 1 for text in texts)]
+    dims = {dim for one in written.ranges for dim in one.dims}
+    return [
+        tuple(written.greatest[start : end - 1])
+        for start, end in itertools.pairwise(ends)
+        if len(written.ranges) == 1 and dims & {*range(start, end)} == {end - 1}
+    ]
 
 
 def is_longer(one: Tensors, size: int, other: Tensors, longer: int) -> bool:

@@ -137,7 +137,7 @@ def test_the_schedule_and_the_pickle_give_the_same_object(kernel: Kernel) -> Non
         ("matmul:1..8x4x1..8:f32", {}, "2 sizes that each call says"),
         ("matmul:1..8x4x4:f32:lhs=ld8", {}, "not row-major without gaps"),
         ("matmul:1..8x4x4:f32:out=[0,2,1]", {}, "not row-major without gaps"),
-        ("matmul:s=1..8xsx4:f32", {}, "'lhs' has two dimensions of this size"),
+        ("matmul:s=1..8xsx4:f32", {}, "'lhs' has 2 dimensions of this size"),
         ("matmul:8x4x1..8:f32:rhs=[0,2,1,2p4]", {}, "varies in packs"),
     ],
 )

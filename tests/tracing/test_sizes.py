@@ -108,7 +108,7 @@ def test_what_a_function_reads_may_change() -> None:
     ("function", "size", "part"),
     [
         (lambda x: x.mean(0), 4, "it depends on n, which each call says"),
-        (lambda x: x.T + 1, 6, "varies inside of its rows"),
+        (lambda x: x @ x.T, 4, "has 2 dimensions of this size"),
         (lambda x: x[: len(x) // 2] + 1, 3, "it depends on n, which each call says"),
         (lambda x: x[:2] + 1, 4, "it reads rows that n = 1 lacks"),
         (lambda x: x[:1] + 1, 4, "computes something else where n is 6 than at 7, 2"),
@@ -124,10 +124,23 @@ def test_what_depends_on_the_size_is_refused_by_its_name(
     assert part in str(refused.value)
 
 
+def test_a_size_inside_of_arguments() -> None:
+    @morello.jit(sizes={"x": "2xlength=1..6", "y": "length"}, threads=1, target="avx2")
+    def scaled(x: Any, y: Any) -> Any:
+        return np.exp(x) * y
+
+    rng = np.random.default_rng(1)
+    for length in (6, 1, 4):
+        x, y = (rng.random(shape, np.float32) for shape in ((2, length), (length,)))
+        np.testing.assert_allclose(scaled(x, y), np.exp(x) * y, rtol=1e-5)
+    with pytest.raises(ArgumentError, match="'sizes' says 2 before length"):
+        scaled(x[:1], y)
+
+
 def test_wrong_arguments() -> None:
     jitted = morello.jit(rows, sizes={"x": "n=1..9", "y": "n"})
     x, y = np.ones((4, 8), np.float32), np.ones((5, 6), np.float32)
-    with pytest.raises(ArgumentError, match="n is the outermost size of arguments"):
+    with pytest.raises(ArgumentError, match="n is a size that arguments"):
         jitted(x, y)
     with pytest.raises(ArgumentError, match="n is 10, and rows takes 1 to 9"):
         jitted(np.ones((10, 8), np.float32), np.ones((10, 6), np.float32))

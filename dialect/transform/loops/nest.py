@@ -1,5 +1,7 @@
 """The loops of ``tile``, ``split`` and ``peel``: whole tiles, then what remains."""
 
+from collections.abc import Sequence
+
 from morello.dialect.attributes import i64_attr
 from morello.dialect.build import build_spec_op
 from morello.dialect.sizes import (
@@ -56,7 +58,7 @@ def _ranged(site: Site, dim: int, size: int) -> Left:
         with ir.InsertionPoint(branch.then_block):
             child = build_tile(site, dim, remainder.spec, Start(0, covered))
             scf.YieldOp([])
-            if remainder.spec.ranges:
+            if any(dim in one.dims for one in remainder.spec.ranges):
                 steps = [chain[0] % size, *chain[1:], size]
                 child.attributes[SIZE_ATTRIBUTE] = chain_attribute(steps)
             left["remainder"] = child
@@ -75,13 +77,25 @@ def _looped(site: Site, dim: int, spec: Spec, trips: int, begin: int) -> ir.Oper
 
 def build_tile(site: Site, dim: int, spec: Spec, start: Start) -> ir.Operation:
     """The child Spec on tiles that begin at ``start`` of the dimension."""
+    return _build_on(site, (dim,), spec, start)
+
+
+def build_first(site: Site, dims: Sequence[int], spec: Spec) -> ir.Operation:
+    """The child Spec on what comes first along some dimensions."""
+    return _build_on(site, dims, spec, Start(0))
+
+
+def _build_on(
+    site: Site, dims: Sequence[int], spec: Spec, start: Start
+) -> ir.Operation:
     operands = []
     for i, (memref, operand) in enumerate(
         zip(site.operands, spec.kind.operands, strict=True)
     ):
-        if dim in operand.dims:
+        cut = [dim for dim in dims if dim in operand.dims]
+        if cut:
             parent = site.spec.tensors[i]
-            axis, own = operand.axis(dim), elements(operand, dim, start)
+            axis, own = operand.axis(cut[0]), elements(operand, cut[0], start)
             memref = tile_of(memref, parent, axis, spec.shape(i), own)
         operands.append(memref)
     return build_spec_op(spec, operands)

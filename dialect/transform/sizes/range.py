@@ -14,9 +14,8 @@ from morello.dialect.sizes import (
 )
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.loops.nest import build_tile, index
+from morello.dialect.transform.loops.nest import build_first, index
 from morello.dialect.transform.price import COUNTED_ATTRIBUTE, is_goal, part_goal
-from morello.dialect.transform.subview import Start
 from morello.mlir import dialect, ir
 
 
@@ -36,7 +35,7 @@ def apply_range(site: Site, action: Range) -> Left:
         hole = site.hole(role)
         assert hole is not None
         with ir.InsertionPoint(block):
-            child = build_tile(site, site.spec.ranges[0].dims[0], hole.spec, Start(0))
+            child = build_first(site, site.spec.ranges[0].dims, hole.spec)
             left[role] = child
             if parts_goal:
                 part_goal(child, hole.spec, target)

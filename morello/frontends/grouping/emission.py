@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from morello.dialect.build import build_spec_op
-from morello.dialect.sizes import SIZES_ATTRIBUTE
+from morello.dialect.memrefs import DYNAMIC, sized_type
+from morello.dialect.sizes import SIZES_ATTRIBUTE, sized_view
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.frontends.grouping.group_dims import row_major
 from morello.frontends.grouping.parts import Operand, Part, PlainPart
@@ -19,6 +20,7 @@ from morello.machine import Target, print_target
 from morello.mlir import dialect, ir
 from morello.spec import Spec
 from morello.spec.elements.dtypes import Dtype
+from morello.spec.varying import varying_places
 
 
 def model_module(
@@ -71,8 +73,9 @@ def add_model_function(
             if isinstance(part, PlainPart):
                 operands = _plain_operands(tensors, part, callee.function, known)
             else:
-                operands = _operands(tensors, part[0], known, callee.moved)
-                operands += _size(tensors, part[1], list(block.arguments)[-1])
+                size = _size(tensors, part[1], list(block.arguments)[-1])
+                operands = _operands(tensors, *part, known, callee.moved, size)
+                operands += size
             func.CallOp(callee.function, operands)
         func.ReturnOp([])
     return function.operation
@@ -134,8 +137,8 @@ def _functions(
 
 
 def _key(tensors: Tensors, part: Part, spec: Spec) -> _Key:
-    starts = (dataclasses.replace(operand, offset=0) for operand in part.operands)
-    return spec, tuple(str(_operand_type(tensors, start)) for start in starts)
+    starts = [dataclasses.replace(operand, offset=0) for operand in part.operands]
+    return spec, tuple(map(str, _operand_types(tensors, spec, starts)))
 
 
 def _is_callable(part: Part) -> bool:
@@ -162,7 +165,7 @@ def _part_function(
         dataclasses.replace(operand, offset=0) if place in moved else operand
         for place, operand in enumerate(part.operands)
     ]
-    types: list[ir.Type] = [_operand_type(tensors, operand) for operand in operands]
+    types: list[ir.Type] = [*_operand_types(tensors, spec, operands)]
     types += [ir.IndexType.get()] * (len(moved) + len(spec.ranges))
     function = func.FuncOp(name, (types, []), visibility="private")
     if spec.ranges:
@@ -305,10 +308,19 @@ def given_tensors(tensors: Tensors) -> list[int]:
 
 
 def _operands(
-    tensors: Tensors, part: Part, known: dict[int, ir.Value], moved: Sequence[int]
+    tensors: Tensors,
+    part: Part,
+    spec: Spec,
+    known: dict[int, ir.Value],
+    moved: Sequence[int],
+    size: Sequence[ir.Value],
 ) -> list[ir.Value]:
     """The memrefs of a part, then the offsets of some of them; memrefs that nothing
-    wrote before are allocated."""
+    wrote before are allocated.
+
+    Args:
+        size: of the part, if each call says it.
+    """
     memrefs, offsets = [], []
     for place, operand in enumerate(part.operands):
         if operand.tensor not in known:
@@ -321,7 +333,11 @@ def _operands(
             offsets.append(start.result)
             operand = dataclasses.replace(operand, offset=0)
         wanted = _operand_type(tensors, operand)
-        memrefs.append(_seen_as(known[operand.tensor], operand, wanted))
+        memref = _seen_as(known[operand.tensor], operand, wanted)
+        kind = _sized(wanted, spec, place)
+        if kind != wanted:
+            memref = sized_view(memref, kind, size[0], varying_places(spec, place))
+        memrefs.append(memref)
     return memrefs + offsets
 
 
@@ -346,6 +362,28 @@ def _operand_type(tensors: Tensors, operand: Operand) -> ir.MemRefType:
         return whole
     layout = ir.StridedLayoutAttr.get(operand.offset, _strides(operand))
     return ir.MemRefType.get(list(operand.shape), whole.element_type, layout)
+
+
+def _operand_types(
+    tensors: Tensors, spec: Spec, operands: Sequence[Operand]
+) -> list[ir.MemRefType]:
+    """The types of the memrefs of a part."""
+    return [
+        _sized(_operand_type(tensors, operand), spec, place)
+        for place, operand in enumerate(operands)
+    ]
+
+
+def _sized(whole: ir.MemRefType, spec: Spec, place: int) -> ir.MemRefType:
+    """The type of an operand of the greatest size in calls of every size: strides
+    before a dimension that varies are dynamic."""
+    places = varying_places(spec, place)
+    kind = sized_type(spec.tensors[place], spec.shape(place), places)
+    strides, _ = kind.get_strides_and_offset()
+    if DYNAMIC not in strides:
+        return whole
+    layout = ir.StridedLayoutAttr.get(whole.get_strides_and_offset()[1], strides)
+    return ir.MemRefType.get(list(whole.shape), whole.element_type, layout)
 
 
 def _strides(operand: Operand) -> list[int]:

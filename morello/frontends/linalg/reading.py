@@ -109,7 +109,7 @@ def read_program(
         source: the name of the file, for messages.
         fallback: take loops whose number of trips is data.
         name: of the function, as `chosen_function` takes it.
-        size: of outermost dimensions that the text leaves open; None to leave them so.
+        size: of dimensions that the text leaves open; None to leave them so.
 
     Raises:
         CompileError: it cannot be parsed.

@@ -261,18 +261,18 @@ Tensor = Given | Node | View | Joined | Plain
 
 
 @dataclasses.dataclass(frozen=True)
-class OuterSize:
-    """A size that each call says: the outermost dimension of some tensors.
+class CallSize:
+    """A size that each call says: one dimension of some tensors.
 
     Shapes have the greatest.
     """
 
     name: str
     sizes: range
-    given: frozenset[int]
-    """The numbers of the arguments that have it."""
-    results: frozenset[int]
-    """The places of the results that have it."""
+    given: Mapping[int, int]
+    """The dimension that has it, by the numbers of the arguments."""
+    results: Mapping[int, int]
+    """The dimension that has it, by the places of the results."""
 
 
 @dataclasses.dataclass
@@ -291,7 +291,7 @@ class Tensors:
     in each call."""
     expected: tuple[Expected, ...] = ()
     """Conditions on some arguments, checked in each call."""
-    size: OuterSize | None = None
+    size: CallSize | None = None
     flushing: bool = False
     """Whether products of two factors of bf16 may take denormals for zero."""
     copies: bool = False
