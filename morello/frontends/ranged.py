@@ -156,8 +156,8 @@ class _Comparison:
             for own in zip(*(p.sizes for p in parts), strict=True)
         ]
         found = {factor for factor in factors if factor}
+        self._check_reads(parts, *what)
         if not found:
-            self._check_reads(first, *what)
             return first
         if len(found) > 1 or len(parts) < len(steps):
             raise self._refusal(*what, "two of its dimensions depend on the size")
@@ -174,12 +174,13 @@ class _Comparison:
             raise self._refusal(*what, reason)
         return part
 
-    def _check_reads(self, part: Part, what: str, place: str) -> None:
-        """Refuse a settled part that reads what the least size has not."""
+    def _check_reads(self, parts: list[Part], what: str, place: str) -> None:
+        """Refuse a settled operand of what the least size has not."""
         greatest, after = (model.tensors.all for model in self.models[:2])
-        for own in part.operands:
+        for own, *others in zip(*(part.operands for part in parts), strict=True):
             count = math.prod(greatest[own.tensor].shape)
-            if count == math.prod(after[own.tensor].shape):
+            is_settled = all(other.shape == own.shape for other in others)
+            if not is_settled or count == math.prod(after[own.tensor].shape):
                 continue
             axes = zip(own.shape, own.strides, strict=True)
             last = own.offset + sum((n - 1) * stride for n, stride in axes)

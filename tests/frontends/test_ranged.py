@@ -95,6 +95,8 @@ def test_rows_that_the_least_size_lacks_are_refused(rows: slice) -> None:
 
     with pytest.raises(ModelError, match="it reads rows that batch = 1 lacks"):
         ranged(read, range(1, 7), "batch")
+    with pytest.raises(ModelError, match="it reads rows that batch = 1 lacks"):
+        ranged(lambda size: parts(lambda x: x * x[1], (size, 4)), range(1, 7), "batch")
     kernel = ranged(read, range(2, 7), "batch").compile(target="avx2", threads=1)
     x = numbers(np.random.default_rng(2), 2, 4)
     np.testing.assert_array_equal(kernel(x), x[rows] + 1)

@@ -37,6 +37,16 @@ def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray[Any, Any]:
     return rng.integers(-4, 5, shape).astype(np.float32)
 
 
+def test_sizes_that_a_name_ties_part_together() -> None:
+    """Of two operands each, and of a temporary."""
+    graph = "t[c,a,b]=x0[c,a]*x1[c,b];y[c,a]=sum(t[c,a,b])"
+    kernel = compiled(f"compose:3xs=1..5xs:f32:graph={graph}")
+    rng = np.random.default_rng(1)
+    for size in range(1, 6):
+        x, y = numbers(rng, 3, size), numbers(rng, 3, size)
+        np.testing.assert_array_equal(kernel(x, y), x * y.sum(1, keepdims=True))
+
+
 def test_every_size_is_exact_and_touches_nothing_else(kernel: Kernel) -> None:
     _, _, k, n = kernel.spec.sizes
     accumulates = kernel.spec.kind.accumulates
