@@ -228,7 +228,8 @@ class AffineCostModel(CostModel):
             if lines.access is Access.STREAMED:
                 waited = dataclasses.replace(lines, access=Access.DEMAND)
                 exposed = exposed + cost
-                arriving = arriving + self._lines(frame, waited) - cost
+                all_waited = self._lines(frame, waited, fetches=False)
+                arriving = arriving + all_waited - cost
             elif lines.hidden:
                 arriving = arriving + cost
             else:
@@ -238,8 +239,13 @@ class AffineCostModel(CostModel):
             slowest = np.maximum(slowest, other)
         return slowest + exposed
 
-    def _lines(self, frame: Frame, lines: Lines) -> Ints:
-        """Lines that a kernel reads or writes where they lie, down to L1."""
+    def _lines(self, frame: Frame, lines: Lines, fetches: bool = True) -> Ints:
+        """Lines that a kernel reads or writes where they lie, down to L1.
+
+        Args:
+            fetches: whether lines that are prefetched to L1 have that price: the least
+                time of those that several rows are computed with is of demanded ones.
+        """
         level = frame.key.tensors[lines.operand].level
         if level not in (MEM, L2):
             return 0
@@ -255,7 +261,9 @@ class AffineCostModel(CostModel):
             if lines.access is Access.STORED:
                 each = each + self._store(passed)
             else:
-                each = each + self._read(passed, lines.access, lines.prefetched)
+                each = each + self._read(
+                    passed, lines.access, fetches and lines.prefetched
+                )
         start = self._prices.stream_start_mem if level.is_main else 0
         # The line that two parts share may be near by when the second reads it: half.
         more = lines.parts * each // 2 if self._crosses(frame, lines.operand) else 0

@@ -97,7 +97,7 @@ def test_lines_that_a_kernel_prefetches_to_l1_have_their_price_beyond_l2() -> No
     target = with_costs(AVX2, {"line_mem_fetched": fetched})
     for access, far in (
         (Access.DEMAND, fetched),
-        (Access.STREAMED, fetched),
+        (Access.STREAMED, C.line_mem_demand),
         (Access.OVERLAPPED, C.line_mem_overlapped),
         (Access.STORED, C.store_mem),
     ):
