@@ -163,12 +163,10 @@ class CostBoxes:
     def varying(self) -> Integers:
         """For each box, the size axes along which its costs differ: a bit each, the
         last axis the lowest."""
-        grid = self.corners.reshape(len(self.corners), *(2,) * self.dims)
-        masks = np.zeros(len(grid), np.int64)
-        for dim in range(self.dims):
-            low, high = grid.take(0, dim + 1), grid.take(1, dim + 1)
-            differs = np.any(low != high, axis=tuple(range(1, self.dims)))
-            masks |= differs.astype(np.int64) << (self.dims - 1 - dim)
+        long = tuple(d for d in range(self.dims) if len(self.axes[d]) > 1)
+        lower, bits = _edges(self.dims, long)
+        differs = self.corners[:, lower] != self.corners[:, lower | bits[:, None]]
+        masks: Integers = differs.any(axis=2) @ bits
         return masks
 
     @property
@@ -236,15 +234,44 @@ def _shorten(grid: Integers, dim: int, before: Integers, after: Integers) -> Int
 
 
 def _corners(dense: Floats, ends: Words, dims: int) -> Integers:
-    _, strides = _steps(dense.shape)
-    first = ends[:, 0].astype(np.int64) * strides
-    steps = ends[:, 1].astype(np.int64) * strides - strides - first
-    place = first.sum(axis=1)[:, None]
-    for dim in range(dims):
-        place = np.stack([place, place + steps[:, dim, None]], axis=2)
-        place = place.reshape(len(ends), 2 << dim)
+    strides, long, shape = _long_sizes(dense.shape, dims)
+    first, last = ends[:, 0], ends[:, 1, long] - 1
+    steps = (last - first[:, long]) * strides[long]
+    place = (first @ strides)[:, None] + steps @ _upper_ends(len(long))
     corners: Integers = dense.reshape(-1).take(place).astype(np.int64)
-    return corners
+    if len(long) < dims:
+        corners = np.broadcast_to(
+            corners.reshape(-1, *shape), (len(ends), *(2,) * dims)
+        )
+    return corners.reshape(len(ends), 1 << dims)
+
+
+@functools.lru_cache(maxsize=_SHAPES)
+def _long_sizes(
+    shape: tuple[int, ...], dims: int
+) -> tuple[Integers, Integers, tuple[int, ...]]:
+    """Strides of an array, which axes of sizes have more than one position, and the
+    shape of the distinct corners of a box."""
+    long = [k for k in _long_axes(shape) if k < dims]
+    ends = tuple(2 if k in long else 1 for k in range(dims))
+    return _steps(shape)[1], np.asarray(long, np.int64), ends
+
+
+@functools.cache
+def _upper_ends(dims: int) -> Integers:
+    """Whether each corner of a box is at the upper end of each axis: dims x 2^dims."""
+    ends: Integers = np.arange(1 << dims) >> np.arange(dims)[::-1, None] & 1
+    return ends
+
+
+@functools.lru_cache(maxsize=_SHAPES)
+def _edges(dims: int, axes: tuple[int, ...]) -> tuple[Integers, Integers]:
+    """Lower corner of each edge of a box along some axes, a row an axis, and the bit of
+    each axis in the number of a corner. No edge is at the upper end of another axis."""
+    bits = np.asarray([1 << (dims - 1 - axis) for axis in axes], np.int64)
+    corners = _upper_ends(len(axes)).T @ bits
+    lower = [corners[corners & bit == 0] for bit in bits]
+    return np.asarray(lower, np.int64).reshape(len(axes), (1 << len(axes)) >> 1), bits
 
 
 @dataclasses.dataclass(frozen=True)

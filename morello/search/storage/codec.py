@@ -33,7 +33,9 @@ _MOST_ACTIONS = 1 << 24
 
 def encode_decisions(table: Packed) -> bytes:
     """The bytes of a table's decisions."""
-    used, labels = np.unique(table.decisions.labels, return_inverse=True)
+    chosen = np.bincount(table.decisions.labels) > 0
+    used = np.flatnonzero(chosen)
+    labels = (np.cumsum(chosen) - 1)[table.decisions.labels]
     return encode_part(
         {
             "axes": [list(axis) for axis in table.box.axes],
