@@ -17,7 +17,7 @@ from morello.search.storage.database import Database
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.shelf import Shelf
 from morello.spec import Kind, Spec, parse_spec
-from tests.database.small import forget_programs
+from tests.database.small import forget_programs, spec
 from tests.database.test_parts import grown, spread
 from tests.search.agreement import searched
 from tests.search.goals import KINDS, goals_of, random_goal
@@ -141,6 +141,21 @@ def test_what_was_solved_is_not_solved_again() -> None:
 
 
 @pytest.mark.sampled(3)
+def test_what_is_in_the_database_is_not_packed_again(tmp_path: Path) -> None:
+    """Packing takes longer than all else of a table that another goal has solved."""
+    goal, overlay, shelf = (
+        spec("matmul:8x16x16:f32"),
+        Overlay(Database(tmp_path / "t.sqlite")),
+        Shelf(),
+    )
+    first, second = (Solver(AVX2, overlay, shelf=shelf) for _ in range(2))
+    program, again = (str(one.solve(goal).impl) for one in (first, second))
+    assert again == program
+    store = second.run_of(goal).store
+    assert len(store._unpacked) > len(store) / 2 > 0
+    assert not first.run_of(goal).store._unpacked
+
+
 def test_the_shelf_lets_go_of_what_was_not_read_for_longest() -> None:
     goals = [parse_spec(f"matmul:{n}x8x8:f32", AVX2.limits) for n in (5, 7, 9)]
     shelf = Shelf(most_points=20_000)

@@ -298,12 +298,13 @@ class TableStore:
         if table is None:
             return False
         self.goals[table.goal] += 1
-        self._keep(identity, table)
+        is_new = self._writes and not self._may_be(self._keys.row(identity))
+        self._keep(identity, table, is_new)
         return True
 
-    def _keep(self, identity: TableId, table: Shelved) -> None:
-        """Keep a table, and write it to the database if that is written."""
-        if self._writes:
+    def _keep(self, identity: TableId, table: Shelved, is_new: bool) -> None:
+        """Keep a table, and write it if it is new to a database that is written."""
+        if is_new:
             self._pack_soon(identity, table)
         else:
             self._put_off(identity, table)
@@ -342,7 +343,7 @@ class TableStore:
             table: gives all of it.
         """
         solved = Shelved(costs, Once(table), self.goal)
-        self._keep(identity, solved)
+        self._keep(identity, solved, self._writes)
         if self.shelf is not None:
             self.shelf.put(self._keys.shelf(identity), identity.sizes, solved)
 
