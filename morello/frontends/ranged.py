@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import ArgumentError, SpecError
-from morello.frontends.grouping.parts import Part, PlainPart, Step
+from morello.frontends.grouping.parts import Operand, Part, PlainPart, Step
 from morello.frontends.model import Model
 from morello.frontends.nodes.prepared import Preparation
 from morello.frontends.nodes.tensors import CallSize, Given, Tensors
@@ -158,13 +158,21 @@ class _Comparison:
         found = {factor for factor in factors if factor}
         self._check_reads(parts, *what)
         if not found:
+            self._same([_strides(part) for part in parts], *what)
             return first
         if len(found) > 1 or len(parts) < len(steps):
             raise self._refusal(*what, "two of its dimensions depend on the size")
         (factor,) = found
         dims = tuple(dim for dim, own in enumerate(factors) if own)
         least, step = self.sizes[0] * factor, self.sizes.step * factor
-        part = dataclasses.replace(first, ranges=(SizeRange(dims, least, step),))
+        part = dataclasses.replace(
+            first,
+            ranges=(SizeRange(dims, least, step),),
+            operands=tuple(
+                dataclasses.replace(own[0], sized=self._growing(own, *what))
+                for own in zip(*(part.operands for part in parts), strict=True)
+            ),
+        )
         try:
             spec = part.spec(Limits())
             reason = why_no_arguments(spec)
@@ -188,13 +196,26 @@ class _Comparison:
                 reason = f"it reads rows that {self.name} = {self.sizes[0]} lacks"
                 raise self._refusal(what, place, reason)
 
+    def _growing(
+        self, own: Sequence[Operand], what: str, place: str
+    ) -> tuple[int, ...]:
+        """The axes whose strides are multiples of the size, of an operand with gaps."""
+        if own[0].is_gapless:
+            return ()
+        strides = list(zip(*(operand.strides for operand in own), strict=True))
+        return tuple(
+            axis for axis, each in enumerate(strides) if self._factor(each, what, place)
+        )
+
     def _factor(self, own: Sequence[int], what: str, place: str) -> int:
-        """How many times the size a dimension is; 0 of one that is settled."""
+        """How many times the size a number is; 0 of one that is settled."""
         if len(set(own)) == 1:
             return 0
         factor = own[0] // self.probes[0]
         if any(a != factor * b for a, b in zip(own, self.probes, strict=True)):
-            raise self._refusal(what, place, "a dimension is no multiple of the size")
+            raise self._refusal(
+                what, place, "a dimension or a stride is no multiple of the size"
+            )
         return factor
 
     def _same(self, values: list[Any], what: str, place: str = "program") -> None:
@@ -220,11 +241,13 @@ def _settled(given: Given) -> Any:
 
 
 def _lies(part: Part) -> list[Any]:
-    """The operands of a part without their shapes, from which strides follow where
-    there are no gaps."""
-    return [
-        (o.tensor, o.offset, None if o.is_gapless else o.strides) for o in part.operands
-    ]
+    """The operands of a part without their shapes and strides."""
+    return [(o.tensor, o.offset, o.is_gapless) for o in part.operands]
+
+
+def _strides(part: Part) -> list[Any]:
+    """The strides of operands, which follow from the shape where there are no gaps."""
+    return [None if o.is_gapless else o.strides for o in part.operands]
 
 
 def _prepared(preparation: Preparation | None) -> Any:

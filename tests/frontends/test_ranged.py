@@ -130,8 +130,9 @@ def attended(x: Any, w: Any) -> Any:
         (attended, (3, 0, 4), (1, 0)),
         (lambda x, w: nn.softmax(np.swapaxes(x, 1, 2)), (2, 0, 4), (1, 2)),
         (lambda x, w: np.exp(x) - x.max(2, keepdims=True), (2, 4, 0), (2, 2)),
+        (lambda x, w: x[:, :, 1] @ w, (3, 0, 2, 4), (1, 1)),
     ],
-    ids=["attention", "transposition", "rows"],
+    ids=["attention", "transposition", "rows", "gaps"],
 )
 def test_a_size_inside_of_arguments_and_results(
     function: Any, shape: tuple[int, ...], axes: tuple[int, int]

@@ -73,8 +73,9 @@ def add_model_function(
             if isinstance(part, PlainPart):
                 operands = _plain_operands(tensors, part, callee.function, known)
             else:
-                size = _size(tensors, part[1], list(block.arguments)[-1])
-                operands = _operands(tensors, *part, known, callee.moved, size)
+                call = list(block.arguments)[-1]
+                size = _size(tensors, part[1], call)
+                operands = _operands(tensors, *part, known, callee.moved, size, call)
                 operands += size
             func.CallOp(callee.function, operands)
         func.ReturnOp([])
@@ -147,8 +148,8 @@ def _is_callable(part: Part) -> bool:
     kinds = zip(part.kind.operands, part.operands, strict=True)
     written = [own.tensor for operand, own in kinds if operand.is_written]
     every = [own.tensor for own in part.operands]
-    if part.ranges and any(own.offset for own in part.operands):
-        return False  # its function takes the size, and no offsets
+    if part.ranges and any(own.offset or own.sized for own in part.operands):
+        return False  # its function takes the size, and no offsets or strides
     return all(every.count(tensor) == 1 for tensor in written)
 
 
@@ -314,12 +315,14 @@ def _operands(
     known: dict[int, ir.Value],
     moved: Sequence[int],
     size: Sequence[ir.Value],
+    call: ir.Value,
 ) -> list[ir.Value]:
     """The memrefs of a part, then the offsets of some of them; memrefs that nothing
     wrote before are allocated.
 
     Args:
         size: of the part, if each call says it.
+        call: the size that a call says; the last argument, if it says none.
     """
     memrefs, offsets = [], []
     for place, operand in enumerate(part.operands):
@@ -333,8 +336,9 @@ def _operands(
             offsets.append(start.result)
             operand = dataclasses.replace(operand, offset=0)
         wanted = _operand_type(tensors, operand)
-        memref = _seen_as(known[operand.tensor], operand, wanted)
-        kind = _sized(wanted, spec, place)
+        strides = [_stride(tensors, operand, axis, call) for axis in operand.sized]
+        memref = _seen_as(known[operand.tensor], operand, wanted, strides)
+        kind = _sized(wanted, spec, place) if operand.is_gapless else wanted
         if kind != wanted:
             memref = sized_view(memref, kind, size[0], varying_places(spec, place))
         memrefs.append(memref)
@@ -360,8 +364,21 @@ def _operand_type(tensors: Tensors, operand: Operand) -> ir.MemRefType:
     whole = _memref(operand.shape, tensors.dtype(operand.tensor))
     if operand.is_gapless and not operand.offset:
         return whole
-    layout = ir.StridedLayoutAttr.get(operand.offset, _strides(operand))
+    strides = _strides(operand)
+    for axis in operand.sized:
+        strides[axis] = DYNAMIC
+    layout = ir.StridedLayoutAttr.get(operand.offset, strides)
     return ir.MemRefType.get(list(operand.shape), whole.element_type, layout)
+
+
+def _stride(tensors: Tensors, operand: Operand, axis: int, call: ir.Value) -> ir.Value:
+    """The stride of an axis that grows with the size of a call."""
+    assert tensors.size is not None
+    arith = dialect("arith")
+    factor = operand.strides[axis] // tensors.size.sizes[-1]
+    number = arith.ConstantOp(ir.IndexType.get(), factor).result
+    stride: ir.Value = arith.MulIOp(call, number).result
+    return stride
 
 
 def _operand_types(
@@ -370,6 +387,8 @@ def _operand_types(
     """The types of the memrefs of a part."""
     return [
         _sized(_operand_type(tensors, operand), spec, place)
+        if operand.is_gapless
+        else _operand_type(tensors, operand)
         for place, operand in enumerate(operands)
     ]
 
@@ -390,14 +409,25 @@ def _strides(operand: Operand) -> list[int]:
     return row_major(operand.shape) if operand.is_gapless else list(operand.strides)
 
 
-def _seen_as(value: ir.Value, operand: Operand, wanted: ir.MemRefType) -> ir.Value:
-    """The part of a row-major memref that an operand is, in its shape."""
+def _seen_as(
+    value: ir.Value,
+    operand: Operand,
+    wanted: ir.MemRefType,
+    sized: Sequence[ir.Value] = (),
+) -> ir.Value:
+    """The part of a row-major memref that an operand is, in its shape.
+
+    Args:
+        sized: its strides that a call says.
+    """
     if value.type == wanted:
         return value
-    shape, strides = list(operand.shape), _strides(operand)
+    shape, strides = list(operand.shape), wanted.get_strides_and_offset()[0]
     memref: ir.Value = (
         dialect("memref")
-        .ReinterpretCastOp(wanted, value, [], [], [], [operand.offset], shape, strides)
+        .ReinterpretCastOp(
+            wanted, value, [], [], list(sized), [operand.offset], shape, strides
+        )
         .result
     )
     return memref

@@ -57,6 +57,9 @@ class Operand:
     shape: tuple[int, ...]
     """The axes in memory, outermost first."""
     strides: tuple[int, ...]
+    sized: tuple[int, ...] = ()
+    """The axes whose strides grow with the size that each call says, if they are not
+    all those of an array without gaps."""
 
     @property
     def is_gapless(self) -> bool:
