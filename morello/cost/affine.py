@@ -253,6 +253,7 @@ class AffineCostModel(CostModel):
             return lines.count * self._prices.line_l2
         conflicts = CacheConflicts(self.target)
         each = conflicts.of_rows(frame, lines.operand, lines.rows)
+        each = each + conflicts.of_ahead(frame, lines.operand, lines.ahead)
         again = self._prices.line_l2 + conflicts.of_pass(frame, lines.operand)
         each = each + lines.passes * again
         for passed in (L2, MEM):

@@ -62,6 +62,15 @@ class CacheConflicts:
             return 0
         return (rows > self.target.l1_ways) * self._l1
 
+    def of_ahead(self, frame: Frame, operand: int, rows: Ints | None) -> Ints:
+        """Millicycles a line of ``rows`` rows that a kernel prefetches before it uses
+        the first: of more than L2 holds each line has left it by then. From the
+        last-level cache it is back in time; from DRAM it comes once more."""
+        far = self.target.operand_context.far
+        if rows is None or not far or not self.aliased(frame.key, operand):
+            return 0
+        return (rows > self.target.l2_rows) * self.target.prices.line_mem_overlapped
+
     def aliased(self, key: SpecKey, operand: int) -> bool:
         """Whether rows of an operand may share sets: not those of a buffer."""
         name, tensor = key.kind.operands[operand].name, key.tensors[operand]

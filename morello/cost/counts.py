@@ -63,6 +63,9 @@ class Lines:
     """Rows that are begun: each starts a hardware stream."""
     rows: Ints = 0
     """Rows, a line of each, that should stay in L1 side by side."""
+    ahead: Ints | None = None
+    """Rows, a line of each, that are prefetched before the first of them is used: they
+    should stay in L2 side by side."""
     hidden: bool = True
     """Whether their arrival overlaps with the phase; else it adds to it."""
     prefetched: bool = False

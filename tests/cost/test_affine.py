@@ -61,6 +61,23 @@ def test_further_passes_over_lines_come_from_l2_as_far_as_its_sets_hold_them() -
     assert lines(3, ALIASED) == lines(3, AVX2) + 30 * C.line_mem_demand
 
 
+def test_rows_prefetched_too_far_ahead_for_l2_come_from_dram_once_more() -> None:
+    spec = parse_spec("matmul:6x256x16:f32", AVX2.limits)
+    frame = Frame(tile_key(spec.key, 3), spec.sizes, spec.limits)
+
+    def lines(rows: int, target: Target) -> int:
+        read = Lines(1, 10, Access.OVERLAPPED, prefetched=True, ahead=rows)
+        counts = OpCounts((Phase(lines=(read,)),), kernels=0)
+        return int(cost_model(target).kernel(frame, counts))
+
+    context = dataclasses.replace(ALIASED.operand_context, far=True)
+    far = ALIASED.in_context(context)
+    most = lines(far.l2_rows, far)
+    assert lines(far.l2_rows + 1, far) == most + 10 * C.line_dram_overlapped
+    assert lines(256, ALIASED) == lines(0, ALIASED)
+    assert lines(256, AVX2) == lines(0, AVX2)
+
+
 def test_units_of_a_phase_overlap_and_phases_do_not() -> None:
     busy = Phase({"fma": 100, "load": 10, "store": 1})
     assert kernel(OpCounts((busy,))) == 100 * OPS.fma

@@ -131,10 +131,11 @@ def taken(name: str, frame: Frame) -> npt.NDArray[np.bool_]:
 
 
 def counted(counts: Any, takes: npt.NDArray[np.bool_]) -> Any:
-    """The counts of a kernel where its conditions hold, whatever that costs."""
+    """The counts of a kernel where its conditions hold, whatever that costs. What it
+    does not count at all is left out."""
     if dataclasses.is_dataclass(counts):
-        fields = dataclasses.fields(counts)
-        return {f.name: counted(getattr(counts, f.name), takes) for f in fields}
+        values = {f.name: getattr(counts, f.name) for f in dataclasses.fields(counts)}
+        return {n: counted(v, takes) for n, v in values.items() if v is not None}
     if isinstance(counts, Mapping):
         return {name: counted(counts[name], takes) for name in sorted(counts)}
     if isinstance(counts, tuple):

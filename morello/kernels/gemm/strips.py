@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add
-from morello.kernels.code.unroll import UNROLL, trip
+from morello.kernels.code.unroll import trip
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.gemm.tiles import ColumnsCopy, tile_phases, write_tile
 from morello.kernels.predicates import free_vectors, in_l2, size_is_one
@@ -183,7 +183,7 @@ class GemmStrips(Kernel):
         width: Ints = np.where(short, self._width(rows), self._width(self._most(m)))
         blocks = ceil_div(m, self.most_rows)
         copies = (blocks > 1) * (1 - short)
-        share = ceil_div(UNROLL, np.where(short, 1, blocks))
+        all_prefetch = k * (ceil_div(width, _LINE) + 1)
         copy = k * width // _LINE
         reads = 1 if is_first else 1 - copies
         is_read = copies * (is_first | (2 * copy > frame.limits[L1]))
@@ -196,7 +196,7 @@ class GemmStrips(Kernel):
             stores = copies * is_first * k * ceil_div(columns, lanes)
             seen = stores * (near and lanes == _LINE)
             ops: Ops = {
-                "load": ceil_div(k, UNROLL) * share * (ceil_div(width, _LINE) + 1),
+                "load": ceil_div(all_prefetch, np.where(short, 1, blocks)),
                 "store": stores - seen,
             }
             lines = (
@@ -204,6 +204,8 @@ class GemmStrips(Kernel):
                     1,
                     (1 - short) * ceil_div(rhs.lines((1, k, columns)), blocks),
                     Access.STREAMED,
+                    rows=k * (1 - copies) * (1 - short),
+                    ahead=k * (1 - short),
                     prefetched=True,
                     parts=(1 - short) * ceil_div(k, blocks),
                     crossing=reads * k * ceil_div(width, _LINE),
@@ -342,31 +344,47 @@ class GemmStrips(Kernel):
         division: "_Division",
     ) -> None:
         """All rows of a strip, block by block; the first copies the strip for the
-        others. Each prefetches a part of the next strip: memory has the time of all."""
+        others. Each prefetches a part of the next strip, as long as there are parts:
+        memory has the time of all."""
         k, most = spec.sizes[2], division.most
         copy, column, columns = strip.copy, strip.column, strip.columns
         vectors = ceil_div(columns, emitter.isa.lanes(Dtype.F32))
         each = trip(Dtype.F32, most, vectors)
         share = ceil_div(each, division.blocks)
 
+        steps = each // share
+
         def block(rows: int, number: Value, further: Value, is_first: bool) -> None:
             def prefetch(at: Value) -> None:
-                # Of more blocks than a trip has steps, the last ask for the same again.
-                within = emitter.at_most(number, each // share - 1)
-                there = emitter.linear([(at, 1), (within, share)])
+                there = emitter.linear([(at, 1), (number, share)])
                 begin = emitter.offset(column, columns)
                 self._prefetch(
                     emitter, operands[1], there, share, begin, columns, to_l1=not copy
                 )
 
-            write_tile(
-                emitter,
-                dataclasses.replace(spec, sizes=(1, rows, k, columns)),
-                operands,
-                column,
-                prefetch if strip.prefetches else None,
-                emitter.linear([(strip.row, 1), (further, 1)]),
-                ColumnsCopy(copy, is_filled=not is_first) if copy else None,
+            def write(prefetches: bool) -> None:
+                write_tile(
+                    emitter,
+                    dataclasses.replace(spec, sizes=(1, rows, k, columns)),
+                    operands,
+                    column,
+                    prefetch if prefetches else None,
+                    emitter.linear([(strip.row, 1), (further, 1)]),
+                    ColumnsCopy(copy, is_filled=not is_first) if copy else None,
+                )
+
+            # Of more blocks than a trip has steps, the others prefetch nothing: a line
+            # whose set is full would come again for each.
+            if not strip.prefetches or division.blocks <= steps:
+                write(strip.prefetches)
+                return
+            if isinstance(number, int):
+                write(number < steps)
+                return
+            late = emitter.quotient(emitter.at_most(number, steps), steps)
+            emitter.switch(
+                late,
+                {0: functools.partial(write, True), 1: functools.partial(write, False)},
             )
 
         block(most, 0, 0, is_first=True)
