@@ -351,7 +351,6 @@ class GemmStrips(Kernel):
         vectors = ceil_div(columns, emitter.isa.lanes(Dtype.F32))
         each = trip(Dtype.F32, most, vectors)
         share = ceil_div(each, division.blocks)
-
         steps = each // share
 
         def block(rows: int, number: Value, further: Value, is_first: bool) -> None:
