@@ -43,8 +43,8 @@ class Access(enum.Enum):
     OVERLAPPED = "overlapped"
     """Lines arrive while the core computes on others."""
     STREAMED = "streamed"
-    """As overlapped, in the way of what is computed; but however little that is, all of
-    them take as long as if each was waited for."""
+    """Lines arrive while the core computes on others; but however little it computes,
+    all of them take as long as if each was waited for."""
     STORED = "stored"
     """Lines are written back."""
 

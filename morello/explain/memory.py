@@ -46,8 +46,8 @@ class Use:
     taken: Held | None
     """Part that the node's action takes."""
     left: int
-    """What its holes may use. What is left of a cache is rounded down to a class, so
-    it may be less than ``free`` without ``taken``."""
+    """Units that its holes may use. What is left of a cache is rounded down to a class,
+    so it may be less than ``free`` without ``taken``."""
 
     @property
     def rounded(self) -> int:

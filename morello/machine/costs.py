@@ -106,7 +106,7 @@ class OpCosts:
     dot_latency: int = 5000
     """From one of them to the next that needs its result."""
     dot_bf16: int = 500
-    """The same of bf16, two of which are added to a sum."""
+    """A vector of products of bf16, two of which are added to a sum at once."""
     dot_bf16_latency: int = 6000
     """From one of them to the next that needs its result."""
     tile_dot: int = 16000

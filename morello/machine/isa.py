@@ -73,7 +73,7 @@ class Isa:
     features: tuple[str, ...]
     """CPU features that the code needs."""
     suffix: str
-    """What the names of kernels end in that are written in it."""
+    """The end of the names of kernels that are written in it."""
     vector_bytes: int
     """Bytes of a vector register."""
     registers: int
@@ -83,7 +83,7 @@ class Isa:
     mask_bytes: tuple[int, ...]
     """Bytes of the elements that `Op.MASK_LOAD` and `Op.MASK_STORE` know."""
     asm_register: str
-    """What inline assembly calls any vector register."""
+    """The name of any vector register in inline assembly."""
     instructions: Mapping[Op, str] = dataclasses.field(hash=False)
     """The LLVM intrinsic of each instruction that the instruction set has."""
 

@@ -66,7 +66,7 @@ class Group:
         self.is_compiled = False
         """Whether calls run programs of Morello."""
         self.__name__ = "group"
-        """As the graph around it prints it."""
+        """The name by which the graph around it prints it."""
 
     def __call__(self, *tensors: Any) -> Any:
         """A tensor, or a tuple of them, as the nodes give it."""

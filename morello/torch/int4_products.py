@@ -126,7 +126,7 @@ class Int4Product:
         self.is_settled = False
         """Whether nothing more is compiled."""
         self.__name__ = "int4_product"
-        """As the graph around it prints it."""
+        """The name by which the graph around it prints it."""
 
     def __call__(self, x: Any, packed: Any, group: int, scales: Any) -> Any:
         """The product in the dtype of the activations."""

@@ -130,7 +130,7 @@ class Jitted:
         self._plain: dict[tuple[Any, ...], _Variants] = {}
         """By the shapes of arrays of f32 and the classes of objects: a short way."""
         self._classes: set[type] = set()
-        """Of objects that were arguments."""
+        """The classes of objects that were arguments."""
         self._programs: dict[Hashable, Kernel] = {}
         self._ranged: list[tuple[Tensors, Kernel]] = []
         """Kernels of every size, and their programs at the greatest."""

@@ -28,7 +28,7 @@ _DOTS = {Op.DOT2: Dtype.S32, Op.DOT2_SATURATING: Dtype.S16}
 """The dtype of the sums of each instruction that adds products of neighbours."""
 
 _LEAST_COUNT = -151.0
-"""What a number below 2 is times 2 to the power of less rounds to zero."""
+"""The least power of 2 times which a number below 2 does not round to zero."""
 
 _ROUND_AS_SET = 4
 """Operand of an AVX-512 instruction that rounds as MXCSR says."""

@@ -1,4 +1,4 @@
-"""What each action makes of a Spec: the Specs before and after, and its own cost."""
+"""Each action on a Spec: the Specs before and after, and its own cost."""
 
 import dataclasses
 

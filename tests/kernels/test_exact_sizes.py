@@ -21,7 +21,7 @@ from tests.kernels.harness import (
 from tests.tables import rows
 
 Sizes = tuple[int, int, int]
-"""Of m, k and n."""
+"""The sizes m, k and n."""
 
 ROWS, COLUMNS = "[0,1,2]", "[0,2,1]"
 SAME = ("f32", "s32")

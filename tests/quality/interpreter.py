@@ -423,7 +423,7 @@ def _extract(op: ir.Operation) -> Callable[..., Any]:
 
 
 def _no_assembly(op: ir.Operation) -> Callable[..., Any]:
-    """What orders values and does nothing to them: assembly without a line."""
+    """Assembly without a line, which orders values and does nothing to them."""
     assert not ir.StringAttr(op.attributes["asm_string"]).value
     return lambda *values: values
 

@@ -38,7 +38,7 @@ def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray[Any, Any]:
 
 
 def test_sizes_that_a_name_ties_part_together() -> None:
-    """Of two operands each, and of a temporary."""
+    """Two operands have one of them each, a temporary has both."""
     graph = "t[c,a,b]=x0[c,a]*x1[c,b];y[c,a]=sum(t[c,a,b])"
     kernel = compiled(f"compose:3xs=1..5xs:f32:graph={graph}")
     rng = np.random.default_rng(1)

@@ -28,7 +28,7 @@ from morello.spec.graphs.graph import MAP
 from morello.spec.matmul import flushes
 
 MOST_OUTPUTS = 2
-"""Of a group: a value that is read elsewhere too is an output."""
+"""Outputs of a group: a value that is read elsewhere too is one."""
 
 
 MOST_OF_MAPS = 5

@@ -24,7 +24,7 @@ class Packed:
     """Weights in a layout: what a part reads in their place."""
 
     name: str
-    """Of the array that the native function takes."""
+    """The name of the array that the native function takes."""
     source: Given
     shape: tuple[int, ...]
     """In the order of the Spec."""

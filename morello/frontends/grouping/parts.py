@@ -40,7 +40,7 @@ from morello.spec.size_range import SizeRange
 from morello.spec.tensors.limits import Limits
 
 MOST_OPERANDS = 8
-"""Of a Spec op."""
+"""The operands of a Spec op."""
 
 MOST_CUTS = 16
 """The most cuts of a whole program as one graph, some of whose reductions share no
@@ -81,7 +81,7 @@ class Part:
     """Inputs, then outputs."""
     forms: tuple[TensorSpec, ...]
     places: tuple[str, ...]
-    """Where the program has its nodes."""
+    """The places that its nodes have in the program."""
     is_laid_out: bool = False
     """Whether its operands lie as its best programs read them."""
     ranges: tuple[SizeRange, ...] = ()
@@ -129,11 +129,11 @@ class PlainPart:
     code: PlainCode
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    """Of its results; -1 for one that nobody reads."""
+    """Its results; -1 for one that nobody reads."""
 
 
 Step = Part | PlainPart
-"""What a model computes at a time."""
+"""One of the pieces that a model computes in order."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,7 +155,7 @@ class _Draft:
         self.nodes = nodes
         self.dims = Dims()
         self.own: dict[int, dict[int, int]] = {}
-        """Of each node: its dimensions as dimensions of the group."""
+        """The dimensions of each node as dimensions of the group."""
         for tensor in nodes:
             extents = enumerate(self.tensors.node(tensor).extents)
             self.own[tensor] = {i: self.dims.new(n) for i, n in extents if n > 1}

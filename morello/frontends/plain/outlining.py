@@ -18,7 +18,7 @@ from morello.spec.elements.dtypes import Dtype
 _DIALECTS = frozenset(
     {"arith", "bufferization", "index", "linalg", "math", "scf", "tensor"}
 )
-"""Of the ops that are lowered."""
+"""The dialects of the ops that are lowered."""
 
 
 _WIDTHS = (1, 8, 16, 32, 64)

@@ -376,15 +376,8 @@ class GemmStrips(Kernel):
             # whose set is full would come again for each.
             if not strip.prefetches or division.blocks <= steps:
                 write(strip.prefetches)
-                return
-            if isinstance(number, int):
-                write(number < steps)
-                return
-            late = emitter.quotient(emitter.at_most(number, steps), steps)
-            emitter.switch(
-                late,
-                {0: functools.partial(write, True), 1: functools.partial(write, False)},
-            )
+            else:
+                _by_number(emitter, number, steps, write)
 
         block(most, 0, 0, is_first=True)
         large, fewer = division.large, division.fewer
@@ -439,6 +432,19 @@ class GemmStrips(Kernel):
     def _most(self, m: Any) -> Any:
         """Rows of the largest block."""
         return ceil_div(m, ceil_div(m, self.most_rows))
+
+
+def _by_number(
+    emitter: Emitter, number: Value, count: int, write: Callable[[bool], None]
+) -> None:
+    """Code of one sort for the first ``count`` numbers, of another for the rest."""
+    if isinstance(number, int):
+        write(number < count)
+        return
+    late = emitter.quotient(emitter.at_most(number, count), count)
+    emitter.switch(
+        late, {0: functools.partial(write, True), 1: functools.partial(write, False)}
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,7 +24,7 @@ class _Axis:
     """The windows along an axis."""
 
     size: int
-    """Of the image."""
+    """The size of the image."""
     kernel: int
     stride: int
     dilation: int
@@ -32,7 +32,7 @@ class _Axis:
     after: int
     """Elements of padding at both ends."""
     count: int
-    """Of windows. Each begins in the image, or in the padding before it."""
+    """The number of windows. Each begins in the image, or in the padding before it."""
 
     @property
     def beyond(self) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _MOST_FACTORS = 16
-"""Of a product along an axis."""
+"""Factors of a product along an axis."""
 
 
 def picked(to: Expansion, own: Arguments) -> Results:
