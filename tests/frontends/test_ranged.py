@@ -166,6 +166,20 @@ def test_a_size_inside_of_arguments_and_results(
     check_in_child(run)
 
 
+def test_what_is_beside_tiles_of_the_size_has_a_program_of_each() -> None:
+    """Pairs of rows are best by a kernel of settled columns."""
+
+    def weighed_rows(x: Any) -> Any:
+        return (x @ np.swapaxes(x, 1, 2)) @ x * 0.5
+
+    model = ranged(lambda s: parts(weighed_rows, (1, s, 1)), range(2, 33), "length")
+    kernel = model.compile(target="avx2", threads=1)
+    rng = np.random.default_rng(1)
+    for size in (2, 3, 16, 31, 32):
+        x = rng.integers(-4, 5, (1, size, 1)).astype(np.float32)
+        np.testing.assert_array_equal(kernel(x), weighed_rows(x))
+
+
 @pytest.mark.quick
 def test_results_with_two_dimensions_of_the_size_are_refused() -> None:
     with pytest.raises(ModelError, match="'v0' has 2 dimensions of this size"):

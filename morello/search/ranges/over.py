@@ -112,9 +112,10 @@ class Over:
         return dataclasses.replace(found, cost=self._costs.at_greatest(found))
 
     def _any(self, spec: Spec, table: TableId, loops: bool) -> Impl:
-        """The program of a hole of which no program is known."""
+        """The program of a hole of which no program is known; of a range without a loop
+        one of each size."""
         looped = self.looped(spec, table) if loops and spec.ranges else None
-        return self.tables.program(spec, table) if looped is None else looped
+        return self.each(spec, table) if looped is None else looped
 
     def _remainder(self, spec: Spec, table: TableId, loops: bool) -> Impl:
         """The program of what remains of a loop."""
