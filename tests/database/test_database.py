@@ -65,7 +65,7 @@ def test_a_row_is_got_as_it_was_put(database: Database) -> None:
 
 
 def test_keys_are_those_of_all_writers(database: Database) -> None:
-    """What another connection, or a file in place of this one, adds is seen."""
+    """Keys that another connection, or a file in place of this one, adds are seen."""
     cover = Cover(b"base", row(1).key, "[]")
     assert database.keys() == set()
     database.put(row(1), cover)

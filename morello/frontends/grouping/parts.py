@@ -129,7 +129,7 @@ class PlainPart:
     code: PlainCode
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    """Its results; -1 for one that nobody reads."""
+    """The numbers of its results; -1 for one that nobody reads."""
 
 
 Step = Part | PlainPart

@@ -103,18 +103,18 @@ class _Pairs:
                 held = torch.view_as_real(getattr(self._graph, str(node.target)))
             name = free_name(self._graph)
             self._graph.register_buffer(name, held, persistent=False)
-            made = self._graph.graph.get_attr(name)
-        made.meta["val"] = torch.view_as_real(value)
-        return made
+            pairs = self._graph.graph.get_attr(name)
+        pairs.meta["val"] = torch.view_as_real(value)
+        return pairs
 
 
 def _call(op: Any, *args: Any) -> Node:
     """A call of an op on nodes, where their graph inserts."""
     nodes: list[Node] = []
     map_arg(args, nodes.append)
-    made = nodes[0].graph.call_function(op, args)
-    made.meta["val"] = op(*map_arg(args, lambda node: node.meta["val"]))
-    return made
+    call = nodes[0].graph.call_function(op, args)
+    call.meta["val"] = op(*map_arg(args, lambda node: node.meta["val"]))
+    return call
 
 
 def _part(pairs: Node, place: int) -> Node:
@@ -128,10 +128,10 @@ def _joined(real: Node, imaginary: Node) -> Node:
 def _contiguous(node: Node) -> Node:
     if node.meta["val"].is_contiguous():
         return node
-    made = _call(aten.clone.default, node)
-    made.kwargs = {"memory_format": torch.contiguous_format}
-    made.meta["val"] = made.meta["val"].contiguous()
-    return made
+    copy = _call(aten.clone.default, node)
+    copy.kwargs = {"memory_format": torch.contiguous_format}
+    copy.meta["val"] = copy.meta["val"].contiguous()
+    return copy
 
 
 def _viewed(_: Node, pairs: Node, shape: Any) -> Node:
