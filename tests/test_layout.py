@@ -125,7 +125,6 @@ IMPORTS = {
     "jax": {"machine", "runtime", "compiler", "frontends"},
     "torch": {
         "spec",
-        "weights",
         "compiler",
         "search",
         "runtime",

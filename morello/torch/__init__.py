@@ -2,7 +2,6 @@
 
     FX graph of ATen ops -> shapes.py      one for each shape, where shapes are dynamic
                          -> constants.py   what depends on no argument, computed once
-                         -> int4_products.py  products with packed weights
                          -> partition.py   groups of nodes that Morello may compile
                          -> group.py       a group: eager until its program is found
                          -> rules.py       larger ops in ops that the importer knows

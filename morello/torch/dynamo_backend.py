@@ -15,8 +15,8 @@ from torch.fx.passes.tools_common import stable_topological_sort
 from morello.torch.constants import folded, fused, without_zeros
 from morello.torch.graph_breaks import watch
 from morello.torch.group import Group, log
-from morello.torch.int4_products import with_int4_products
 from morello.torch.larger_ops.complex_pairs import as_pairs
+from morello.torch.ops import WEIGHT
 from morello.torch.options import Options
 from morello.torch.partition import (
     eager_ops,
@@ -102,7 +102,8 @@ def _compiled(
     groups = []
     given = [node for node in traced.graph.nodes if node.op == "placeholder"]
     own = frozenset(node for place, node in enumerate(given) if place in weights)
-    products = with_int4_products(traced, own, options)
+    for node in own:
+        node.meta[WEIGHT] = True
     for number, nodes in enumerate(groups_of(traced)):
         group = _replaced(traced, nodes, f"group{number}", options, own)
         groups.append(group)
@@ -122,12 +123,10 @@ def _compiled(
     stable_topological_sort(traced)
     traced.graph.lint()
     traced.recompile()
-    for product in products:
-        product.start()
     for group in groups:
         group.start()
     is_told = left and log.isEnabledFor(logging.INFO)
-    run = boxed(telling(traced, [*groups, *products]) if is_told else traced.forward)
+    run = boxed(telling(traced, groups) if is_told else traced.forward)
     return _guarded(run, boxed(whole.forward), zeros)
 
 

@@ -14,6 +14,7 @@ from torch.fx.passes.tools_common import stable_topological_sort
 from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError
 from morello.frontends.kept_kernels import kept_kernel
+from morello.frontends.linalg.signature import Declared, Signature
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.refusals import ModelError
 from morello.torch.constants import fused
@@ -225,10 +226,22 @@ def read_model(
         linalg_bytecode(simple),
         weights=weights,
         rounds=False,
+        signature=_signature(simple),
         constants=constants,
         flushing=options.flushing,
         copies=options.packs,
     )
+
+
+def _signature(graph: GraphModule) -> Signature:
+    """The signs of a graph's arguments and results, which their types lack."""
+    taken = graph.graph.find_nodes(op="placeholder")
+    results, _ = results_of(graph)
+    arguments, made = (
+        tuple(Declared(is_unsigned=value.dtype is torch.uint8) for value in values)
+        for values in ([node.meta["val"] for node in taken], results)
+    )
+    return Signature(arguments, made)
 
 
 def threads_of(options: Options) -> int:
@@ -255,7 +268,7 @@ def compiled_model(
         db=options.database,
         time_limit=patience(options.time_limit),
         tune=options.tune,
-        pack=options.packs,
+        pack=True if options.packs else options.pack,
         progress=lambda what: log.info("searching %s", what),
         keep=keep,
         jobs=options.jobs,

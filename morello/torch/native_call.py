@@ -1,14 +1,14 @@
 """A compiled model as a function of PyTorch's tensors."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import ml_dtypes
 import torch
 import xxhash
 
-from morello.compiler.kernel import Kernel
+from morello.compiler.kernel import HeldArrays, Kernel
 from morello.frontends.grouping.group_dims import row_major
 from morello.runtime.calls.call_table import CallTable
 from morello.runtime.calls.machine_call import on_addresses
@@ -28,13 +28,6 @@ class _Held:
     """Aliases of the weights: they keep the memory, so that it is not given away."""
 
 
-class Computes(Protocol):
-    """Computes arrays of weights."""
-
-    def arrays(self, weights: Mapping[int, Any]) -> tuple[Any, ...]:
-        """The arrays, of C-contiguous arrays by the number of the argument."""
-
-
 class Weights:
     """Caches arrays that are computed of weights, until these change.
 
@@ -45,7 +38,7 @@ class Weights:
             are in no counter.
     """
 
-    def __init__(self, model: Computes, places: Sequence[int], freeze: bool) -> None:
+    def __init__(self, model: HeldArrays, places: Sequence[int], freeze: bool) -> None:
         self._model = model
         self._places = tuple(places)
         self._freeze = freeze

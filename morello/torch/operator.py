@@ -182,10 +182,15 @@ def _check(program: Any, example: Sequence[Any]) -> None:
             )
 
 
+_PACKED_PRODUCT: Any = torch.ops.aten._weight_int4pack_mm_for_cpu.default
+
+
 def _weights(program: Any) -> Mapping[str, Any]:
-    """The parameters and large buffers of a program, by the names of its arguments.
-    Small buffers, and complex ones, become constants of the graph, of which more may be
-    computed."""
+    """The parameters and large buffers of a program, by the names of its arguments, and
+    buffers of packed products. Small buffers, and complex ones, become constants of the
+    graph, of which more may be computed."""
+    calls = program.graph.find_nodes(op="call_function", target=_PACKED_PRODUCT)
+    packed = {own.name for node in calls for own in node.all_input_nodes[1:]}
     held = {**program.constants, **program.state_dict}
     large = {}
     for spec in program.graph_signature.input_specs:
@@ -193,6 +198,7 @@ def _weights(program: Any) -> Mapping[str, Any]:
             continue
         value = held[spec.target].detach().contiguous()
         is_large = spec.kind is InputKind.PARAMETER or value.numel() > MOST
+        is_large |= spec.arg.name in packed
         if is_large and not value.is_complex():
             large[spec.arg.name] = value
         else:

@@ -9,6 +9,7 @@ from torch.fx import Node
 
 from morello.spec.functions import ROWS
 from morello.torch.larger_ops import recurrent, transposed
+from morello.torch.larger_ops.packed_products import packed_columns
 from morello.torch.places import is_of_floats, lookups_of
 
 aten: Any = torch.ops.aten
@@ -140,7 +141,8 @@ COMPUTED = (
     | _ops("""
     _adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_functional
     _prelu_kernel _safe_softmax _softmax _softmax_backward_data _to_copy
-    _unsafe_index.Tensor _weight_int8pack_mm addcdiv addcmul addmv
+    _unsafe_index.Tensor _weight_int4pack_mm_for_cpu _weight_int8pack_mm addcdiv
+    addcmul addmv
     affine_grid_generator aminmax avg_pool1d avg_pool2d avg_pool3d
     binary_cross_entropy_with_logits bucketize.Tensor celu clamp.Tensor
     clamp_max.Tensor clamp_min.Tensor col2im deg2rad dist div.Scalar div.Tensor_mode
@@ -173,6 +175,17 @@ def _convolution(node: Node) -> str:
     if node.args[6] and not transposed.is_taken(node.args):
         return "transposed, with steps and gaps between taps along one axis"
     return ""
+
+
+WEIGHT = "morello_weight"
+"""The key in the metadata of a graph's arguments that are parameters and buffers."""
+
+
+def _packed(node: Node) -> str:
+    weights = node.all_input_nodes[1:]
+    if not all(WEIGHT in own.meta or own.op == "get_attr" for own in weights):
+        return "with weights that a call gives, which would be unpacked in each"
+    return "" if packed_columns() else "packed otherwise than for AVX2 and AVX-512"
 
 
 _ARANGES = _ops("arange arange.start arange.start_step")
@@ -261,6 +274,7 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
     aten._embedding_bag.default: _bags,
     aten._embedding_bag_forward_only.default: _bags,
     aten._to_copy.default: _converted,
+    aten._weight_int4pack_mm_for_cpu.default: _packed,
     aten.as_strided.default: _strided,
     aten.convolution.default: _convolution,
     aten.logsumexp.default: _unless(
@@ -298,6 +312,8 @@ def dtypes_of(op: Any) -> tuple[_Dtypes, _Dtypes]:
         return FLOATS + INTEGERS, FLOATS + INTEGERS
     if op in WHOLE:
         return COUNTS, COUNTS
+    if op is aten._weight_int4pack_mm_for_cpu.default:
+        return FLOATS, (*FLOATS, torch.uint8)
     if op is aten._weight_int8pack_mm.default:
         return FLOATS, (*FLOATS, torch.int8)
     if op is aten._int_mm.default:

@@ -14,6 +14,7 @@ import torch
 from torch.utils._pytree import tree_map
 
 from morello.torch.larger_ops import orders, scatters
+from morello.torch.larger_ops.packed_products import packed_product
 from morello.torch.larger_ops.recurrent import lstm_layer
 from morello.torch.larger_ops.transposed import transposed
 from morello.torch.ops import OF_AXES
@@ -465,6 +466,7 @@ def rules() -> dict[Any, Any]:
         aten.native_layer_norm.default: _layer_norm,
         aten.zero.default: torch.zeros_like,
         aten.pow.Tensor_Scalar: _power,
+        aten._weight_int4pack_mm_for_cpu.default: packed_product,
         aten._weight_int8pack_mm.default: _scaled_product,
         quantized.dequantize_per_channel.default: _dequantized_channels,
         quantized.dequantize_per_tensor.default: _dequantized,

@@ -8,7 +8,6 @@ from typing import Any
 from torch.fx import GraphModule, Interpreter, Node
 
 from morello.torch.group import Group, log
-from morello.torch.int4_products import Int4Product
 from morello.torch.partition import is_free
 
 _SECONDS = time.perf_counter
@@ -39,14 +38,12 @@ class _Timed(Interpreter):
 def _eager_name(node: Node) -> str:
     """The op of eager that a node calls; empty where it calls a program, or moves
     nothing."""
-    if isinstance(node.target, (Group, Int4Product)):
+    if isinstance(node.target, Group):
         return "" if node.target.is_compiled else f"the ops of {node.target.__name__}"
     return "" if is_free(node) else str(node.target)
 
 
-def telling(
-    graph: GraphModule, groups: Sequence[Group | Int4Product]
-) -> Callable[..., Any]:
+def telling(graph: GraphModule, groups: Sequence[Group]) -> Callable[..., Any]:
     """The function of a graph, which tells of eager's share in one call: the second
     after its groups are settled, where the first has warmed the caches."""
     calls = 0

@@ -32,9 +32,11 @@ class _Broadcasts(Rewriter):
     def _direct(self, access: Access, extents: tuple[int, ...]) -> Access:
         """An access, of a source where it is one of a copy."""
         copy = self.read(access)
-        source = None if copy is None else self._repeated(copy)
+        source = None if copy is None else repeated(self.new, copy)
         if copy is None or source is None:
             return access
+        if not all(axis.is_plain or axis == ONE for axis in source.axes):
+            return access  # it has a part of the source's elements
         inner = [ONE] * len(copy.extents)
         for axis, own in zip(copy.axes, access.axes, strict=True):
             if axis.dim is not None:
@@ -43,33 +45,32 @@ class _Broadcasts(Rewriter):
         axes = substituted(source.axes, tuple(inner), extents, shape)
         return access if axes is None else Access(source.tensor, axes)
 
-    def _repeated(self, node: Node) -> Access | None:
-        """The access that a node copies, if it reads all its elements in order, and
-        repeats them."""
-        if node.reduction != MAP or node.into is not None:
-            return None
-        expression: Expression = node.expression
-        repeats = False
-        while True:
-            match expression:
-                case Call("add", (inner, Reference(place))) if self._is_zero(
-                    node.reads[place].tensor
-                ):
-                    expression, repeats = inner, True
-                case _:
-                    break
-        match expression:
-            case Call("copy", (Reference(place),)) if repeats:
-                read = node.reads[place]
-                is_whole = all(axis.is_plain or axis == ONE for axis in read.axes)
-                return read if is_whole else None
-        return None
 
-    def _is_zero(self, tensor: int) -> bool:
-        """Whether a tensor is -0, which changes nothing that it is added to."""
-        given = self.new.all[tensor]
-        return (
-            isinstance(given, Given)
-            and given.array is not None
-            and bool(np.all(given.array == 0) and np.all(np.signbit(given.array)))
-        )
+def repeated(tensors: Tensors, node: Node) -> Access | None:
+    """The access whose elements a node repeats; None where it is no such copy."""
+    if node.reduction != MAP or node.into is not None:
+        return None
+    expression: Expression = node.expression
+    repeats = False
+    while True:
+        match expression:
+            case Call("add", (inner, Reference(place))) if _is_zero(
+                tensors, node.reads[place].tensor
+            ):
+                expression, repeats = inner, True
+            case _:
+                break
+    match expression:
+        case Call("copy", (Reference(place),)) if repeats:
+            return node.reads[place]
+    return None
+
+
+def _is_zero(tensors: Tensors, tensor: int) -> bool:
+    """Whether a tensor is -0, which changes nothing that it is added to."""
+    given = tensors.all[tensor]
+    return (
+        isinstance(given, Given)
+        and given.array is not None
+        and bool(np.all(given.array == 0) and np.all(np.signbit(given.array)))
+    )

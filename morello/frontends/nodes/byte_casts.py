@@ -36,7 +36,7 @@ def byte_of(
     Args:
         reads: which its references are to.
     """
-    least, most = _bounds(expression, reads, tensors)
+    least, most = limits(expression, reads, tensors)
     for dtype in BYTES:
         if dtype.lowest <= least and most <= dtype.highest:
             if not is_whole(expression):
@@ -45,7 +45,7 @@ def byte_of(
     return None
 
 
-def _bounds(
+def limits(
     expression: Expression, reads: Sequence[Access], tensors: Tensors
 ) -> _Bounds:
     """The limits of what an expression may be, unless it is NaN."""
@@ -56,16 +56,16 @@ def _bounds(
             root = tensors.root(reads[place].tensor)
             node, dtype = tensors.all[root], tensors.element(root)
             if isinstance(node, Node) and node.reduction == MAP:
-                return _bounds(node.expression, node.reads, tensors)
+                return limits(node.expression, node.reads, tensors)
             if dtype in BYTES:
                 return float(dtype.lowest), float(dtype.highest)
         case Call(name, (one,)) if name in _MONOTONE:
-            least, most = _bounds(one, reads, tensors)
+            least, most = limits(one, reads, tensors)
             return _MONOTONE[name](least), _MONOTONE[name](most)
         case Call(name, (one, other)) if name in _OF_TWO:
             pairs = zip(
-                _bounds(one, reads, tensors),
-                _bounds(other, reads, tensors),
+                limits(one, reads, tensors),
+                limits(other, reads, tensors),
                 strict=True,
             )
             least, most = (_OF_TWO[name](a, b) for a, b in pairs)
