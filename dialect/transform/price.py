@@ -39,7 +39,7 @@ def target_in_context(op: ir.Operation, spec: Spec, target: Target) -> Target:
     function = _function(op)
     if function is None:
         return target
-    given = attribute_of(op, GOAL_ATTRIBUTE) or attribute_of(function, GOAL_ATTRIBUTE)
+    given = attribute_of(function, GOAL_ATTRIBUTE)
     if given is not None:
         goal = string_of(given, f"'{GOAL_ATTRIBUTE}'")
     elif COST_ATTRIBUTE in function.attributes or len(spec_ops(function)) != 1:
@@ -48,7 +48,10 @@ def target_in_context(op: ir.Operation, spec: Spec, target: Target) -> Target:
         goal = print_spec(spec, target.limits)
         text = ir.StringAttr.get(goal, op.context)
         function.attributes[GOAL_ATTRIBUTE] = text
-    return _at(target, goal)
+    part = attribute_of(op, GOAL_ATTRIBUTE)
+    if part is None:
+        return _at(target, goal)
+    return _at(target, string_of(part, f"'{GOAL_ATTRIBUTE}'"), goal)
 
 
 def is_goal(op: ir.Operation, spec: Spec, target: Target) -> bool:
@@ -74,9 +77,11 @@ def pass_goal(op: ir.Operation, child: ir.Operation) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _at(target: Target, goal: str) -> Target:
+def _at(target: Target, goal: str, whole: str | None = None) -> Target:
+    limits = target.limits
     try:
-        return target.at(parse_spec(goal, target.limits))
+        own = whole and parse_spec(whole, limits)
+        return target.at(parse_spec(goal, limits), own or None)
     except SpecError as error:
         raise SpecError(f"'{GOAL_ATTRIBUTE}': {error.what}", error.remedy) from None
 

@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+from functools import lru_cache
+from itertools import islice
 
 from morello.spec import L1, L2, Spec, SpecKey
 from morello.spec.structure import has_several_products
@@ -42,7 +44,12 @@ class OperandContext:
 
     @classmethod
     def of(
-        cls, goal: Spec, near_lines: int, l3_lines: int, l1_sets: int
+        cls,
+        goal: Spec,
+        near_lines: int,
+        l3_lines: int,
+        l1_sets: int,
+        whole: Spec | None = None,
     ) -> "OperandContext":
         """Context of a goal: in which caches its operands are at first.
 
@@ -50,6 +57,8 @@ class OperandContext:
             near_lines: lines of operands that stay in L2.
             l3_lines: lines of the last-level cache.
             l1_sets: sets of L1; rows half as many lines apart meet in two of them.
+            whole: the Spec whose range has the sizes of the goal: rows lie as they do
+                at most sizes, but for a size that is unlike most and alone.
         """
         size = sum(
             math.prod(goal.physical_shape(index)) * tensor.dtype.itemsize
@@ -60,10 +69,12 @@ class OperandContext:
         other: list[str] = []
         widened: list[tuple[str, int]] = []
         distance = 0
+        period = l1_sets // 2 * LINE_BYTES
+        usual = _usual(goal, whole, period)
         for index, operand in enumerate(goal.kind.operands):
-            least = _least_bytes(goal, index, l1_sets // 2 * LINE_BYTES)
+            least = _least_bytes(usual, index, period)
             own = goal.tensors[index].dtype.itemsize
-            lines = row_bytes(goal, index) // own * least // LINE_BYTES
+            lines = row_bytes(usual, index) // own * least // LINE_BYTES
             distance = max(distance, lines & -lines)
             if least == own:
                 aliased.append(operand.name)
@@ -84,7 +95,7 @@ class OperandContext:
         crossing = tuple(
             operand.name
             for index, operand in enumerate(goal.kind.operands)
-            if row_bytes(goal, index) % LINE_BYTES
+            if row_bytes(usual, index) % LINE_BYTES
         )
         return cls(far, near, *names, distance, chained, tuple(packed), crossing)
 
@@ -158,6 +169,44 @@ class OperandContext:
             itemsize >= least and (operand == name or operand not in self.other)
             for name, least in self.widened
         )
+
+
+_FEW = 4
+"""Sizes of a range that are searched alone, each between two parts of the others."""
+
+
+def _usual(goal: Spec, whole: Spec | None, period: int) -> Spec:
+    """The Spec whose rows lie as those of a goal are taken to."""
+    whole = whole or goal
+    if not whole.ranges or (
+        not goal.ranges and goal in _unlike_most(whole, period, _usual_size(whole))
+    ):
+        return goal
+    return whole.at(_usual_size(whole))
+
+
+def _usual_size(whole: Spec) -> int:
+    """A size of a range at which rows lie as they do at most of its sizes: one with as
+    few factors of two as any. Of two neighbours one has."""
+    before, last = whole.ranges[0].sizes(whole.greatest[0])[-2:]
+    return before if before > 1 and before & -before < last & -last else last
+
+
+@lru_cache(maxsize=256)
+def _unlike_most(whole: Spec, period: int, usual: int) -> tuple[Spec, ...]:
+    """The Specs of a range of which other rows are aliased than at the usual size; none
+    where there are more than a few."""
+
+    def aliased(goal: Spec) -> list[int]:
+        return [_least_bytes(goal, o, period) for o in range(len(goal.tensors))]
+
+    sizes, most = whole.ranges[0].sizes(whole.greatest[0]), aliased(whole.at(usual))
+    roundest = max(sizes, key=lambda size: size & -size)
+    if aliased(whole.at(roundest)) == most:
+        return ()
+    goals = (whole.at(size) for size in sizes if size > 1)
+    few = [*islice((g for g in goals if aliased(g) != most), _FEW + 1)]
+    return tuple(few) if len(few) <= _FEW else ()
 
 
 def _has_room_for_copies(goal: Spec) -> bool:

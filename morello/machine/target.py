@@ -120,15 +120,17 @@ class Target(HashedOnce):
                 "give l1_lines that are l1_ways times a power of two",
             )
 
-    def at(self, goal: Spec) -> "Target":
+    def at(self, goal: Spec, whole: Spec | None = None) -> "Target":
         """The target as the Specs below a goal see it: it prices their lines and rows.
 
         A search is given this one, so that all programs it compares are priced alike.
+
+        Args:
+            whole: the Spec of a range that the goal is a part of the sizes of.
         """
-        near = 3 * self.l2_lines // 4
-        return self.in_context(
-            OperandContext.of(goal, near, self.l3_lines, self._l1_sets)
-        )
+        near, sets = 3 * self.l2_lines // 4, self._l1_sets
+        context = OperandContext.of(goal, near, self.l3_lines, sets, whole)
+        return self.in_context(context)
 
     @property
     def _l1_sets(self) -> int:

@@ -37,6 +37,19 @@ def test_a_range_is_searched_once(
     assert again.solutions[0].statistics.specs == 0
 
 
+def test_parts_have_rows_as_the_range_has(tmp_path: Path) -> None:
+    # Rows of 1024 alone are further apart than those of 512, which costs more.
+    text, db = "matmul:24x512..1024/512x8:f32", tmp_path / "own.db"
+    first = compiled(text, db)
+    assert "morello_transform.range" in first.schedule
+    assert first.impl is not None
+    assert first.cost() == first.impl.cost
+    assert compiled(text, db).impl == first.impl
+    again = morello.compile(text, target="avx2", threads=1, schedule=first.schedule)
+    assert again.object == first.object
+    assert again.cost() == first.cost()
+
+
 def test_another_regret_is_another_row(tmp_path: Path) -> None:
     db = tmp_path / "own.db"
     text = "matmul:1..9x8x16:f32"

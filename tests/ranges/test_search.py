@@ -10,7 +10,7 @@ import pytest
 
 from morello.errors import ScheduleError, SearchError
 from morello.machine import AVX2, Target
-from morello.search import Impl, Statistics, best_program
+from morello.search import Impl, Solver, Statistics, best_program
 from morello.search.ranges.cover import Cover, cover
 from morello.search.ranges.over import Over
 from morello.search.ranges.sizes import search_sizes
@@ -32,6 +32,7 @@ def parsed(text: str) -> Spec:
         "softmax:3x1..18:f32",
         "move:1..9x7:f32:dst=[1,0]",
         "fill:2..12/2x5:f32",
+        "move:3x12..18:f32:dst=[1,0]",
     ],
 )
 def test_each_size_costs_what_a_search_of_it_alone_finds(text: str) -> None:
@@ -40,7 +41,9 @@ def test_each_size_costs_what_a_search_of_it_alone_finds(text: str) -> None:
     assert list(sizes.best) == list(spec.ranges[0].sizes(spec.greatest[0]))
     for size, impl in sizes.best.items():
         assert impl.spec == spec.at(size)
-        assert impl.cost == best_program(spec.at(size), AVX2).impl.cost
+        solver = Solver(AVX2.at(impl.spec, spec))
+        assert impl.cost == best_program(impl.spec, AVX2, solver=solver).impl.cost
+    assert len(set(sizes.tables.values())) <= 1 + (1 in sizes.best)
 
 
 @pytest.fixture(scope="module")

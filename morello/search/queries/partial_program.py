@@ -77,15 +77,16 @@ def complete(
         ScheduleError: an action does not apply.
         SearchError: a hole has no program (from ``fill``).
     """
-    if spec.ranges and partial.action is not None and partial.action.splits_sizes:
-        # Parts of the goal's range, and not of what remains of a loop.
-        return _applied(
-            partial,
-            spec,
-            target,
-            lambda below, part: complete(below, part, target.at(part), fill),
-        )
-    return _Completion(target, fill).program(partial, spec)
+
+    def completed(partial: Partial, part: Spec, target: Target) -> Impl:
+        if part.ranges and partial.action is not None and partial.action.splits_sizes:
+            # Parts of the goal's range, and not of what remains of a loop.
+            return _applied(
+                partial, part, target, lambda p, s: completed(p, s, target.at(s, spec))
+            )
+        return _Completion(target, fill).program(partial, part)
+
+    return completed(partial, spec, target)
 
 
 def _applied(

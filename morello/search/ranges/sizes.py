@@ -3,8 +3,9 @@
 Sizes are coordinates of the tables, where each is whole and gapless as a goal of that
 size is; tiles have the sizes of the ladder. Of a long range some sizes are searched
 (`sampled`), whose programs take the others. What the model takes from the goal, such as
-whether its operands stay in L2 from call to call, is not the same for every size: sizes
-for which it is are searched together; and 1 alone, which a graph may drop.
+whether its operands stay in L2 from call to call, is not the same for every size
+(`Target.at`): sizes for which it is are searched together; and 1 alone, which a graph
+may drop.
 """
 
 import dataclasses
@@ -153,7 +154,7 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
     groups: dict[tuple[Target, Limits, tuple[Axis, ...], int, bool], list[int]] = {}
     for size in sizes:
         goal = spec.at(size)
-        own = target.at(goal)
+        own = target.at(goal, spec)
         room, fine = ax.room(goal, own), ax.fine(goal)
         kind = own, room, _others(spec, goal), fine, size == 1
         groups.setdefault(kind, []).append(size)

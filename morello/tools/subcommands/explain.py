@@ -34,6 +34,7 @@ from morello.search.queries.measured import (
 from morello.search.queries.partial_program import HOLE, Partial
 from morello.search.ranges.cover import cover
 from morello.search.storage.overlay import NONE, default_path, open_database
+from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
@@ -101,9 +102,16 @@ def _explain_cover(options: ExplainOptions, request: Request) -> None:
         found = cover(spec, target, options.regret, watch)
         step = max(1, len(found.least) // max(1, options.prove))
         some = list(found.least)[step // 2 :: step][: options.prove]
-        alone = {m: best_program(spec.at(m), target).impl.cost for m in some}
+        alone = {m: _alone(spec, m, target) for m in some}
     text = cover_text(found, target, Clock(options.ghz))
     write_output("-", text + (proof_text(found, alone) if alone else ""))
+
+
+def _alone(spec: Spec, size: int, target: Target) -> int:
+    """The cost of the best program of one size of a range, searched by itself."""
+    goal = spec.at(size)
+    solver = Solver(target.at(goal, spec), shelf=SHELF)
+    return best_program(goal, target, solver=solver).impl.cost
 
 
 def _explain_model(options: ExplainOptions) -> int:
