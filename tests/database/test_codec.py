@@ -122,7 +122,7 @@ def test_a_point_is_looked_up_in_boxes_as_in_arrays(tables: tuple[Table, ...]) -
         assert packed.bytes == sum(
             array.nbytes
             for boxes in arrays
-            for name in ("ends", "labels", "corners")
+            for name in ("ends", "labels", "varying", "told")
             if (array := getattr(boxes, name, None)) is not None
         )
 

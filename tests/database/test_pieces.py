@@ -16,7 +16,7 @@ from morello.actions import Select
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import Box
-from morello.search.dp.table import NO_ACTION
+from morello.search.dp.table import NO_ACTION, Costs
 from morello.search.storage import table_store
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.search.storage.database import Database
@@ -141,7 +141,7 @@ def test_boxes_of_costs_are_the_array(seed: int) -> None:
     for grid in grids[dims:]:
         costs += rng.choice((0, 1000)) * (grid > 15)
     costs[np.asarray(grids[0]) == rng.choice(box.axes[0])] += rng.choice((0, 7, np.inf))
-    boxes = CostBoxes.of(costs, box)
+    boxes = CostBoxes.of(Costs.of(box, costs))
     assert np.array_equal(boxes.expand(), costs)
     for point in points_of(shape, rng):
         assert boxes.at(point) == costs[point]
@@ -155,7 +155,7 @@ def test_boxes_of_costs_are_the_array(seed: int) -> None:
         differs = [np.ptp(corner, axis=d).any() for d in range(dims)]
         masks.append(sum(bool(v) << (dims - 1 - d) for d, v in enumerate(differs)))
     assert boxes.varying.tolist() == masks
-    assert boxes.numbers == sum(2 ** mask.bit_count() for mask in masks)
+    assert len(boxes.told) == sum(2 ** mask.bit_count() for mask in masks)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Programs of goals that differ in their sizes alone, as boxes."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 import numpy as np
@@ -119,7 +120,8 @@ def test_odd_boxes_are_a_miss(
 ) -> None:
     arrays = np.asarray(ends, "<u2"), np.asarray(labels, "<u4")
     spec = parse_spec("fill:3x5:f32", AVX2.limits)
-    data = encode_part(header, *arrays, level=SMALL)
+    fields = {name: json.dumps(value) for name, value in header.items()}
+    data = encode_part(fields, *arrays, level=SMALL)
     boxes = ProgramBoxes(base_of(spec), "x", full_text(spec), data)
     assert boxes.program((3, 5)) is None
     good = folded([row(s, "x") for s in SIZES])[0][0]

@@ -13,7 +13,7 @@ from morello.actions import Select
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import ANY, Box
-from morello.search.dp.table import Table, TableId, position, spec_at
+from morello.search.dp.table import Costs, Table, TableId, position, spec_at
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.search.storage.codec import (
     decode,
@@ -78,7 +78,7 @@ def test_random_arrays_come_back(seed: int) -> None:
     rng = np.random.default_rng(seed)
     box = _grid(rng)
     costs = _costs(box, rng)
-    boxes = CostBoxes.of(costs, box)
+    boxes = CostBoxes.of(Costs.of(box, costs))
     assert np.array_equal(boxes.expand(), costs)
     for point in np.ndindex(box.shape):
         assert boxes.at(point) == costs[point]
@@ -95,11 +95,11 @@ def test_few_boxes_hold_an_affine_table() -> None:
     m, n = (np.asarray(axis) for axis in box.sizes)
     costs = np.zeros(box.shape)
     costs[...] = (7 * m[:, None] * n + 3 * m[:, None] + 11)[:, :, None, None, None]
-    boxes = CostBoxes.of(costs, box)
+    boxes = CostBoxes.of(Costs.of(box, costs))
     assert len(boxes.ends) == 1
-    assert boxes.numbers == 4
+    assert len(boxes.told) == 4
     costs[3, 1] += 1
-    assert np.array_equal(CostBoxes.of(costs, box).expand(), costs)
+    assert np.array_equal(CostBoxes.of(Costs.of(box, costs)).expand(), costs)
 
 
 @pytest.mark.sampled(3)
@@ -251,7 +251,7 @@ def test_exact_beyond_64_bits() -> None:
         costs = np.asarray([top + 4 * s for s in sizes], np.float64)
         costs[2] += offset
         dense = costs.reshape(box.shape)
-        boxes = CostBoxes.of(dense, box)
+        boxes = CostBoxes.of(Costs.of(box, dense))
         assert np.array_equal(boxes.expand(), dense)
         assert (len(boxes.ends) == 1) == (offset == 0)
 
@@ -260,7 +260,8 @@ def test_an_empty_table_has_no_boxes() -> None:
     goal = parse_spec("fill:3", AVX2.limits)
     box = Box(((),), ((ANY,),) * 3, 2)
     identity = TableId(goal.key, ((3,),), ())
-    table = Table(identity, box, {}, np.empty(box.shape), np.empty(box.shape, np.int32))
+    costs = Costs.of(box, np.empty(box.shape))
+    table = Table(identity, box, {}, costs, np.empty(box.shape, np.int32))
     packed = Packed.of(table)
     assert packed.points == len(packed.decisions.labels) == len(packed.costs.ends) == 0
     assert stored(packed).expand().costs.size == 0

@@ -41,12 +41,16 @@ FUNCTIONS: dict[str, tuple[str, tuple[Parameter, ...]]] = {
     "reach_loops": ("classes", (_F, _F, _F, _F, _F, _F, _F, _N, _WW, _WW)),
     "reach_holes": ("classes", (_F, _F, _F, _F, _F, _N, _N, _W, _WW, _WW)),
     "sweep_counts": ("counting", (_F, _F, _F, _F, _WW, _WW)),
-    "count_labels": ("box_cover", (_S, _W)),
-    "queue_points": ("box_cover", (_S, _W, _S)),
-    "cover_labels": ("box_cover", (_S, _B, *[_W] * 6, _S, _N, _S, _S)),
-    "cover_costs": ("box_cover", (_F, _B, *[_W] * 8, _B, _S, _S)),
-    "paint_labels": ("box_cover", (_S, *[_W] * 4, _S, _S)),
-    "paint_costs": ("box_cover", (_F, _W, _W, _B, *[_W] * 4, _S, _W, _N)),
+    "cover_labels": (
+        "label_cover",
+        (_S, _W, _N, _S, _B, _S, _WW, _WW, _W, _S, _S),
+    ),
+    "cover_costs": (
+        "cost_cover",
+        (_F, _S, _W, _N, _W, _W, _F, _B, _S, _WW, _W, _W, _S, _S, _W),
+    ),
+    "paint_labels": ("box_paint", (_S, *[_W] * 4, _S, _S)),
+    "paint_costs": ("box_paint", (_F, _W, _W, _N, *[_W] * 4, _S, _W, _N)),
 }
 """The functions that the rest of the search calls: their module and parameters. Each
 answers an integer."""
@@ -55,8 +59,6 @@ USUAL = (
     "gather",
     "sweep",
     "equal_columns",
-    "count_labels",
-    "queue_points",
     "cover_labels",
     "cover_costs",
 )

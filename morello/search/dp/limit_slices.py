@@ -56,11 +56,7 @@ class Slices:
         decisions = np.full(own.shape, NO_ACTION, np.int32)
         return cls(own, decisions, place, tuple(rest))
 
-    def write_back(
-        self, costs: Floats, decisions: np.ndarray[Any, np.dtype[np.int32]]
-    ) -> None:
-        """Put costs, and decisions where one was made, into the table's arrays."""
-        shape = costs.shape
-        costs[...] = self.costs.take(self.place, axis=-1).reshape(shape)
-        chosen = self.decisions.take(self.place, axis=-1).reshape(shape)
+    def write_back(self, decisions: np.ndarray[Any, np.dtype[np.int32]]) -> None:
+        """Put decisions, where one was made, into those of the whole table."""
+        chosen = self.decisions.take(self.place, axis=-1).reshape(decisions.shape)
         np.copyto(decisions, chosen, where=chosen != NO_ACTION)

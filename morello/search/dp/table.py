@@ -37,32 +37,6 @@ class TableId(Interned):
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
-    """Costs and decisions at every point of a box."""
-
-    id: TableId
-    box: Box
-    actions: Mapping[int, Action]
-    """The actions of decisions: all candidates, by their place among them, or those of
-    them that are chosen somewhere."""
-    costs: Floats
-    """Millicycles; infinite where no program exists."""
-    decisions: np.ndarray[Any, np.dtype[np.int32]]
-    """The number of the best action; `NO_ACTION` where there is none."""
-
-    def point(self, sizes: tuple[int, ...], limits: Limits) -> tuple[int, ...] | None:
-        """The indices of a Spec; None if it is outside the box."""
-        return position(self.box, sizes, limits)
-
-    def decision(self, sizes: tuple[int, ...], limits: Limits) -> Action | None:
-        """The decision for a Spec; None where it has no program."""
-        point = self.point(sizes, limits)
-        if point is None or self.decisions[point] == NO_ACTION:
-            return None
-        return self.actions[int(self.decisions[point])]
-
-
-@dataclasses.dataclass(frozen=True)
 class Costs:
     """The costs alone: what other tables are solved from.
 
@@ -100,6 +74,36 @@ class Costs:
         if costs.shape[-1] < len(self.place):
             costs = costs.take(self.place, axis=-1)
         return costs.reshape(self.box.shape)
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Costs and decisions at every point of a box."""
+
+    id: TableId
+    box: Box
+    actions: Mapping[int, Action]
+    """The actions of decisions: all candidates, by their place among them, or those of
+    them that are chosen somewhere."""
+    cost_slices: Costs
+    decisions: np.ndarray[Any, np.dtype[np.int32]]
+    """The number of the best action; `NO_ACTION` where there is none."""
+
+    @cached_property
+    def costs(self) -> Floats:
+        """Millicycles of every point; infinite where no program exists."""
+        return self.cost_slices.dense
+
+    def point(self, sizes: tuple[int, ...], limits: Limits) -> tuple[int, ...] | None:
+        """The indices of a Spec; None if it is outside the box."""
+        return position(self.box, sizes, limits)
+
+    def decision(self, sizes: tuple[int, ...], limits: Limits) -> Action | None:
+        """The decision for a Spec; None where it has no program."""
+        point = self.point(sizes, limits)
+        if point is None or self.decisions[point] == NO_ACTION:
+            return None
+        return self.actions[int(self.decisions[point])]
 
 
 def position(

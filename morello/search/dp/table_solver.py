@@ -92,10 +92,7 @@ class TableSolver:
         self.actions = self.run.candidates(self.id)
         if self.costs.size:
             self._settle(self.actions)
-        if self.slices is not None:
-            costs = Costs(self.box, self.slices.costs, self.slices.place)
-        else:
-            costs = Costs.of(self.box, self.costs)
+        costs = self._cost_slices()
         is_finite = np.isfinite(costs.slices)
         most = np.max(costs.slices, where=is_finite, initial=0.0)
         if most >= COST_BOUND:
@@ -108,14 +105,19 @@ class TableSolver:
 
     def table(self) -> Table:
         """The solved table, with its decisions."""
+        costs = self._cost_slices()
         if self.slices is not None:
-            self.costs = np.empty(self.box.shape)
-            self.slices.write_back(self.costs, self.decisions)
-            self.slices = None
+            self.slices.write_back(self.decisions)
             if self.nowhere is not None:
                 self.decisions[self.nowhere] = NO_ACTION
         actions = dict(enumerate(self.actions))
-        return Table(self.id, self.box, actions, self.costs, self.decisions)
+        return Table(self.id, self.box, actions, costs, self.decisions)
+
+    def _cost_slices(self) -> Costs:
+        """The costs as they are kept."""
+        if self.slices is None:
+            return Costs.of(self.box, self.costs)
+        return Costs(self.box, self.slices.costs, self.slices.place)
 
     def _settle(self, actions: tuple[Action, ...]) -> None:
         loops: dict[tuple[int, SpecKey], dict[int, Action]] = {}

@@ -97,9 +97,7 @@ class _TableCounter(TableSolver):
         """The table, filled."""
         if self.costs.size:
             self._settle(self.run.candidates(self.id))
-        if self.slices is not None:
-            return Costs(self.box, self.slices.costs, self.slices.place)
-        return Costs.of(self.box, self.costs)
+        return self._cost_slices()
 
     def _choose(self, actions: Integers, holes: Integers) -> None:
         """Every program counts: none is better. Every hole that there is has its own

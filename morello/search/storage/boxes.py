@@ -9,13 +9,15 @@ corners give all. Boxes of costs may overlap: they agree.
 
 import dataclasses
 import functools
+import threading
 from typing import Any
 
 import numpy as np
 
+from morello.lazy import cached_property
 from morello.search.compiled import compiled
-from morello.search.dp.axes import ANY, Axis, Box
-from morello.search.dp.table import NO_ACTION, Floats, Integers
+from morello.search.dp.axes import Axis
+from morello.search.dp.table import NO_ACTION, Costs, Floats, Integers
 
 Words = np.ndarray[Any, np.dtype[np.int32]]
 
@@ -25,6 +27,12 @@ _SHAPES = 4096
 _OVER = 4096
 """Boxes of decisions grow over others by slabs of up to so many points: more finds few
 boxes less, and takes long."""
+
+_FEW_BOXES = 4096
+"""Room for boxes at first: it is made larger where a table has more."""
+
+_SMALL_ROOM = 1 << 20
+"""Numbers of an array that a thread keeps for its next table."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,12 +53,27 @@ class LabelBoxes:
     def of(cls, labels: Words) -> "LabelBoxes":
         """The boxes of a dense array; negative labels are left out."""
         dense = np.ascontiguousarray(labels, np.int32)
-        long = _long_axes(dense.shape)
-        work = _Work(tuple(dense.shape[k] for k in long))
-        queue = _queue(dense)
-        arrays = (np.arange(work.rank), *work.cursors, queue)
-        ends, found = work.collect("cover_labels", dense, (*arrays, _OVER))
-        return cls(dense.shape, _with_short_axes(ends, long, dense.ndim), found)
+        shape, _ = _steps(dense.shape)
+        rank, size, boxes = len(shape), dense.size, _FEW_BOXES
+        while True:
+            ends = _room("ends", np.int32, 2 * rank * boxes)
+            found = _room("labels", np.int32, boxes)
+            count = compiled().cover_labels(
+                dense.reshape(-1),
+                shape,
+                _OVER,
+                _room("merged", np.int32, size),
+                _room("covered", np.int8, size),
+                _room("queue", np.int32, size),
+                np.empty((3, boxes), np.int64),
+                *_words(dense.shape),
+                ends,
+                found,
+            )
+            if count >= 0:
+                every = ends[: 2 * rank * count].reshape(count, 2, rank).copy()
+                return cls(dense.shape, every, found[:count].copy())
+            boxes *= 8
 
     def at(self, point: tuple[int, ...]) -> int:
         """The label of a point, `NO_ACTION` if no box has it."""
@@ -72,11 +95,10 @@ class LabelBoxes:
     def expand(self) -> Words:
         """Dense array of labels that the boxes cover."""
         dense = np.full(self.shape, NO_ACTION, np.int32)
-        work = _Work(self.shape)
         compiled().paint_labels(
             dense.reshape(-1),
-            work.strides,
-            *work.cursors,
+            _steps(self.shape)[1],
+            *_cursors(len(self.shape)),
             np.ascontiguousarray(self.ends).reshape(-1),
             np.ascontiguousarray(self.labels),
         )
@@ -91,28 +113,65 @@ class CostBoxes:
         axes: the coordinates of each axis.
         dims: how many of them, the first, are sizes; along those costs are affine.
         ends: as in `LabelBoxes`.
-        corners: the cost at both ends of each size axis, the last fastest: n x 2^dims.
+        varying: for each box, the size axes along which its costs differ: a bit each,
+            the last axis the lowest.
+        told: the costs at both ends of those axes, box after box, the last axis
+            fastest.
     """
 
     axes: tuple[Axis, ...]
     dims: int
     ends: Words
-    corners: Integers
+    varying: Words
+    told: Integers
 
     @classmethod
-    def of(cls, costs: Floats, box: Box) -> "CostBoxes":
-        """The boxes of the dense costs of a box; infinite ones are left out."""
-        dense = np.where(np.isfinite(costs), costs, -1.0)
-        dims = len(box.sizes)
-        long = _long_axes(dense.shape)
-        work = _Work(tuple(dense.shape[k] for k in long))
-        sizes = sum(k < dims for k in long)
-        scale = _Scale.of(tuple(box.axes[k] for k in long), sizes)
-        bends = np.zeros(dense.size, np.int32)
-        arrays = (work.cost_order(sizes), *work.cursors, *scale.all, bends)
-        found, _ = work.collect("cover_costs", dense, arrays, labelled=False)
-        ends = _with_short_axes(found, long, dense.ndim)
-        return cls(box.axes, dims, ends, _corners(dense, ends, dims))
+    def of(cls, costs: Costs) -> "CostBoxes":
+        """The boxes of the costs of a table; infinite ones are left out."""
+        box = costs.box
+        shape, dims = box.shape, len(box.sizes)
+        rank, boxes = len(shape), _FEW_BOXES
+        place = costs.place.astype(np.int32)
+        while True:
+            ends = _room("ends", np.int32, 2 * rank * boxes)
+            varying = _room("labels", np.int32, boxes)
+            told = _room("told", np.int64, 8 * boxes + (1 << dims))
+            corners = _room("corners", np.int64, 1 << dims)
+            count = compiled().cover_costs(
+                costs.slices.reshape(-1),
+                place.copy(),
+                _steps(shape)[0],
+                dims,
+                *_scale(box.axes),
+                _room("costs", np.float64, box.size),
+                _room("covered", np.int8, box.size),
+                _room("merged", np.int32, box.size),
+                *_words(shape),
+                corners,
+                ends,
+                varying,
+                told,
+            )
+            if count >= 0:
+                every = ends[: 2 * rank * count].reshape(count, 2, rank).copy()
+                masks, numbers = varying[:count].copy(), told[: corners[0]].copy()
+                return cls(box.axes, dims, every, masks, numbers)
+            boxes *= 8
+
+    @cached_property
+    def corners(self) -> Integers:
+        """The cost at both ends of each size axis, the last fastest: n x 2^dims.
+
+        Raises:
+            ValueError: there are more or fewer costs than boxes tell.
+        """
+        mask = _told(self.varying, self.dims)
+        if int(mask.sum()) != self.told.size:
+            raise ValueError("the number of costs is wrong")
+        corners = np.zeros(mask.shape, np.int64)
+        corners[mask] = self.told
+        source = np.arange(1 << self.dims)[None, :] & self.varying[:, None]
+        return np.ascontiguousarray(np.take_along_axis(corners, source, axis=1))
 
     def at(self, point: tuple[int, ...]) -> float:
         """The cost of a point; infinite if no box has it."""
@@ -140,67 +199,34 @@ class CostBoxes:
             first = axis[new[:, 0, dim]]
             spans = (axis[ends[:, 1, dim] - 1] - first for ends in (old, new))
             grid = _shorten(grid, dim, *spans)
-        corners = np.ascontiguousarray(grid.reshape(len(new), 1 << self.dims))
-        return CostBoxes(axes, self.dims, new, corners)
+        varying = self.varying[kept]
+        told = grid.reshape(len(new), 1 << self.dims)[_told(varying, self.dims)]
+        return CostBoxes(axes, self.dims, new, varying, told)
 
     def expand(self) -> Floats:
         """Dense array of costs that the boxes cover; infinite elsewhere."""
         dense = np.full(tuple(map(len, self.axes)), np.inf)
-        work = _Work(dense.shape)
-        scale = _Scale.of(self.axes, self.dims)
         compiled().paint_costs(
             dense.reshape(-1),
-            *scale.all,
-            work.strides,
-            *work.cursors,
+            *_scale(self.axes),
+            self.dims,
+            _steps(dense.shape)[1],
+            *_cursors(dense.ndim),
             np.ascontiguousarray(self.ends).reshape(-1),
-            np.ascontiguousarray(self.corners).reshape(-1),
+            self.corners.reshape(-1),
             1 << self.dims,
         )
         return dense
 
-    @property
-    def varying(self) -> Integers:
-        """For each box, the size axes along which its costs differ: a bit each, the
-        last axis the lowest."""
-        long = tuple(d for d in range(self.dims) if len(self.axes[d]) > 1)
-        lower, bits = _edges(self.dims, long)
-        differs = self.corners[:, lower] != self.corners[:, lower | bits[:, None]]
-        masks: Integers = differs.any(axis=2) @ bits
-        return masks
 
-    @property
-    def numbers(self) -> int:
-        """How many costs tell all: those at the ends of axes where they differ."""
-        return int(np.sum(1 << np.bitwise_count(self.varying).astype(np.int64)))
+def _told(varying: Words, dims: int) -> Any:
+    """Mask of the corners of boxes that are told: those on no upper end of an axis that
+    does not vary.
 
-
-@functools.lru_cache(maxsize=_SHAPES)
-def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The axes with more than one position, along which boxes can grow."""
-    return tuple(k for k, extent in enumerate(shape) if extent > 1)
-
-
-def _with_short_axes(ends: Words, long: tuple[int, ...], rank: int) -> Words:
-    """Boxes of the long axes as boxes of all, which have the one position of others."""
-    widened = np.zeros((len(ends), 2, rank), np.int32)
-    widened[:, 1] = 1
-    widened[:, :, long] = ends
-    return widened
-
-
-def _queue(labels: Words) -> Words:
-    """The points that have a label, in the order that they are covered: rare labels
-    first, the points of one ascending."""
-    counts = np.zeros(int(labels.max(initial=NO_ACTION)) + 1, np.int64)
-    flat = labels.reshape(-1)
-    compiled().count_labels(flat, counts)
-    order = np.argsort(counts, kind="stable")
-    ends = np.empty_like(counts)
-    ends[order] = np.cumsum(counts[order]) - counts[order]
-    queue = np.empty(int(counts.sum()), np.int32)
-    compiled().queue_points(flat, ends, queue)
-    return queue
+    n x 2^dims booleans.
+    """
+    told: Any = (np.arange(1 << dims)[None, :] & ~varying[:, None]) == 0
+    return told
 
 
 def _hits(ends: Words, point: tuple[int, ...]) -> Integers:
@@ -233,67 +259,11 @@ def _shorten(grid: Integers, dim: int, before: Integers, after: Integers) -> Int
     return np.stack([low, end], axis=dim + 1)
 
 
-def _corners(dense: Floats, ends: Words, dims: int) -> Integers:
-    strides, long, shape = _long_sizes(dense.shape, dims)
-    first, last = ends[:, 0], ends[:, 1, long] - 1
-    steps = (last - first[:, long]) * strides[long]
-    place = (first @ strides)[:, None] + steps @ _upper_ends(len(long))
-    corners: Integers = dense.reshape(-1).take(place).astype(np.int64)
-    if len(long) < dims:
-        corners = np.broadcast_to(
-            corners.reshape(-1, *shape), (len(ends), *(2,) * dims)
-        )
-    return corners.reshape(len(ends), 1 << dims)
-
-
 @functools.lru_cache(maxsize=_SHAPES)
-def _long_sizes(
-    shape: tuple[int, ...], dims: int
-) -> tuple[Integers, Integers, tuple[int, ...]]:
-    """Strides of an array, which axes of sizes have more than one position, and the
-    shape of the distinct corners of a box."""
-    long = [k for k in _long_axes(shape) if k < dims]
-    ends = tuple(2 if k in long else 1 for k in range(dims))
-    return _steps(shape)[1], np.asarray(long, np.int64), ends
-
-
-@functools.cache
-def _upper_ends(dims: int) -> Integers:
-    """Whether each corner of a box is at the upper end of each axis: dims x 2^dims."""
-    ends: Integers = np.arange(1 << dims) >> np.arange(dims)[::-1, None] & 1
-    return ends
-
-
-@functools.lru_cache(maxsize=_SHAPES)
-def _edges(dims: int, axes: tuple[int, ...]) -> tuple[Integers, Integers]:
-    """Lower corner of each edge of a box along some axes, a row an axis, and the bit of
-    each axis in the number of a corner. No edge is at the upper end of another axis."""
-    bits = np.asarray([1 << (dims - 1 - axis) for axis in axes], np.int64)
-    corners = _upper_ends(len(axes)).T @ bits
-    lower = [corners[corners & bit == 0] for bit in bits]
-    return np.asarray(lower, np.int64).reshape(len(axes), (1 << len(axes)) >> 1), bits
-
-
-@dataclasses.dataclass(frozen=True)
-class _Scale:
-    """The coordinates of all axes, one after another, for machine code."""
-
-    coordinates: Integers
-    starts: Integers
-    is_affine: np.ndarray[Any, np.dtype[np.int8]]
-
-    @classmethod
-    @functools.lru_cache(maxsize=_SHAPES)
-    def of(cls, axes: tuple[Axis, ...], dims: int) -> "_Scale":
-        starts = np.cumsum([0, *map(len, axes)], dtype=np.int64)
-        coordinates = np.asarray([c for axis in axes for c in axis], np.int64)
-        affine = [d < dims and axis != (ANY,) for d, axis in enumerate(axes)]
-        affine[:dims] = [True] * dims
-        return cls(coordinates, starts, np.asarray(affine, np.int8))
-
-    @property
-    def all(self) -> tuple[Any, ...]:
-        return (self.coordinates, self.starts, self.is_affine)
+def _scale(axes: tuple[Axis, ...]) -> tuple[Integers, Integers]:
+    """The coordinates of all axes, one after another, and where each begins."""
+    starts = np.cumsum([0, *map(len, axes)], dtype=np.int64)
+    return np.asarray([c for axis in axes for c in axis], np.int64), starts
 
 
 @functools.lru_cache(maxsize=_SHAPES)
@@ -303,36 +273,28 @@ def _steps(shape: tuple[int, ...]) -> tuple[Integers, Integers]:
     return np.asarray(shape, np.int64), np.ascontiguousarray(steps[::-1])
 
 
-class _Work:
-    """Arrays that machine code needs in addition to a dense array."""
+def _cursors(rank: int) -> tuple[Integers, ...]:
+    """Room for the two ends of a box, and for a point in it."""
+    return tuple(np.empty((3, rank), np.int64))
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.rank = len(shape)
-        self.shape, self.strides = _steps(shape)
-        self.cursors = tuple(np.zeros((3, self.rank), np.int64))
 
-    def cost_order(self, dims: int) -> Integers:
-        """How boxes of costs grow: along limits, where neighbours are mostly equal,
-        then along sizes. Boxes of decisions grow along the sizes first."""
-        return np.asarray([*reversed(range(dims, self.rank)), *range(dims)], np.int64)
+def _words(shape: tuple[int, ...]) -> tuple[Integers, Integers]:
+    """Room for what compression notes of each axis, and of each position of one."""
+    return (
+        np.empty((9, len(shape)), np.int64),
+        np.empty(sum(shape) + len(shape), np.int64),
+    )
 
-    def collect(
-        self,
-        name: str,
-        dense: np.ndarray[Any, Any],
-        arrays: tuple[Any, ...],
-        labelled: bool = True,
-    ) -> tuple[Words, Words]:
-        """Call a function that covers an array, with more room until it is enough."""
-        flat = dense.reshape(-1)
-        room = min(len(flat), max(4096, len(flat) // 8))
-        function = getattr(compiled(), name)
-        while True:
-            ends = np.empty((room, 2, self.rank), np.int32)
-            labels = np.empty(room, np.int32)
-            covered = np.zeros(len(flat), np.int8)
-            results = (ends.reshape(-1), labels) if labelled else (ends.reshape(-1),)
-            count = function(flat, covered, self.shape, self.strides, *arrays, *results)
-            if count >= 0:
-                return ends[:count].copy(), labels[:count].copy()
-            room *= 8
+
+_rooms = threading.local()
+
+
+def _room(name: str, dtype: Any, count: int) -> np.ndarray[Any, Any]:
+    """An array of so many numbers or more, for one call: each thread keeps its small
+    ones, which take as long to make as a small table to compress."""
+    room = _rooms.__dict__.get(name)
+    if room is None or len(room) < count:
+        room = np.empty(count, dtype)
+        if count <= _SMALL_ROOM:
+            _rooms.__dict__[name] = room
+    return room

@@ -7,8 +7,10 @@ stranger's: it is inflated to no more than a table can have. A table for other a
 with actions that are not tried on its Specs, or with costs that cannot be, is refused.
 """
 
+import json
 import math
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,11 +38,12 @@ def encode_decisions(table: Packed) -> bytes:
     chosen = np.bincount(table.decisions.labels) > 0
     used = np.flatnonzero(chosen)
     labels = (np.cumsum(chosen) - 1)[table.decisions.labels]
+    actions = [f"[{n},{_action_text(table.actions[n])}]" for n in used.tolist()]
     return encode_part(
         {
-            "axes": [list(axis) for axis in table.box.axes],
-            "actions": [[n, *action_data(table.actions[n])] for n in used.tolist()],
-            "goal": table.goal,
+            "axes": _axes_text(table.box),
+            "actions": f"[{','.join(actions)}]",
+            "goal": _text(table.goal),
         },
         table.decisions.ends.astype("<u2"),
         labels.astype("<u2"),
@@ -49,12 +52,12 @@ def encode_decisions(table: Packed) -> bytes:
 
 def encode_costs(table: Packed) -> bytes:
     """The bytes of a table's costs."""
-    varying = table.costs.varying
+    costs = table.costs
     return encode_part(
         {},
-        table.costs.ends.astype("<u2"),
-        varying.astype("<u2"),
-        table.costs.corners[_told(varying, table.costs.dims)].astype("<i8"),
+        costs.ends.astype("<u2"),
+        costs.varying.astype("<u2"),
+        costs.told.astype("<i8"),
     )
 
 
@@ -101,12 +104,11 @@ def decode(
 def _costs(data: bytes, box: Box) -> CostBoxes:
     with refusing():
         _, (ends, varying, told) = read_part(data, ("<u2", "<u2", "<i8"))
-        dims = len(box.sizes)
-        corners = _corners(varying.astype(np.int64), told, dims)
-        if corners.size and not (corners.min() >= 0 and corners.max() < COST_BOUND):
+        if told.size and not (told.min() >= 0 and told.max() < COST_BOUND):
             raise CodecError("a cost is out of range")
-        costs = CostBoxes(box.axes, dims, _ends(ends, box), corners)
-        _check(box, costs.ends, len(corners))
+        masks = varying.astype(np.int32)
+        costs = CostBoxes(box.axes, len(box.sizes), _ends(ends, box), masks, told)
+        _check(box, costs.ends, len(costs.corners))
         return costs
 
 
@@ -127,6 +129,22 @@ def summary(decisions: bytes, costs: bytes) -> tuple[int, int, int]:
 _NONE = np.empty(0, np.int32)
 
 
+@lru_cache(maxsize=4096)
+def _axes_text(box: Box) -> str:
+    """The axes of a table as JSON: most tables share theirs."""
+    return _text(box.axes)
+
+
+@lru_cache(maxsize=65536)
+def _action_text(action: Action) -> str:
+    """The name and the fields of an action, as JSON without brackets."""
+    return _text(action_data(action))[1:-1]
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
 def _ends(flat: Any, box: Box) -> Any:
     return np.ascontiguousarray(flat.reshape(-1, 2, len(box.axes)), np.int32)
 
@@ -136,25 +154,3 @@ def _check(box: Box, ends: Any, count: int) -> None:
     inside = (ends[:, 0] < ends[:, 1]) & (ends[:, 1] <= np.asarray(box.shape))
     if len(ends) != count or not inside.all():
         raise CodecError("a box is not in the table")
-
-
-def _told(varying: Any, dims: int) -> Any:
-    """Mask of the corners that are written: those on no upper end of an axis that
-    does not vary.
-
-    n x 2^dims booleans.
-    """
-    corners = np.arange(1 << dims)
-    told: Any = (corners[None, :] & ~varying[:, None]) == 0
-    return told
-
-
-def _corners(varying: Any, told: Any, dims: int) -> Any:
-    """All corners from those that are written."""
-    mask = _told(varying, dims)
-    if int(mask.sum()) != told.size:
-        raise CodecError("the number of costs is wrong")
-    corners = np.zeros(mask.shape, np.int64)
-    corners[mask] = told
-    source = np.arange(1 << dims)[None, :] & varying[:, None]
-    return np.ascontiguousarray(np.take_along_axis(corners, source, axis=1))

@@ -9,7 +9,7 @@ import numpy as np
 from morello.actions import Action
 from morello.lazy import cached_property
 from morello.search.dp.axes import Box
-from morello.search.dp.table import NO_ACTION, Table, TableId, position
+from morello.search.dp.table import NO_ACTION, Costs, Table, TableId, position
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.spec import Limits
 
@@ -31,7 +31,7 @@ class Packed:
     @classmethod
     def of(cls, table: Table, goal: str = "") -> "Packed":
         """The boxes of a table; `expand` gives the very same arrays back."""
-        costs = CostBoxes.of(table.costs, table.box)
+        costs = CostBoxes.of(table.cost_slices)
         return cls(
             table.id,
             table.box,
@@ -70,7 +70,7 @@ class Packed:
             self.id,
             self.box,
             self.actions,
-            self.costs.expand(),
+            Costs.of(self.box, self.costs.expand()),
             self.decisions.expand(),
         )
 
@@ -106,6 +106,7 @@ class Packed:
             self.decisions.ends,
             self.decisions.labels,
             self.costs.ends,
-            self.costs.corners,
+            self.costs.varying,
+            self.costs.told,
         )
         return sum(array.nbytes for array in arrays)

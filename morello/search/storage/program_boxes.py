@@ -9,6 +9,7 @@ a lookup inflates it once.
 import dataclasses
 import functools
 import itertools
+import json
 import math
 import sqlite3
 from collections import defaultdict
@@ -149,7 +150,8 @@ class _Grid:
 
     def encode(self) -> bytes:
         """All of it as bytes."""
-        header = {"axes": self.axes, "programs": self.programs}
+        fields = {"axes": self.axes, "programs": self.programs}
+        header = {name: json.dumps(value) for name, value in fields.items()}
         boxes = self.boxes.ends.astype("<u2"), self.boxes.labels.astype("<u4")
         return encode_part(header, *boxes, level=SMALL)
 

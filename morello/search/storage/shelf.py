@@ -72,9 +72,8 @@ class Shelved:
 
         def clipped() -> Table:
             whole = self.table()
-            arrays = whole.costs[part], whole.decisions[part]
-            rest = map(np.ascontiguousarray, arrays)
-            return Table(identity, box, whole.actions, *rest)
+            decisions = np.ascontiguousarray(whole.decisions[part])
+            return Table(identity, box, whole.actions, costs, decisions)
 
         return Shelved(costs, Once(clipped), self.goal)
 
