@@ -50,6 +50,10 @@ _LINE = LINE_BYTES // Dtype.F32.itemsize
 _MANY = 4
 """Blocks from which on their number changes no code: each prefetches a step."""
 
+_BRINGS = 8192
+"""Products of a strip that take as long as the first lines of the next one, which are
+prefetched meanwhile, are on their way from DRAM: after fewer they are waited for."""
+
 _TRIP = 4
 """Rows that a trip prefetches of the first strip."""
 
@@ -138,7 +142,7 @@ class GemmStrips(Kernel):
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """Blocks of both sizes; lhs and out. Lines of rhs, prefetched, arrive while the
-        strip before is computed; not those of the first one, nor of a few rows."""
+        strip before is computed; not those of the first one, nor of short ones."""
         _, m, k, n = frame.sizes
         rhs, out = frame.key.tensors[1:]
         blocks = ceil_div(m, self.most_rows)
@@ -152,14 +156,21 @@ class GemmStrips(Kernel):
         width, short = self._width(most), self._is_short(m, k)
         columns = np.where(short, n, np.minimum(n, width))
         written, fetched = out.lines((1, m, n)), frame.key.kind.accumulates * 1
+        first = rhs.lines((1, k, columns))
+        waited = np.where(short, self._is_waited(m, k), 1)
         lines = (
-            Lines(
-                1,
-                rhs.lines((1, k, columns)),
-                Access.OVERLAPPED,
-                prefetched=True,
-                parts=k * ceil_div(columns, width),
-                passes=short * (blocks - 1),
+            *(
+                Lines(
+                    1,
+                    part * first,
+                    access,
+                    parts=part * k * ceil_div(columns, width),
+                    passes=short * (blocks - 1),
+                )
+                for part, access in (
+                    (waited, Access.DEMAND),
+                    (1 - waited, Access.OVERLAPPED),
+                )
             ),
             Lines(2, fetched * written, Access.OVERLAPPED),
             Lines(2, written, Access.STORED),
@@ -185,12 +196,10 @@ class GemmStrips(Kernel):
         copies = (blocks > 1) * (1 - short)
         all_prefetch = k * (ceil_div(width, _LINE) + 1)
         copy = k * width // _LINE
-        reads = 1 if is_first else 1 - copies
+        crossing = (1 if is_first else 1 - copies) * k * ceil_div(width, _LINE)
         is_read = copies * (is_first | (2 * copy > frame.limits[L1]))
-        # Where rhs is in L2 no wait for memory hides what else goes through L1: lines
-        # from L2, and stores of whole lines.
         near = in_l2(rhs)
-        alone = near * (1 - copies) * (1 - short)
+        waited, strips = self._is_waited(m, k), 1 - short
 
         def phases(one: Phase, columns: Ints) -> tuple[Phase, ...]:
             stores = copies * is_first * k * ceil_div(columns, lanes)
@@ -199,19 +208,24 @@ class GemmStrips(Kernel):
                 "load": ceil_div(all_prefetch, np.where(short, 1, blocks)),
                 "store": stores - seen,
             }
+            share = ceil_div(rhs.lines((1, k, columns)), blocks)
             lines = (
-                Lines(
-                    1,
-                    (1 - short) * ceil_div(rhs.lines((1, k, columns)), blocks),
-                    Access.STREAMED,
-                    rows=k * (1 - copies) * (1 - short),
-                    ahead=k * (1 - short),
-                    prefetched=True,
-                    parts=(1 - short) * ceil_div(k, blocks),
-                    crossing=reads * k * ceil_div(width, _LINE),
+                *(
+                    Lines(
+                        1,
+                        part * share,
+                        access,
+                        ahead=k * strips,
+                        hidden=access is Access.STREAMED,
+                        parts=part * ceil_div(k, blocks),
+                    )
+                    for part, access in (
+                        (strips * waited, Access.DEMAND),
+                        (strips * (1 - waited), Access.STREAMED),
+                    )
                 ),
+                Lines(1, 0, Access.OVERLAPPED, crossing=crossing),
                 Lines(1, is_read * copy, Access.OVERLAPPED, copied=True),
-                Lines(1, alone * copy, Access.OVERLAPPED, hidden=False),
                 # Each strip goes over all of lhs.
                 Lines(0, lhs.lines((1, rows, k)), Access.OVERLAPPED, hidden=not near),
             )
@@ -357,9 +371,7 @@ class GemmStrips(Kernel):
             def prefetch(at: Value) -> None:
                 there = emitter.linear([(at, 1), (number, share)])
                 begin = emitter.offset(column, columns)
-                self._prefetch(
-                    emitter, operands[1], there, share, begin, columns, to_l1=not copy
-                )
+                self._prefetch(emitter, operands[1], there, share, begin, columns)
 
             def write(prefetches: bool) -> None:
                 write_tile(
@@ -410,14 +422,19 @@ class GemmStrips(Kernel):
         rows: int,
         column: Value,
         columns: int,
-        to_l1: bool = False,
     ) -> None:
-        """Lines of a few rows of a strip that are prefetched; a row that is not aligned
-        has one more."""
+        """Lines of a few rows of a strip that are prefetched to L2, as few can be on
+        their way to L1; a row that is not aligned has one more."""
         for by in range(rows):
             for start in (*range(0, columns, _LINE), columns - 1):
                 at = (0, emitter.offset(row, by), emitter.offset(column, start))
-                emitter.prefetch(rhs, at, to_l1=to_l1)
+                emitter.prefetch(rhs, at)
+
+    def _is_waited(self, m: Ints, k: Ints) -> Any:
+        """1 where lines of a strip are still on their way when it begins, else 0."""
+        most = self._most(m)
+        rows = np.where(self._is_short(m, k), most, m)
+        return (rows * k * self._width(most) < _BRINGS) * 1
 
     def _is_short(self, m: Ints, k: Ints) -> Any:
         """1 where each block goes through all strips before the next begins, else 0."""

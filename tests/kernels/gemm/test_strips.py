@@ -9,6 +9,8 @@ from morello.spec.frame import Frame
 from tests.kernels.harness import legal, price, spec
 
 NAME = "gemm_strips"
+FAR = (1, 6, 4096, 4100)
+"""Sizes of a product whose operands are in DRAM."""
 ARGUMENTS = 3 * ["f32@MEM[0,1,2]!"]
 
 
@@ -42,6 +44,18 @@ def test_lines_from_memory_arrive_while_many_rows_are_multiplied() -> None:
 
     assert beyond_products(60) < 0.03
     assert beyond_products(8) > 2 * beyond_products(60)
+
+
+def test_lines_are_waited_for_where_a_strip_is_short() -> None:
+    """Of rows that follow each other at once, a product costs more."""
+
+    def of_each_row(k: int, rhs: str) -> float:
+        frame = Frame.of(strips(True, (1, 6, k, 1600), rhs))
+        return price(NAME, frame, AVX2_ZEN5.at(spec(Matmul(True), FAR, *ARGUMENTS))) / k
+
+    far, near = "f32@MEM[0,1,2]", "f32@L2[0,1,2]"
+    waits = of_each_row(32, far) - of_each_row(32, near)
+    assert waits > 1.5 * (of_each_row(256, far) - of_each_row(256, near))
 
 
 def test_rows_that_begin_within_lines_cost_a_load_more() -> None:
