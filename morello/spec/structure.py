@@ -8,7 +8,7 @@ from functools import lru_cache
 from morello.spec.embedding import Embedding
 from morello.spec.graphs.convolution import few_sizes, products_inside
 from morello.spec.graphs.graph import NEUTRAL, Graph
-from morello.spec.graphs.scaled import scaled_product
+from morello.spec.graphs.scaled import scaled_part, scaled_product
 from morello.spec.kind import Kind
 
 
@@ -76,6 +76,14 @@ def leader(kind: Kind, operand: int) -> int:
     return operand if kind.as_graph is None else _leaders(kind.as_graph)[operand]
 
 
+def packed_with(kind: Kind, operand: int) -> int:
+    """The operand that an operand is packed with, if any is: the integers that it
+    scales, also where maps follow the product, or its `leader`."""
+    graph = kind.as_graph
+    scaled = {} if graph is None else _leaders_of_scales(graph)
+    return scaled.get(operand, leader(kind, operand))
+
+
 def followers(kind: Kind, operand: int) -> tuple[int, ...]:
     """Operands that have to be in the memory of an operand, and move with it: they have
     some of its dimensions, and not all, or scale its elements."""
@@ -94,11 +102,8 @@ def _leaders(graph: Graph) -> tuple[int, ...]:
     count = len(graph.operands)
     if graph.visits_once:
         return tuple(range(count))
-    scaled = scaled_product(graph)
-    if scaled is not None:
-        beside = (*scaled.scales, *scaled.zeros, *scaled.offsets)
-        leaders = dict.fromkeys(beside, scaled.integers)
-        leaders |= dict.fromkeys(scaled.row_scales, scaled.factors)
+    if scaled_product(graph) is not None:
+        leaders = _leaders_of_scales(graph)
         return tuple(leaders.get(i, i) for i in range(count))
     dims = [graph.dims_of(value) for value in graph.operands]
     plain = [all(a.is_plain for a in graph.axes(value)) for value in graph.operands]
@@ -111,3 +116,18 @@ def _leaders(graph: Graph) -> tuple[int, ...]:
         return next(iter(largest), own)
 
     return tuple(leader_of(i) for i in range(count))
+
+
+@lru_cache(maxsize=65536)
+def _leaders_of_scales(graph: Graph) -> dict[int, int]:
+    """What the operands that scale integers of a product follow, by operand."""
+    part = scaled_part(graph)
+    scaled = None if part is None else scaled_product(part.graph)
+    if part is None or scaled is None:
+        return {}
+    beside = (*scaled.scales, *scaled.zeros, *scaled.offsets)
+    leaders = dict.fromkeys(beside, scaled.integers)
+    leaders |= dict.fromkeys(scaled.row_scales, scaled.factors)
+    own = {part.values[i]: part.values[first] for i, first in leaders.items()}
+    inputs = range(len(graph.inputs))
+    return {i: first for i, first in own.items() if {i, first} <= {*inputs}}

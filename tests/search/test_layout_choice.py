@@ -46,3 +46,21 @@ def test_a_search_that_ends_late_is_not_complete(
     assert spec == GOAL.spec
     assert found.impl.cost == best_program(spec, AVX2.at(spec)).impl.cost
     assert not found.complete
+
+
+def test_what_scales_integers_is_packed_with_them_before_maps() -> None:
+    """The layouts of a product by itself, also where a map follows it."""
+    product = "v0[d0]=sum(x0[d1]*(x1[d1//32,d0]*(x2[d1/2,d0]-8.0)))"
+    goals = [
+        parse_open_spec(f"compose:64x64:{dtypes}:graph={graph}", AVX2.limits)
+        for dtypes, graph in (
+            ("f32,f32,u8,f32", f"out {product}:x1=any:x2=any"),
+            ("f32,f32,u8,f32", f"{product};out v1[d0]=relu(v0):x1=any:x2=any"),
+        )
+    ]
+    alone, followed = (
+        [[t.layout for t in spec.tensors[1:3]] for spec in _settlements(goal, AVX2)]
+        for goal in goals
+    )
+    assert len(alone) > 1
+    assert alone == followed

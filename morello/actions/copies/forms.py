@@ -7,7 +7,8 @@ from functools import lru_cache
 from morello.actions.base import near_form
 from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
-from morello.spec import Dtype, Form, Kind, Layout, Memory, SpecKey, TensorSpec
+from morello.spec import Compose, Dtype, Form, Kind, Layout, Memory, SpecKey, TensorSpec
+from morello.spec.graphs.scaled import scaled_part, scaled_product
 from morello.spec.mixes import may_widen
 from morello.spec.structure import has_several_products, products
 
@@ -43,7 +44,29 @@ def forms_beforehand(key: SpecKey, operand: int, target: Target) -> tuple[Form, 
     there is no copy in programs, so that these may be without relayouts."""
     asked = asked_forms(key, operand, dataclasses.replace(target, relayouts=True))
     kernels = [KERNELS[name] for name in target.kernels]
+    key, operand = _scaled_inside(key, operand)
     return (*asked, *(f for k in kernels for f in k.forms_beforehand(key, operand)))
+
+
+def _scaled_inside(key: SpecKey, operand: int) -> tuple[SpecKey, int]:
+    """The product of scaled integers that a key has inside, and which of its operands
+    one is; the key itself where it is in none."""
+    graph = key.kind.as_graph
+    part = None if graph is None else scaled_part(graph)
+    scaled = None if part is None else scaled_product(part.graph)
+    if graph is None or part is None or scaled is None or operand not in part.values:
+        return key, operand
+    integers = part.values[scaled.integers]
+    if integers >= len(graph.inputs) or key.tensors[integers].dtype.is_float:
+        return key, operand
+    kind, level = Compose.of(part.graph), key.tensors[operand].level
+    tensors = tuple(
+        key.tensors[value]
+        if value < len(graph.inputs)
+        else TensorSpec(Dtype.F32, level, Layout.row_major(own.rank))
+        for value, own in zip(part.values, kind.operands, strict=False)
+    )
+    return SpecKey(kind, tensors), part.values.index(operand)
 
 
 @lru_cache(maxsize=4096)

@@ -24,6 +24,7 @@ from morello.frontends.nodes.tensors import (
     Array,
     Given,
     Node,
+    PlainDtype,
     Tensors,
     copying,
     own_axes,
@@ -141,7 +142,7 @@ class _Halving(Rewriter):
         """Whether a factor is the rows of a product of floats in f32."""
         rows = [*_wide(node, node.axes)[:-1], *inner]
         is_plain = all(axis.is_plain or axis == ONE for axis in access.axes)
-        is_f32 = node.dtype is Dtype.F32 and self.new.element(access.tensor) in _FLOATS
+        is_f32 = node.dtype is Dtype.F32 and _is_float(self.new.element(access.tensor))
         return is_f32 and is_plain and _wide(node, access.axes) == rows
 
     def _in_f32(self, access: Access, place: str) -> Access:
@@ -350,7 +351,7 @@ class _Factor:
     def _repeated(self, access: Access) -> _Blocks | None:
         """The read of a tensor that has an element for each block of rows."""
         source = self._source(access)
-        if source is None or self.tensors.element(source.tensor) not in _FLOATS:
+        if source is None or not _is_float(self.tensors.element(source.tensor)):
             return None
         inner, columns = self.dims
         along = [axis for axis in source.axes if inner in axis.dims]
@@ -423,7 +424,9 @@ class _Factor:
         return narrowed(wide.reshape(shape))
 
 
-_FLOATS = (Dtype.F32, Dtype.BF16, Dtype.F16)
+def _is_float(element: Dtype | PlainDtype) -> bool:
+    """Whether elements are floats that graphs read."""
+    return isinstance(element, Dtype) and element.is_float
 
 
 def _wide(node: Node, axes: tuple[IndexMap, ...]) -> list[int]:

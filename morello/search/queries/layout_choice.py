@@ -17,7 +17,7 @@ from morello.search.queries.best_program import Patience, best_program
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.shelf import SHELF
 from morello.spec import Layout, OpenSpec, Spec
-from morello.spec.structure import leader
+from morello.spec.structure import packed_with
 
 
 def best_settled(
@@ -75,7 +75,7 @@ def _settlements(goal: OpenSpec, target: Target) -> Iterator[Spec]:
     along = [
         (at, places[first])
         for index, at in places.items()
-        if (first := leader(goal.spec.kind, index)) != index
+        if (first := packed_with(goal.spec.kind, index)) != index
         and first in places
         and len(choices[at]) > 1
     ]

@@ -9,7 +9,7 @@ import dataclasses
 from functools import lru_cache
 
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
-from morello.spec.graphs.graph import Graph
+from morello.spec.graphs.graph import Graph, Output, Part, part_of
 from morello.spec.index_map import IndexMap
 
 
@@ -65,6 +65,15 @@ def scaled_product(graph: Graph) -> ScaledProduct | None:
     products = [product for product in found if product is not None]
     order = [(bool(p.row_scales), p.columns != last) for p in products]
     return products[order.index(min(order))] if products else None
+
+
+@lru_cache(maxsize=65536)
+def scaled_part(graph: Graph) -> Part | None:
+    """The part of a graph that is such a product; None where none is, or several."""
+    sums = [v for v in graph.node_values if graph.node(v).reduction == "sum"]
+    parts = [part_of(graph, {*graph.below[v], v}, [Output(v)]) for v in sums]
+    scaled = [part for part in parts if scaled_product(part.graph) is not None]
+    return scaled[0] if len(scaled) == 1 else None
 
 
 _OUT_AXES = 2
