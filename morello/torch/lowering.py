@@ -21,6 +21,9 @@ from morello.torch.ops import (
     AS_THEY_ARE,
     COMPUTED,
     EXACT,
+    FLOATED,
+    FLOATS,
+    INTEGERS,
     MOVES,
     NARROW,
 )
@@ -80,6 +83,19 @@ def _wide_bytes(graph: GraphModule) -> None:
             for source in node.all_input_nodes:
                 if getattr(source.meta.get("val"), "dtype", None) is torch.uint8:
                     node.replace_input_with(source, _cast(source, wide))
+    graph.recompile()
+
+
+def _floats_of_integers(graph: GraphModule) -> None:
+    """Cast integers to the floats that a result has, in place, as eager does."""
+    for node in list(graph.graph.nodes):
+        dtype = _dtype(node)
+        if node.target not in FLOATED or dtype not in FLOATS:
+            continue
+        with graph.graph.inserting_before(node):
+            for source in node.all_input_nodes:
+                if _dtype(source) in INTEGERS:
+                    node.replace_input_with(source, _cast(source, dtype))
     graph.recompile()
 
 
@@ -160,6 +176,7 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
     _without_places(whole)
     _wide_bytes(whole)
     _mixed_bytes(whole)
+    _floats_of_integers(whole)
     _in_f32(whole)
     # The mode of the trace around this one takes no constants.
     with TRACING, torch.no_grad(), unset_fake_temporarily(), tracing(None):

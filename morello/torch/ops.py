@@ -41,61 +41,64 @@ def _ops(names: str) -> frozenset[Any]:
 
 
 VIEWS = _ops("""
-    _unsafe_view alias as_strided detach diagonal expand permute select.int
-    slice.Tensor squeeze squeeze.dim squeeze.dims t transpose.int unfold unsqueeze
-    view view_as_complex view_as_real
+    _unsafe_view alias as_strided detach diagonal expand permute select.int slice.Tensor
+    squeeze squeeze.dim squeeze.dims t transpose.int unfold unsqueeze view
+    view_as_complex view_as_real
 """)
 """Ops that compute nothing."""
 
 SPLITS = _ops("""
-    split.Tensor split_with_sizes unbind.int unsafe_split.Tensor
-    unsafe_split_with_sizes
+    split.Tensor split_with_sizes unbind.int unsafe_split.Tensor unsafe_split_with_sizes
 """)
 """Ops with a list of results."""
 
 CREATED = _ops("""
-    arange arange.start arange.start_step empty.memory_format empty_like eye eye.m
-    full full_like linspace new_empty new_full new_ones new_zeros ones ones_like
+    arange arange.start arange.start_step empty.memory_format empty_like eye eye.m full
+    full_like linspace new_empty new_full new_ones new_zeros ones ones_like
     scalar_tensor zeros zeros_like
 """)
 """Tensors of constants: they compute nothing by themselves."""
 
-PRODUCTS = _ops("_int_mm addmm addr baddbmm bmm convolution dot linalg_cross mm mv")
+PRODUCTS = _ops("""
+    _int_mm _trilinear addmm addr baddbmm bmm convolution dot linalg_cross mm mv vdot
+""")
 
 MOVES = _ops("""
-    cat channel_shuffle clone constant_pad_nd copy diagonal_copy embedding
+    block_diag cat channel_shuffle clone constant_pad_nd copy diagonal_copy embedding
     expand_copy fill.Scalar fill.Tensor flip gather im2col index.Tensor index_copy
     index_fill.int_Scalar index_put index_select lift_fresh_copy masked_fill.Scalar
     masked_fill.Tensor permute_copy pixel_shuffle pixel_unshuffle reflection_pad1d
     reflection_pad2d reflection_pad3d repeat replication_pad1d replication_pad2d
-    replication_pad3d roll scatter.src scatter.value select_copy.int select_scatter
-    slice_scatter squeeze_copy squeeze_copy.dim stack t_copy take tril triu
-    unfold_copy unsqueeze_copy where.self zero
+    replication_pad3d roll rot90 scatter.src scatter.value select_copy.int
+    select_scatter slice_scatter squeeze_copy squeeze_copy.dim stack t_copy take tril
+    triu unfold_copy unsqueeze_copy where.self zero
 """)
 """Ops that change no element."""
 
 EXACT = _ops("""
     abs add.Scalar add.Tensor amax amin argmax argmin bitwise_and.Tensor bitwise_not
-    bitwise_or.Tensor bitwise_xor.Tensor clamp clamp_max clamp_min count_nonzero
-    count_nonzero.dim_IntList cumprod cumsum eq.Scalar eq.Tensor ge.Scalar ge.Tensor
-    gt.Scalar gt.Tensor index_add le.Scalar le.Tensor logical_and logical_not
-    logical_or logical_xor lt.Scalar lt.Tensor max max.dim maximum min min.dim
-    minimum mul.Scalar mul.Tensor ne.Scalar ne.Tensor neg remainder.Scalar
-    remainder.Tensor rsub.Scalar scatter_add sort sort.stable sub.Scalar sub.Tensor
+    bitwise_or.Tensor bitwise_xor.Tensor clamp clamp.Tensor clamp_max clamp_max.Tensor
+    clamp_min clamp_min.Tensor count_nonzero count_nonzero.dim_IntList cummax cummin
+    cumprod cumsum eq.Scalar eq.Tensor ge.Scalar ge.Tensor gt.Scalar gt.Tensor index_add
+    kthvalue le.Scalar le.Tensor logical_and logical_not logical_or logical_xor
+    lt.Scalar lt.Tensor max max.dim maximum median median.dim min min.dim minimum
+    mul.Scalar mul.Tensor ne.Scalar ne.Tensor neg pow.Tensor_Scalar remainder.Scalar
+    remainder.Tensor rsub.Scalar scatter_add sign sort sort.stable sub.Scalar sub.Tensor
     sum sum.dim_IntList topk
 """)
 """Ops that are taken of places and masks, too."""
 
-WHOLE = _ops("floor_divide isin.Tensor_Tensor")
+WHOLE = _ops("__lshift__.Scalar __rshift__.Scalar floor_divide isin.Tensor_Tensor")
 """Ops that are taken of places and masks alone: of floats eager's are quicker."""
 
 TRUTHS = _ops("all all.dim any any.dim any.dims")
-"""Ops that are taken of masks alone."""
+"""Ops of masks, and of numbers by which of them are not zero."""
 
 FIRST_OF_SEVERAL = _ops("""
     _embedding_bag _embedding_bag_forward_only _native_batch_norm_legit.no_stats
     _native_batch_norm_legit_no_training _scaled_dot_product_flash_attention_for_cpu
-    _weight_norm_interface log_sigmoid_forward max_pool2d_with_indices
+    _weight_norm_interface adaptive_max_pool2d adaptive_max_pool3d kthvalue
+    log_sigmoid_forward max_pool2d_with_indices max_pool3d_with_indices median.dim
     native_group_norm native_layer_norm
 """)
 """Ops with several results, of which the first alone may be read."""
@@ -139,27 +142,32 @@ COMPUTED = (
     | FUNCTIONS
     | WHOLE
     | _ops("""
-    _adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_functional
-    _prelu_kernel _safe_softmax _softmax _softmax_backward_data _to_copy
-    _unsafe_index.Tensor _weight_int4pack_mm_for_cpu _weight_int8pack_mm addcdiv
-    addcmul addmv
-    affine_grid_generator aminmax avg_pool1d avg_pool2d avg_pool3d
-    binary_cross_entropy_with_logits bucketize.Tensor celu clamp.Tensor
-    clamp_max.Tensor clamp_min.Tensor col2im deg2rad dist div.Scalar div.Tensor_mode
-    elu fmod.Scalar frac gelu glu grid_sampler_2d hardshrink hardsigmoid hardswish
-    hardtanh heaviside histc huber_loss hypot isinf isnan isneginf isposinf
-    leaky_relu lerp.Scalar lerp.Tensor linalg_vector_norm logaddexp logaddexp2 logit
-    logsumexp mean mean.dim mish mse_loss nan_to_num nansum nll_loss_forward
-    norm.Scalar norm.ScalarOpt_dim pow.Scalar pow.Tensor_Scalar prod prod.dim_int
-    rad2deg reciprocal renorm rsub.Tensor scatter_reduce.two searchsorted.Tensor sgn
-    sign sinc smooth_l1_loss soft_margin_loss softplus softshrink special_entr
-    special_xlog1py std.correction std_mean.correction threshold trace
+    _adaptive_avg_pool2d _adaptive_avg_pool3d _cdist_forward _log_softmax
+    _native_batch_norm_legit_functional _prelu_kernel _safe_softmax _softmax
+    _softmax_backward_data _to_copy _unsafe_index.Tensor _upsample_bicubic2d_aa
+    _upsample_bilinear2d_aa _weight_int4pack_mm_for_cpu _weight_int8pack_mm addcdiv
+    addcmul addmv affine_grid_generator aminmax avg_pool1d avg_pool2d avg_pool3d
+    binary_cross_entropy_with_logits bucketize.Tensor celu col2im deg2rad diag_embed
+    dist div.Scalar div.Tensor_mode elu fmod.Scalar frac gelu glu grid_sampler_2d
+    hardshrink hardsigmoid hardswish hardtanh heaviside histc huber_loss hypot isinf
+    isnan isneginf isposinf leaky_relu lerp.Scalar lerp.Tensor linalg_vector_norm
+    logaddexp logaddexp2 logit logsumexp mean mean.dim mish mse_loss nan_to_num nansum
+    nll_loss2d_forward nll_loss_forward norm.Scalar norm.ScalarOpt_dim pow.Scalar prod
+    prod.dim_int rad2deg reciprocal renorm round.decimals rsub.Tensor scatter_reduce.two
+    searchsorted.Tensor sgn sinc smooth_l1_loss soft_margin_loss softplus softshrink
+    special_entr special_xlog1py std.correction std_mean.correction threshold trace
     upsample_bicubic2d.vec upsample_bilinear2d.vec upsample_linear1d.vec
     upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec
     upsample_trilinear3d.vec var.correction var_mean.correction xlogy.Tensor
 """)
 )
 """Ops that `morello.from_mlir` knows once they are linalg."""
+
+FLOATED = FUNCTIONS | _ops("""
+    clamp clamp.Tensor clamp_max clamp_max.Tensor clamp_min clamp_min.Tensor deg2rad
+    mean mean.dim pow.Scalar pow.Tensor_Scalar rad2deg reciprocal xlogy.Tensor
+""")
+"""Ops whose integers become floats first, where the result is one."""
 
 OF_AXES = _ops("aminmax argmax argmin max.dim min.dim")
 """Ops that the importer does not take of tensors without axes."""
@@ -258,6 +266,19 @@ def _quotient(node: Node) -> str:
     return "" if is_known else "by what may be 0, where eager raises an error"
 
 
+def _power(node: Node) -> str:
+    if node.meta["val"].is_floating_point():
+        return ""
+    is_count = isinstance(node.args[1], int) and node.args[1] >= 0
+    return "" if is_count else "of integers by a negative power"
+
+
+def _shift(node: Node) -> str:
+    bits, most = node.args[1], torch.iinfo(torch.int32).bits - 2
+    is_within = isinstance(bits, int) and 0 <= bits <= most
+    return "" if is_within else f"by fewer than no bits, or more than {most}"
+
+
 def _unless(is_known: Callable[[Node], bool], reason: str) -> Callable[[Node], str]:
     return lambda node: "" if is_known(node) else reason
 
@@ -290,10 +311,9 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
     ),
     aten.histc.default: _counted,
     aten.index_put.default: _put,
-    aten.scatter_reduce.two: _unless(
-        lambda node: node.args[4] in ("sum", "prod", "amax", "amin"),
-        "means",
-    ),
+    aten.pow.Tensor_Scalar: _power,
+    aten.__lshift__.Scalar: _shift,
+    aten.__rshift__.Scalar: _shift,
     aten.searchsorted.Tensor: _unless(
         lambda node: node.kwargs.get("sorter") is None, "by an order of their own"
     ),
@@ -308,7 +328,7 @@ def dtypes_of(op: Any) -> tuple[_Dtypes, _Dtypes]:
     """The dtypes that the first tensor that an op reads may have, and all others."""
     if op in VIEWS | SPLITS | CREATED | MOVES | {aten._to_copy.default}:
         return FLOATS + INTEGERS, FLOATS + INTEGERS
-    if op in EXACT:
+    if op in EXACT | FLOATED:
         return FLOATS + INTEGERS, FLOATS + INTEGERS
     if op in WHOLE:
         return COUNTS, COUNTS
@@ -322,7 +342,7 @@ def dtypes_of(op: Any) -> tuple[_Dtypes, _Dtypes]:
         return FLOATS, FLOATS + INTEGERS
     if op in DEQUANTIZED:
         return INTEGERS, FLOATS + INTEGERS
-    return (torch.bool,) if op in TRUTHS else FLOATS, FLOATS + COUNTS
+    return FLOATS + COUNTS if op in TRUTHS else FLOATS, FLOATS + COUNTS
 
 
 def _narrow_result(node: Node) -> torch.dtype | None:
@@ -338,6 +358,8 @@ def refused(node: Node) -> str:
     narrow = _narrow_result(node) if node.target in EXACT else None
     if narrow is not None:
         return f"with results of {narrow}"
+    if node.target in FLOATED - EXACT and node.meta["val"].dtype in INTEGERS:
+        return f"of {node.meta['val'].dtype}"
     if any(is_of_floats(lookup.places, KNOWN) for lookup in lookups_of(node)):
         return "at places that are computed of floats"
     reason = _REASONS.get(node.target)

@@ -13,7 +13,14 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map
 
-from morello.torch.larger_ops import orders, scatters
+from morello.torch.larger_ops import (
+    integers,
+    orders,
+    pools,
+    resizing,
+    scatters,
+    windows,
+)
 from morello.torch.larger_ops.packed_products import packed_product
 from morello.torch.larger_ops.recurrent import lstm_layer
 from morello.torch.larger_ops.transposed import transposed
@@ -100,19 +107,6 @@ def _batch_norm(
     return _scaled(normal, weight, bias, shape), mean, deviation
 
 
-def _negative(x: Any) -> Any:
-    """A product by -1 of wide integers, which torch-mlir would negate in f32."""
-    is_wide = x.dtype in (torch.int16, torch.int32, torch.int64)
-    return x * -1 if is_wide else NotImplemented
-
-
-def _sum_of_truths(x: Any, y: Any, *, alpha: Any = 1) -> Any:
-    """The truth of either, for truth values and a truth value of Python."""
-    if x.dtype is not torch.bool or not isinstance(y, bool):
-        return NotImplemented
-    return torch.ones_like(x) if y and alpha else x.clone()
-
-
 def _convolution(*arguments: Any) -> Any:
     is_transposed = arguments[6]
     if not is_transposed:
@@ -179,6 +173,8 @@ def _elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
 
 def _power(x: Any, exponent: Any) -> Any:
     """Roots, which eager takes for these powers: NaN of -inf."""
+    if not x.is_floating_point():
+        return integers.power(x, exponent)
     if exponent == 0.5:
         return x.sqrt()
     return x.rsqrt() if exponent == -0.5 else NotImplemented
@@ -203,21 +199,6 @@ def _hypot(x: Any, y: Any) -> Any:
     ratio = smaller / torch.where(larger == 0, 1.0, larger)
     length = larger * torch.sqrt(ratio * ratio + 1)
     return torch.where((x == math.inf) | (y == math.inf), math.inf, length)
-
-
-def _extreme(of_axis: Any) -> Any:
-    """A rule for the largest or the least of integers, along one axis after the other:
-    torch-mlir takes that of floats alone."""
-
-    def rule(x: Any, axes: Sequence[int] = (), keepdim: bool = False) -> Any:
-        if x.is_floating_point() or not x.dim():
-            return NotImplemented if x.is_floating_point() else x.clone()
-        every = {axis % x.dim() for axis in axes} or {*range(x.dim())}
-        for axis in sorted(every, reverse=True):
-            x = of_axis(x, axis, keepdim=keepdim).values
-        return x
-
-    return rule
 
 
 def _of_a_number(op: Any) -> Any:
@@ -255,72 +236,6 @@ def _variance_and_mean(x: Any, axes: Any = None, **options: Any) -> tuple[Any, A
     return _variance(x, axes, **options), mean
 
 
-def _pooled(x: Any, sizes: Sequence[int]) -> Any:
-    """Means of windows that differ in size, along one axis after the other."""
-    shape = x.shape[-2:]
-    if not any(a % b for a, b in zip(shape, sizes, strict=True)):
-        return NotImplemented
-    for axis, count in zip((x.dim() - 2, x.dim() - 1), sizes, strict=True):
-        x = _means(x, axis, count)
-    return x
-
-
-def _means(x: Any, axis: int, count: int) -> Any:
-    """Means of so many windows along an axis, whose sizes repeat in equal rounds."""
-    length = x.shape[axis]
-    rounds = math.gcd(length, count)
-    own = x.unflatten(axis, (rounds, length // rounds))
-    means = []
-    for i in range(count // rounds):
-        begin, end = i * length // count, -(-(i + 1) * length // count)
-        means.append(own.narrow(axis + 1, begin, end - begin).mean(axis + 1))
-    return torch.stack(means, axis + 1).flatten(axis, axis + 1)
-
-
-def _folded(
-    x: Any,
-    sizes: Sequence[int],
-    kernel: Sequence[int],
-    dilation: Sequence[int],
-    padding: Sequence[int],
-    stride: Sequence[int],
-) -> Any:
-    """Images of which windows are columns: each element is a sum of those at its
-    place."""
-    counts = [
-        (sizes[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1
-        for i in range(2)
-    ]
-    channels = x.shape[-2] // math.prod(kernel)
-    x = x.reshape(*x.shape[:-2], channels, *kernel, *counts)
-    for i in (1, 0):  # columns of windows, then rows: taps come before the places
-        taps = x.unbind(-3)
-        x = _spread(taps, i - 2, sizes[i], dilation[i], padding[i], stride[i])
-    return x
-
-
-def _spread(
-    taps: Sequence[Any], axis: int, size: int, dilation: int, padding: int, stride: int
-) -> Any:
-    """The sum of tensors along an axis, where each lies with a stride, the next one a
-    dilation further on."""
-    count = -(-size // stride)
-    phases = []
-    for phase in range(stride):
-        begins = [phase + padding - dilation * i for i in range(len(taps))]
-        own = [
-            _shifted(tap, axis, begin // stride, count)
-            for tap, begin in zip(taps, begins, strict=True)
-            if not begin % stride
-        ]
-        shape = [*taps[0].shape]
-        shape[axis] = count
-        phases.append(sum(own) if own else taps[0].new_zeros(shape))
-    wide = torch.stack(phases, taps[0].dim() + axis + 1)
-    first = wide.dim() + axis - 1
-    return wide.flatten(first, first + 1).narrow(axis, 0, size)
-
-
 def _padded(x: Any, around: Sequence[int], value: Any = 0) -> Any:
     """With what is cut off cut first: MLIR takes a tensor of equal shape for itself,
     though its elements move."""
@@ -333,18 +248,41 @@ def _padded(x: Any, around: Sequence[int], value: Any = 0) -> Any:
     return torch.constant_pad_nd(x, [max(wide, 0) for wide in around], value)
 
 
-def _shifted(x: Any, axis: int, begin: int, count: int) -> Any:
-    """So many elements from a place on, and zeros where there are none."""
-    low = min(max(begin, 0), x.shape[axis])
-    high = min(max(begin + count, low), x.shape[axis])
-    around = [low - begin, begin + count - high] if high > low else [count, 0]
-    edges = [0, 0] * (-axis - 1) + around
-    return torch.constant_pad_nd(x.narrow(axis, low, high - low), edges)
-
-
 def _addmv(x: Any, matrix: Any, vector: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     product = alpha * torch.mv(matrix, vector)
     return product if beta == 0 else beta * x + product
+
+
+def _distances(x: Any, y: Any, power: float, mode: Any = None) -> Any:
+    """The distances of each row from each row of another matrix."""
+    del mode
+    apart = x.unsqueeze(-2) - y.unsqueeze(-3)
+    return torch.linalg.vector_norm(apart, power, -1)
+
+
+def _blocks(tensors: Sequence[Any]) -> Any:
+    """Matrices along a diagonal, with zeros around them."""
+    tensors = [torch.atleast_2d(tensor) for tensor in tensors]
+    width, begin, rows = sum(tensor.shape[1] for tensor in tensors), 0, []
+    for tensor in tensors:
+        end = begin + tensor.shape[1]
+        rows.append(torch.constant_pad_nd(tensor, [begin, width - end]))
+        begin = end
+    return torch.cat(rows)
+
+
+def _rounded(x: Any, *, decimals: int) -> Any:
+    """The nearest numbers of so many decimal places."""
+    unit = 10.0 ** abs(decimals)
+    return (x * unit).round() / unit if decimals >= 0 else (x / unit).round() * unit
+
+
+def _with_diagonal(x: Any, offset: int = 0, one: int = -2, other: int = -1) -> Any:
+    """Zeros around a diagonal that has the last axis of a tensor."""
+    places = torch.arange(x.shape[-1] + abs(offset))
+    x = torch.constant_pad_nd(x, [max(-offset, 0), max(offset, 0)])
+    is_own = places.unsqueeze(1) + offset == places
+    return torch.where(is_own, x.unsqueeze(-1), 0).movedim((-2, -1), (one, other))
 
 
 def _fmax(x: Any, y: Any) -> Any:
@@ -395,6 +333,27 @@ def _quantized_channels(
     return _quantized(x, scales, zeros, *limits)
 
 
+def _three(
+    x: Any,
+    y: Any,
+    z: Any,
+    x_axes: Sequence[int],
+    y_axes: Sequence[int],
+    z_axes: Sequence[int],
+    sums: Sequence[int],
+    unrolled: int = 1,
+) -> Any:
+    """Sums of products of three tensors, each with axes of one place more."""
+    del unrolled
+
+    def wide(tensor: Any, axes: Sequence[int]) -> Any:
+        for axis in axes:
+            tensor = tensor.unsqueeze(axis)
+        return tensor
+
+    return (wide(x, x_axes) * wide(y, y_axes) * wide(z, z_axes)).sum(sums)
+
+
 def _dequantized(
     x: Any, scale: Any, zero: Any, *limits: Any, out_dtype: torch.dtype | None = None
 ) -> Any:
@@ -417,23 +376,53 @@ def rules() -> dict[Any, Any]:
 
     aten = torch.ops.aten
     quantized = torch.ops.quantized_decomposed
-    extra = [aten.all.default, aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
+    every = get_decompositions([aten.all.default])[aten.all.default]
+    extra = [aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
     extra += [aten._weight_norm_interface, aten.affine_grid_generator]
-    extra += [aten.grid_sampler_2d]
+    extra += [aten.grid_sampler_2d, aten.vdot, aten.rot90]
+    extra += [aten.nll_loss2d_forward]
     return {
         **get_decompositions(extra),
         **get_decomposition_table(),
         aten._scaled_dot_product_flash_attention_for_cpu.default: _attention,
-        aten._adaptive_avg_pool2d.default: _pooled,
+        aten._adaptive_avg_pool2d.default: pools.means,
+        aten._adaptive_avg_pool3d.default: pools.means,
+        aten.adaptive_max_pool2d.default: pools.greatest,
+        aten.adaptive_max_pool3d.default: pools.greatest,
+        aten.max_pool3d_with_indices.default: pools.greatest_in_space,
+        aten._cdist_forward.default: _distances,
+        aten.__lshift__.Scalar: integers.shifted_left,
+        aten.__rshift__.Scalar: integers.shifted_right,
+        aten.all.default: integers.of_truths(aten.all.default, every),
+        aten.all.dim: integers.of_truths(aten.all.dim),
+        aten.any.default: integers.of_truths(aten.any.default),
+        aten.any.dim: integers.of_truths(aten.any.dim),
+        aten.any.dims: integers.of_truths(aten.any.dims),
+        aten.clamp.Tensor: integers.within,
+        aten.clamp_max.Tensor: lambda x, most: integers.within(x, None, most),
+        aten.clamp_min.Tensor: integers.within,
+        aten.cummax.default: orders.running_extreme(torch.gt),
+        aten.cummin.default: orders.running_extreme(torch.lt),
+        aten._upsample_bicubic2d_aa.default: resizing.cubic,
+        aten._upsample_bilinear2d_aa.default: resizing.linear,
+        aten.block_diag.default: _blocks,
+        aten.round.decimals: _rounded,
+        aten._trilinear.default: _three,
+        aten.diag_embed.default: _with_diagonal,
+        aten.kthvalue.default: orders.of_rank,
+        aten.median.default: orders.whole_median,
+        aten.median.dim: orders.median,
+        aten.scatter_reduce.two: scatters.means_added,
+        aten.sign.default: integers.sign,
         aten._int_mm.default: _integer_product,
         aten._embedding_bag.default: _bags,
         aten._embedding_bag_forward_only.default: _bags,
         aten.addmv.default: _addmv,
-        aten.amax.default: _extreme(torch.max),
-        aten.amin.default: _extreme(torch.min),
+        aten.amax.default: integers.extreme(torch.max),
+        aten.amin.default: integers.extreme(torch.min),
         aten.bucketize.Tensor: orders.intervals,
         aten.as_strided.default: _as_strided,
-        aten.col2im.default: _folded,
+        aten.col2im.default: windows.folded,
         aten.constant_pad_nd.default: _padded,
         aten.convolution.default: _convolution,
         aten.cumprod.default: orders.running_product,
@@ -452,8 +441,8 @@ def rules() -> dict[Any, Any]:
         aten.index_fill.int_Scalar: scatters.rows_filled,
         aten.index_put.default: scatters.rows_put,
         aten.mkldnn_rnn_layer.default: lstm_layer,
-        aten.add.Tensor: _sum_of_truths,
-        aten.neg.default: _negative,
+        aten.add.Tensor: integers.sum_of_truths,
+        aten.neg.default: integers.negative,
         aten.roll.default: _roll,
         aten.searchsorted.Tensor: orders.places_among,
         aten.sort.default: orders.sorted_plainly,

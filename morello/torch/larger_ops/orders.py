@@ -1,5 +1,5 @@
-"""Sorts, the greatest elements, running sums, and counts by intervals, as ops that the
-importer knows."""
+"""Sorts, the greatest elements, running sums and extremes, and counts by intervals, as
+ops that the importer knows."""
 
 from typing import Any
 
@@ -35,6 +35,67 @@ def greatest(
     if not x.dim():
         return values, places
     return values.narrow(dim, 0, k).clone(), places.narrow(dim, 0, k).clone()
+
+
+def of_rank(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
+    """The element that so many are not greater than; its place is not read."""
+    if not x.dim():
+        return x.clone(), x.clone()
+    values = torch.sort(x, dim).values.narrow(dim, k - 1, 1)
+    values = values.clone() if keepdim else values.squeeze(dim).clone()
+    return values, values
+
+
+def median(x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+    """The lower of the two in the middle, or NaN where there is one; its place is not
+    read."""
+    count = x.shape[dim] if x.dim() else 1
+    values, _ = of_rank(x, (count + 1) // 2, dim, keepdim)
+    if x.is_floating_point():
+        most, _ = of_rank(x, count, dim, keepdim)
+        values = torch.where(most.isnan(), most, values)
+    return values, values
+
+
+def whole_median(x: Any) -> Any:
+    """The median of all elements."""
+    return median(x.reshape(-1), 0)[0]
+
+
+def running_extreme(is_beyond: Any) -> Any:
+    """A rule for the greatest or the least of the first elements, and the last of their
+    places: each step doubles the number of elements that are compared. NaN is beyond
+    all.
+
+    Args:
+        is_beyond: whether a number is more extreme than another.
+    """
+
+    def rule(x: Any, dim: int) -> tuple[Any, Any]:
+        if not x.dim():
+            return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+        if x.dtype is torch.bool:
+            values, places = rule(x.to(torch.int32), dim)
+            return values.to(torch.bool), places
+        count, shape = x.shape[dim], [1] * x.dim()
+        shape[dim] = count
+        places = torch.arange(count).reshape(shape).expand(x.shape).clone()
+        step = 1
+        while step < count:
+            before, at = (t.narrow(dim, 0, count - step) for t in (x, places))
+            own, there = (t.narrow(dim, step, count - step) for t in (x, places))
+            takes = is_beyond(before, own)
+            if x.is_floating_point():
+                takes = takes | before.isnan().logical_and(own.isnan().logical_not())
+            pairs = ((x, before, own), (places, at, there))
+            x, places = (
+                torch.cat([t.narrow(dim, 0, step), torch.where(takes, one, two)], dim)
+                for t, one, two in pairs
+            )
+            step *= 2
+        return x, places
+
+    return rule
 
 
 def running_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:

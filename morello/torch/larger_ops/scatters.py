@@ -67,6 +67,23 @@ def rows_added(x: Any, dim: int, places: Any, source: Any, *, alpha: Any = 1) ->
     return aten.scatter_add.default(x, dim, wide, source)
 
 
+def means_added(
+    x: Any, dim: int, places: Any, source: Any, kind: str, *, include_self: bool = True
+) -> Any:
+    """The means of a tensor's elements and those that are added to them, or of the
+    latter where there are some."""
+    if kind != "mean" or not x.dim():
+        return NotImplemented
+    counts = torch.zeros_like(x, dtype=torch.float32)
+    counts = counts.scatter_add(
+        dim, places, torch.ones_like(source, dtype=torch.float32)
+    )
+    if include_self:
+        return x.scatter_add(dim, places, source) / (counts + 1)
+    sums = torch.zeros_like(x).scatter_add(dim, places, source)
+    return torch.where(counts > 0, sums / counts.clamp(min=1), x)
+
+
 def rows_filled(x: Any, dim: int, places: Any, value: Any) -> Any:
     """A tensor with a number in rows."""
     if not x.dim():
