@@ -3,10 +3,11 @@
 import copy
 import functools
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
 from torch.fx import GraphModule, Node
@@ -101,7 +102,8 @@ def _compiled(
     zeros = without_zeros(traced, held)
     groups = []
     given = [node for node in traced.graph.nodes if node.op == "placeholder"]
-    own = frozenset(node for place, node in enumerate(given) if place in weights)
+    own = {node for place, node in enumerate(given) if place in weights}
+    own |= {view for node in own for view in node.users if view.target is _PAIRS}
     for node in own:
         node.meta[WEIGHT] = True
     for number, nodes in enumerate(groups_of(traced)):
@@ -130,6 +132,10 @@ def _compiled(
     return _guarded(run, boxed(whole.forward), zeros)
 
 
+_PAIRS = torch.ops.aten.view_as_real.default
+"""The view of complex weights that groups read."""
+
+
 def _guarded(run: Function, eager: Function, zeros: tuple[int, ...]) -> Function:
     """A function of a list that runs another one while some arguments are all 0."""
     if not zeros:
@@ -154,7 +160,7 @@ def _replaced(
     nodes: list[Node],
     name: str,
     options: Options,
-    weights: frozenset[Node],
+    weights: Collection[Node],
 ) -> Group:
     """Replace nodes of a graph by a call of a new group."""
     inner, inputs, _ = fused(traced, nodes, name)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from morello.torch.larger_ops.complex_pairs import as_pairs
@@ -106,3 +107,29 @@ def test_a_rotation_and_its_product_are_one_group(evaluated: list[Any]) -> None:
     x, w = numbers(2, 6, 16), numbers(16, 16, seed=1)
     same(compiled(x, w), function(x, w), rtol=2e-6, atol=1e-5)
     assert len(evaluated) == 1
+
+
+class Rotation(nn.Module):
+    """A rotation by a complex buffer, of two tensors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("angles", torch.polar(torch.ones(6, 4), numbers(6, 4)))
+
+    def forward(self, x: Any, y: Any) -> Any:
+        pairs = (torch.view_as_complex(t.unflatten(-1, (4, 2))) for t in (x, y))
+        own = self.angles[None, :, None]
+        return tuple(real(each * own).flatten(3) for each in pairs)
+
+
+def test_the_parts_of_a_buffer_are_prepared(evaluated: list[Any]) -> None:
+    """Each product is one part, which reads whole rows; a NaN stays in its pair."""
+    model = Rotation()
+    x, y = numbers(1, 6, 2, 8), numbers(1, 6, 3, 8, seed=1)
+    x[0, 1, 0, 3], x[0, 2, 1, 4] = torch.nan, torch.inf
+    fast = torch.compile(model, backend="morello", options={"wait": True})
+    with torch.no_grad():
+        for one, other in zip(fast(x, y), model(x, y), strict=True):
+            same(one, other, rtol=2e-6, atol=1e-6)
+    (own,) = evaluated
+    assert len(own.specs()) == 2

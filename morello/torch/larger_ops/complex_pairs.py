@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._functorch.compile_utils import fx_graph_cse
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
@@ -20,6 +21,9 @@ aten: Any = torch.ops.aten
 
 def as_pairs(graph: GraphModule) -> None:
     """Compute floats that are made of complex numbers by pairs, in place."""
+    if not any(map(_is_complex, graph.graph.nodes)):
+        return
+    graph.graph = fx_graph_cse(graph.graph)
     pairs = _Pairs(graph)
     for node in list(graph.graph.nodes):
         if _is_complex(node):
@@ -31,6 +35,8 @@ def as_pairs(graph: GraphModule) -> None:
         with graph.graph.inserting_before(node):
             floats = _in_order_of(node.meta["val"], rule(source))
             node.replace_all_uses_with(floats)
+    for node in graph.graph.nodes:
+        node.meta.pop(_PARTS, None)
     graph.graph.eliminate_dead_code()
     graph.recompile()
 
@@ -182,11 +188,91 @@ def _product(node: Node, one: Any, other: Any) -> Node | None:
     if not (first and second):
         pairs, real = (one, other) if first else (other, one)
         return _call(aten.mul.Tensor, pairs, _with_axis(real))
-    (a, b), (c, d) = ([_part(p, place) for place in (0, 1)] for p in (one, other))
-    ac, bd, ad, bc = (
-        _call(aten.mul.Tensor, x, y) for x, y in ((a, c), (b, d), (a, d), (b, c))
+    if one.meta["val"].numel() < other.meta["val"].numel():
+        one, other = other, one
+    count = node.meta["val"].shape[-1:].numel()
+    row = _sums_of_neighbours(_row(one, count), _once(other, count))
+    return _call(aten.view.default, row, [*node.meta["val"].shape, 2])
+
+
+def _row(pairs: Node, count: int) -> Node:
+    """So many pairs as a row of floats."""
+    shape = list(pairs.meta["val"].shape)
+    if shape[:-1] and shape[-2] != count:
+        shape[-2] = count
+        pairs = _call(aten.expand.default, pairs, shape)
+    return _call(aten.view.default, _contiguous(pairs), [*shape[:-2], 2 * count])
+
+
+def _sums_of_neighbours(row: Node, parts: Node) -> Node:
+    """Products of pairs side by side: sums of the float before each, itself and the one
+    after it by their parts, without the one of another pair. So vectors are read as
+    they lie."""
+    with unset_fake_temporarily():
+        is_second = torch.arange(row.meta["val"].shape[-1]) % 2 == 1
+        others = torch.stack([~is_second, is_second & ~is_second, is_second])
+    windows = _call(aten.unfold.default, _between_zeros(row), -1, 3, 1)
+    windows = _call(aten.transpose.int, windows, -1, -2)
+    terms = _call(aten.mul.Tensor, windows, parts)
+    terms = _call(aten.masked_fill.Scalar, terms, _constant(row, others), 0.0)
+    return _call(aten.sum.dim_IntList, terms, [-2])
+
+
+def _once(pairs: Node, count: int) -> Node:
+    """The parts of pairs in products of so many, after the pairs, for all products."""
+    known = pairs.meta.setdefault(_PARTS, {})
+    if count not in known:
+        with pairs.graph.inserting_before(pairs.next):
+            known[count] = _parts(_row(pairs, count))
+    node: Node = known[count]
+    return node
+
+
+_PARTS = "parts in products"
+"""The name under which pairs have theirs while a graph is rewritten."""
+
+
+def _parts(row: Node) -> Node:
+    """The parts that the float before each of a factor's, itself and the one after it
+    have in a product by it: one map of constants and neighbours."""
+    size = row.meta["val"].shape[-1]
+    with unset_fake_temporarily():
+        places = torch.arange(3).unsqueeze(1)
+        is_first = torch.arange(size) % 2 == 0
+        is_own = (places == 0) | ((places == 1) & is_first)
+        is_before = (places < 2).expand(3, size).contiguous()
+    wide = _between_zeros(row)
+    before, own, after = (
+        _call(aten.unsqueeze.default, near, -2)
+        for near in (
+            _call(aten.slice.Tensor, wide, -1, 0, size),
+            row,
+            _call(aten.slice.Tensor, wide, -1, 2, size + 2),
+        )
     )
-    return _joined(_call(aten.sub.Tensor, ac, bd), _call(aten.add.Tensor, ad, bc))
+    others = _call(
+        aten.where.self,
+        _constant(row, is_before),
+        before,
+        _call(aten.neg.default, after),
+    )
+    return _call(aten.where.self, _constant(row, is_own), own, others)
+
+
+def _constant(like: Node, value: torch.Tensor) -> Node:
+    """A constant of the graph of a node, where this inserts."""
+    graph = like.graph
+    module = graph.owning_module
+    assert module is not None
+    name = free_name(module)
+    module.register_buffer(name, value, persistent=False)
+    constant = graph.get_attr(name)
+    constant.meta["val"] = like.meta["val"].new_empty(value.shape, dtype=value.dtype)
+    return constant
+
+
+def _between_zeros(row: Node) -> Node:
+    return _call(aten.constant_pad_nd.default, row, [1, 1])
 
 
 def _with_axis(real: Any) -> Any:
