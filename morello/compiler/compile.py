@@ -97,7 +97,6 @@ def compile(
     count = available_threads(thread_count(threads, schedule), load)
     if goal.spec.ranges:
         _check_range(goal, tune)
-        count = 1  # of the most that are allowed
     driver = Driver(machine, count, Searches(db, time_limit, tuning, regret), load)
     stages = driver.stages(goal, schedule)
     return driver.kernel(stages, parameters(stages.spec), goal.open)

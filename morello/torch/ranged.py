@@ -16,7 +16,6 @@ from torch.fx.node import map_arg
 from torch.fx.passes.tools_common import stable_topological_sort
 from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
-from morello.compiler.threads import thread_count
 from morello.errors import MorelloError
 from morello.frontends.model import Model
 from morello.frontends.ranged import probe_sizes, ranged
@@ -107,9 +106,6 @@ def over_sizes(
     if not options.batch:
         return each
     batch = _batch(graph, options.batch)
-    threads = options.threads
-    if thread_count(torch.get_num_threads() if threads is None else threads, None) > 1:
-        batch = "such a program has one thread, and more are allowed"
     if isinstance(batch, str):
         log.info("a graph is compiled for each shape: %s", batch)
         return each

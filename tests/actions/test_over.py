@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from morello.actions import Peel, Tile
+from morello.actions import Move, Peel, Tile
 from morello.actions.sizes.over import SizesError, rewrite_over
 from morello.errors import ScheduleError
 from morello.machine import AVX2
-from morello.spec import parse_spec
+from morello.spec import L1, Layout, parse_spec
 
 pytestmark = pytest.mark.quick
 
@@ -15,12 +15,13 @@ SPEC = parse_spec("matmul:4..28/8x4x16:f32", AVX2.limits)
 
 
 def test_a_refusal_says_at_which_sizes() -> None:
+    spec = parse_spec("matmul:100..300/100x64x16:f32", AVX2.limits)
     with pytest.raises(SizesError) as caught:
-        rewrite_over(Tile("m", 32), SPEC, AVX2)
-    assert caught.value.what.startswith(f"tile does not apply to {SPEC} at the size 4:")
-    assert caught.value.what.endswith("size 32 is not smaller than m = 4")
+        rewrite_over(Move("lhs", L1, Layout.row_major(3)), spec, AVX2)
+    what = f"move does not apply to {spec} at the size 200: "
+    assert caught.value.what == f"{what}'lhs' takes 800 cache lines of L1, 512 are free"
     assert not caught.value.remedy
-    assert np.array_equal(caught.value.holds, [False] * 4)
+    assert np.array_equal(caught.value.holds, [True, False, False])
 
 
 def test_a_loop_has_no_trip_at_sizes_below_its_tile() -> None:
@@ -28,6 +29,8 @@ def test_a_loop_has_no_trip_at_sizes_below_its_tile() -> None:
     assert (main.role, main.spec.sizes[1], main.times) == ("main", 12, 2)
     # Of 4, 12, 20 and 28.
     assert remainder.spec.ranges[0].sizes(remainder.spec.greatest[0]) == range(4, 9, 4)
+    _, (remainder,) = rewrite_over(Tile("m", 32), SPEC, AVX2)
+    assert (remainder.role, remainder.spec.ranges) == ("remainder", SPEC.ranges)
     with pytest.raises(ScheduleError, match="size 12 is not smaller than m = 12"):
         Tile("m", 12).apply(SPEC.at(12), AVX2)
 

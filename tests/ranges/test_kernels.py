@@ -174,11 +174,6 @@ def test_rows_of_graphs(text: str) -> None:
         np.testing.assert_allclose(kernel(given), wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_a_call_has_one_thread() -> None:
-    kernel = morello.compile("matmul:1..2x4x4:f32", target="avx2", threads=2)
-    assert kernel.threads == 1
-
-
 @NEEDS_CC
 def test_a_linked_kernel_takes_the_size_of_the_call(tmp_path: Path) -> None:
     kernel = compiled(SPECS[1])

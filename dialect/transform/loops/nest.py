@@ -1,5 +1,6 @@
 """The loops of ``tile``, ``split`` and ``peel``: whole tiles, then what remains."""
 
+import dataclasses
 from collections.abc import Sequence
 
 from morello.dialect.attributes import i64_attr
@@ -38,31 +39,69 @@ def build_loop(site: Site, dim: int, size: int, begin: int = 0) -> Left:
 
 def _ranged(site: Site, dim: int, size: int) -> Left:
     """The holes of a loop along a dimension whose size a call says."""
-    arith, scf = dialect("arith"), dialect("scf")
-    chain = size_chain(site.op, site.spec)
-    extent = size_value(site.op, site.spec)
-    rest = arith.RemUIOp(extent, index(size)).result
-    covered = arith.SubIOp(extent, rest).result
+    scf = dialect("scf")
+    tiles = TilesOfCall.of(site, size)
     main, remainder = site.hole("main"), site.hole("remainder")
-    assert main is not None
-    loop = scf.ForOp(index(0), covered, index(size))
-    loop.attributes[TRIPS_ATTRIBUTE] = i64_attr(chain[0] // size)
-    with ir.InsertionPoint(loop.body):
-        start = Start(0, loop.induction_variable)
-        left = {"main": build_tile(site, dim, main.spec, start)}
-        scf.YieldOp([])
+    left = {}
+    if main is not None:
+        loop = scf.ForOp(index(0), tiles.covered, index(size))
+        loop.attributes[TRIPS_ATTRIBUTE] = i64_attr(tiles.chain[0] // size)
+        with ir.InsertionPoint(loop.body):
+            start = Start(0, loop.induction_variable)
+            left["main"] = build_tile(site, dim, main.spec, start)
+            scf.YieldOp([])
     if remainder is not None:
-        left_over = arith.CmpIOp(arith.CmpIPredicate.ne, rest, index(0)).result
-        branch = scf.IfOp(left_over)
+        branch = scf.IfOp(tiles.remains())
         branch.attributes[TRIPS_ATTRIBUTE] = i64_attr(remainder.times)
         with ir.InsertionPoint(branch.then_block):
-            child = build_tile(site, dim, remainder.spec, Start(0, covered))
+            left["remainder"] = tiles.build_rest(site, dim, remainder.spec)
             scf.YieldOp([])
-            if any(dim in one.dims for one in remainder.spec.ranges):
-                steps = [chain[0] % size, *chain[1:], size]
-                child.attributes[SIZE_ATTRIBUTE] = chain_attribute(steps)
-            left["remainder"] = child
     return left
+
+
+@dataclasses.dataclass(frozen=True)
+class TilesOfCall:
+    """The tiles of a dimension whose size a call says.
+
+    Args:
+        size: of a tile.
+        chain: how the size follows from the call's (`size_chain`).
+        extent: the size of the dimension.
+        rest: what remains after the whole tiles.
+        covered: what the whole tiles have.
+    """
+
+    size: int
+    chain: list[int]
+    extent: ir.Value
+    rest: ir.Value
+    covered: ir.Value
+
+    @classmethod
+    def of(cls, site: Site, size: int) -> "TilesOfCall":
+        """Those of the Spec's range, computed at the insertion point."""
+        arith = dialect("arith")
+        extent = size_value(site.op, site.spec)
+        rest = arith.RemUIOp(extent, index(size)).result
+        covered = arith.SubIOp(extent, rest).result
+        return cls(size, size_chain(site.op, site.spec), extent, rest, covered)
+
+    def remains(self) -> ir.Value:
+        """Whether something remains."""
+        arith = dialect("arith")
+        is_left: ir.Value = arith.CmpIOp(
+            arith.CmpIPredicate.ne, self.rest, index(0)
+        ).result
+        return is_left
+
+    def build_rest(self, site: Site, dim: int, spec: Spec) -> ir.Operation:
+        """The Spec of what remains."""
+        child = build_tile(site, dim, spec, Start(0, self.covered))
+        if any(dim in one.dims for one in spec.ranges):
+            at, *steps = self.chain
+            own = chain_attribute([at % self.size, *steps, self.size])
+            child.attributes[SIZE_ATTRIBUTE] = own
+        return child
 
 
 def _looped(site: Site, dim: int, spec: Spec, trips: int, begin: int) -> ir.Operation:

@@ -12,7 +12,7 @@ from morello.actions import Hole, TileParallel
 from morello.dialect.attributes import i64_attr
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.loops.nest import build_tile, index
+from morello.dialect.transform.loops.nest import TilesOfCall, build_tile, index
 from morello.dialect.transform.loops.team import build_team, build_where
 from morello.dialect.transform.price import TRIPS_ATTRIBUTE
 from morello.dialect.transform.subview import Start
@@ -22,6 +22,8 @@ from morello.mlir import dialect, ir
 def apply_tile_parallel(site: Site, action: TileParallel) -> Left:
     """Build the loops over threads and tiles."""
     dim = site.spec.kind.dims.index(action.dim)
+    if site.spec.ranges and dim in site.spec.ranges[0].dims:
+        return _ranged(site, dim, action.size)
     main, rest = site.hole("main"), site.hole("remainder")
     trips = site.spec.sizes[dim] // action.size
     items = trips + (rest is not None)
@@ -30,7 +32,9 @@ def apply_tile_parallel(site: Site, action: TileParallel) -> Left:
     with ir.InsertionPoint(build_team(threads)) as inside:
         thread = inside.block.arguments[0]
         if main is not None:
-            left["main"] = _shared(site, dim, main, thread, (trips, items, threads))
+            share = _share(thread, index(items), threads, action.size)
+            whole = index(trips * action.size) if items > trips else None
+            left["main"] = _shared(site, dim, main, share, whole)
         if rest is not None:
             offset = Start(trips * action.size)
             with ir.InsertionPoint(build_where(_is(thread, threads - 1), rest.times)):
@@ -38,18 +42,54 @@ def apply_tile_parallel(site: Site, action: TileParallel) -> Left:
     return left
 
 
-def _shared(
-    site: Site, dim: int, hole: Hole, thread: ir.Value, counts: tuple[int, int, int]
-) -> ir.Operation:
-    """The loop over the tiles of a thread."""
-    scf, arith = dialect("scf"), dialect("arith")
-    trips, items, threads = counts
-    size = hole.spec.sizes[dim]
+def _ranged(site: Site, dim: int, size: int) -> Left:
+    """The loops along a dimension whose size a call says: where it has fewer tiles than
+    there are threads, the first threads have none."""
+    arith = dialect("arith")
+    main, rest = site.hole("main"), site.hole("remainder")
+    tiles = TilesOfCall.of(site, size)
+    more = arith.AddIOp(tiles.extent, index(size - 1)).result
+    items = arith.DivUIOp(more, index(size)).result
+    threads = min(-(-tiles.chain[0] // size), target_of(site.op).threads)
+    left = {}
+    with ir.InsertionPoint(build_team(threads)) as inside:
+        thread = inside.block.arguments[0]
+        if main is not None:
+            share = _share(thread, items, threads, size)
+            left["main"] = _shared(site, dim, main, share, tiles.covered)
+        if rest is not None:
+            last = arith.AndIOp(_is(thread, threads - 1), tiles.remains()).result
+            with ir.InsertionPoint(build_where(last, rest.times)):
+                left["remainder"] = tiles.build_rest(site, dim, rest.spec)
+    return left
+
+
+def _share(
+    thread: ir.Value, items: ir.Value, threads: int, size: int
+) -> tuple[ir.Value, ir.Value]:
+    """The offsets at which the tiles of a thread begin and end."""
     first = _start(thread, items, threads, size)
-    end = _start(_sum(thread, index(1)), items, threads, size)
-    if items > trips:  # the last one has the remainder after them
-        end = arith.MinUIOp(end, index(trips * size)).result
-    loop = scf.ForOp(first, end, index(size))
+    return first, _start(_sum(thread, index(1)), items, threads, size)
+
+
+def _shared(
+    site: Site,
+    dim: int,
+    hole: Hole,
+    share: tuple[ir.Value, ir.Value],
+    whole: ir.Value | None,
+) -> ir.Operation:
+    """The loop over the tiles of a thread.
+
+    Args:
+        share: the offsets at which they begin and end.
+        whole: where whole tiles end, if the last tile is none.
+    """
+    scf, arith = dialect("scf"), dialect("arith")
+    first, end = share
+    if whole is not None:
+        end = arith.MinUIOp(end, whole).result
+    loop = scf.ForOp(first, end, index(hole.spec.sizes[dim]))
     loop.attributes[TRIPS_ATTRIBUTE] = i64_attr(hole.times)
     with ir.InsertionPoint(loop.body):
         child = build_tile(site, dim, hole.spec, Start(0, loop.induction_variable))
@@ -65,10 +105,10 @@ def _is(thread: ir.Value, number: int) -> ir.Value:
     return is_equal
 
 
-def _start(thread: ir.Value, items: int, threads: int, size: int) -> ir.Value:
+def _start(thread: ir.Value, items: ir.Value, threads: int, size: int) -> ir.Value:
     """The offset of the first tile of a thread."""
     arith = dialect("arith")
-    share = arith.MulIOp(thread, index(items)).result
+    share = arith.MulIOp(thread, items).result
     if threads > 1:
         share = arith.DivUIOp(share, index(threads)).result
     offset: ir.Value = arith.MulIOp(share, index(size)).result

@@ -39,6 +39,7 @@ class GridParallel(Action):
 
     name: ClassVar[str] = "grid_parallel"
     turn: ClassVar[int] = 5
+    takes_ranges: ClassVar[bool] = True
     forks: ClassVar[bool] = True
     rows: str
     """A dimension's name, one that the output has."""
@@ -94,6 +95,11 @@ class GridParallel(Action):
         return parallel_refusal(key, self.rows, target) or parallel_refusal(
             key, self.columns, target
         )
+
+    def passes(self, spec: Spec) -> bool:
+        """Whether both dimensions of the grid are settled."""
+        varying = {spec.kind.dims[dim] for one in spec.ranges for dim in one.dims}
+        return not varying & {self.rows, self.columns}
 
     def team_runs(self, spec: Spec) -> dict[str, int]:
         """Every tile."""

@@ -37,6 +37,7 @@ class TileParallel(Action):
 
     name: ClassVar[str] = "tile_parallel"
     turn: ClassVar[int] = 5
+    takes_ranges: ClassVar[bool] = True
     forks: ClassVar[bool] = True
     dim: str
     """The dimension's name, one that the output has."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from morello.errors import ScheduleError
 from morello.machine import Target
-from morello.spec import Limits, SizeRange, Spec, SpecKey
+from morello.spec import Limits, SizeRange, Spec
 from morello.spec.frame import Frame
 from morello.spec.varying import why_settled
 
@@ -34,13 +34,6 @@ class Rewriting(Protocol):
 
     name: ClassVar[str]
     takes_ranges: ClassVar[bool]
-
-    @property
-    def loop_size(self) -> int:
-        """The size of a tile of the loop that it makes; 0 if it makes none."""
-
-    def loop_dim(self, key: SpecKey) -> int | None:
-        """The dimension that it makes a loop over; None if it makes none."""
 
     def passes(self, spec: Spec) -> bool:
         """Whether it passes the ranges of a Spec on."""
@@ -92,9 +85,6 @@ def rewrite_over(
     for condition in expansion.conditions:
         if not condition.is_of_settled:
             holds &= np.broadcast_to(condition.holds, sizes.shape)
-    if holds.all() and action.loop_size > spec.greatest[0]:
-        # No trip at any size: what is asked of settled sizes does not hold either.
-        holds[:] = action.loop_dim(spec.key) not in one.dims
     if not holds.all():
         size = int(sizes[np.argmin(holds)])
         settled = action.expand(Frame.of(spec.at(size)), target)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.actions import SizesError, Tile, tiled_dims
+from morello.actions import SizesError, Tile, TileParallel, tiled_dims
 from morello.errors import ScheduleError, SearchError
 from morello.machine import Target
 from morello.search.dp.axes import is_rung
@@ -305,11 +305,12 @@ def _looped(
         if start >= len(run) - 1:
             continue
         part = part_of(spec, run[start], run[-1])
-        loop = Impl(spec.at(run[-1]), Tile(spec.kind.dims[first], size), 0, ())
-        try:
-            yield start, len(run), over.program(loop, part, over.tables.root)
-        except (ScheduleError, SearchError):
-            continue
+        for action in (Tile, TileParallel):
+            loop = Impl(spec.at(run[-1]), action(spec.kind.dims[first], size), 0, ())
+            try:
+                yield start, len(run), over.program(loop, part, over.tables.root)
+            except (ScheduleError, SearchError):
+                continue
 
 
 __all__ = ["Cover", "CoverOptions", "Part", "Searched", "cover", "covered", "part_of"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from morello.actions import Action, Range, Split, Tile, ToAccum
+from morello.actions import Action, Range, Split, Tile, TileParallel, ToAccum
 from morello.errors import ScheduleError, SearchError
 from morello.search.dp.table import TableId
 from morello.search.impl import Branch, Impl
@@ -140,7 +140,7 @@ class Over:
         actions: list[Action] = [
             action(name, size)
             for name in names
-            for action in (Tile, Split)
+            for action in (Tile, TileParallel, Split)
             for size in TILES
             if size <= greatest
         ]

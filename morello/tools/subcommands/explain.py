@@ -96,7 +96,8 @@ def _explain_cover(options: ExplainOptions, request: Request) -> None:
             f"explain settled sizes, and {request.text} has a range",
             "give one of its sizes",
         )
-    spec, target = request.spec, request.target
+    threads = thread_count(options.threads)
+    spec, target = parallel_goal(request.spec, request.target, threads)
     with request.working() as show:
         watch = watch_of(request.patience(show))
         found = cover(spec, target, options.regret, watch)
