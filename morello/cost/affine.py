@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from morello.cost.cache_conflicts import CacheConflicts, is_read_across, uses
+from morello.cost.cache_conflicts import CacheConflicts, is_read_across, is_strip, uses
 from morello.cost.counts import Access, Lines, OpCounts, Phase
 from morello.cost.model import CostModel
 from morello.machine.costs import Coefficients, OpCosts
@@ -42,6 +42,12 @@ takes to arrive: computing hides its latency from there on."""
 
 PACKED_USES = 2
 """Uses, likewise, of a line of a packed panel, whose latency the prefetcher hides."""
+
+_BLOCK = 8
+"""Rows of out, at most, whose sums a kernel has in registers while it reads rhs."""
+
+_ON_THEIR_WAY = 64
+"""Lines of a tile that hardware prefetchers bring before it is used, at most."""
 
 _WAYS = (Access.OVERLAPPED, Access.DEMAND)
 
@@ -92,7 +98,7 @@ class AffineCostModel(CostModel):
         line: Ints = 0
         for passed in (MEM, L2):
             if source.level >= passed > dest.level:
-                line = line + self._line(frame, operand, passed)
+                line = line + self._line(frame, operand, passed, dest)
         conflicts = CacheConflicts(self.target)
         line = line + conflicts.of_tile(frame, operand, dest)
         cost = source.lines(sizes) * line
@@ -125,8 +131,11 @@ class AffineCostModel(CostModel):
             cost = cost + phase.times * self._phase(frame, phase)
         return cost
 
-    def _line(self, frame: Frame, operand: int, level: Memory) -> Ints:
-        """A line from ``level`` to the next nearer one, and back if it is written."""
+    def _line(
+        self, frame: Frame, operand: int, level: Memory, dest: TensorSpec
+    ) -> Ints:
+        """A line from ``level`` to the next nearer one on its way to a tile, and back
+        if it is written."""
         own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
         cost: Ints = self._store(level) if own.is_written else 0
         if not own.is_read:
@@ -138,9 +147,16 @@ class AffineCostModel(CostModel):
         used = uses(frame, operand)
         often = used >= (PACKED_USES if packed else OVERLAPPED_USES)
         quick, slow = (self._read(level, how) for how in _WAYS)
+        # The first block of rows goes over all of a large tile, and nothing asks for
+        # lines while others compute.
+        sizes = frame.operand_sizes(operand)
+        again = (source.lines(sizes) > _ON_THEIR_WAY) & (used > _BLOCK)
+        waits = (not packed) & (again | (not dest.level.is_near))
+        often = often & np.logical_not(waits)
         # Prefetchers follow a few rows as long as they go: what computing with a line
         # hides of the next grows with its uses.
-        followed = source.runs(frame.operand_sizes(operand)) <= STREAMS
+        few = (source.runs(sizes) <= STREAMS) & np.logical_not(waits)
+        followed = few & np.logical_not(is_strip(frame, operand))
         hidden = followed * (slow - quick) * (used - 1) // (OVERLAPPED_USES - 1)
         return cost + np.where(often, quick, slow - hidden)
 
@@ -254,6 +270,7 @@ class AffineCostModel(CostModel):
         conflicts = CacheConflicts(self.target)
         each = conflicts.of_rows(frame, lines.operand, lines.rows)
         each = each + conflicts.of_ahead(frame, lines.operand, lines.ahead)
+        each = each + conflicts.of_beside(frame, lines.operand, lines.beside)
         again = self._prices.line_l2 + conflicts.of_pass(frame, lines.operand)
         each = each + lines.passes * again
         for passed in (L2, MEM):

@@ -21,8 +21,9 @@ from morello.spec.frame import Frame, Ints
 _PASS = 16
 """Uses of a line in one pass over a tile in L2: a block of what uses it."""
 
-_SHORT = 2
-"""Lines of a row of a strip, at most. Longer rows are read along, line after line."""
+_SHORT = 4
+"""Lines of a row of a strip, at most: no kernel has sums of more vectors side by side.
+Longer rows are read along, line after line."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,11 +41,7 @@ class CacheConflicts:
         if not dest.level.is_near:
             again = (runs > self.target.l2_rows) * self.passes(frame, operand)
             return again * self.target.prices.line_mem_demand
-        # The rows of a strip are more than a tile of it has: where a loop splits
-        # them, the others come by before these are used again. So a tile of one row
-        # is a part of a strip, too, if a reduction goes on to the next row.
-        rows = (runs > 1) | is_read_across(frame.key, operand)
-        strip = rows & (source.lines(sizes) <= _SHORT * runs)
+        strip = is_strip(frame, operand)
         many = 2 * runs > self.target.l1_ways
         return (strip | many) * self._l1
 
@@ -70,6 +67,16 @@ class CacheConflicts:
         if rows is None or not far or not self.aliased(frame.key, operand):
             return 0
         return (rows > self.target.l2_rows) * self.target.prices.line_mem_overlapped
+
+    def of_beside(self, frame: Frame, operand: int, rows: Ints | None) -> Ints:
+        """Millicycles a line of an operand in L2 that is used again after ``rows`` rows
+        of another, which lie alike, have come there: of more together than L2 holds
+        each has left it. Of more by itself, `of_tile` says so."""
+        if rows is None or not self.aliased(frame.key, operand):
+            return 0
+        runs = frame.key.tensors[operand].runs(frame.operand_sizes(operand))
+        together = (runs <= self.target.l2_rows) & (runs + rows > self.target.l2_rows)
+        return together * self.target.prices.line_mem_demand
 
     def aliased(self, key: SpecKey, operand: int) -> bool:
         """Whether rows of an operand may share sets: not those of a buffer."""
@@ -97,6 +104,19 @@ def uses(frame: Frame, operand: int) -> Ints:
     """How often each element of an operand is used."""
     dims = frame.key.kind.operands[operand].dims
     return math.prod(n for dim, n in enumerate(frame.sizes) if dim not in dims)
+
+
+def is_strip(frame: Frame, operand: int) -> Ints:
+    """Whether a tile is a part of a strip: short parts of rows.
+
+    The rows of a strip are more than a tile of it has: where a loop splits them, the
+    others come by before these are used again. So a tile of one row is a part of a
+    strip, too, if a reduction goes on to the next row.
+    """
+    source, sizes = frame.key.tensors[operand], frame.operand_sizes(operand)
+    runs = source.runs(sizes)
+    rows = (runs > 1) | is_read_across(frame.key, operand)
+    return rows & (source.lines(sizes) <= _SHORT * runs)
 
 
 def is_read_across(key: SpecKey, operand: int) -> bool:

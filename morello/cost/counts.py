@@ -66,6 +66,8 @@ class Lines:
     ahead: Ints | None = None
     """Rows, a line of each, that are prefetched before the first of them is used: they
     should stay in L2 side by side."""
+    beside: Ints | None = None
+    """Rows of another operand that come to L2 before these are used again there."""
     hidden: bool = True
     """Whether their arrival overlaps with the phase; else it adds to it."""
     prefetched: bool = False

@@ -78,6 +78,24 @@ def test_rows_prefetched_too_far_ahead_for_l2_come_from_dram_once_more() -> None
     assert lines(256, AVX2) == lines(0, AVX2)
 
 
+def test_aliased_rows_leave_l2_where_those_of_another_come_beside_them() -> None:
+    def more(m: int, rows: int) -> int:
+        spec = parse_spec(f"matmul_accum:{m}x8x16:f32", AVX2.limits)
+        frame = Frame(tile_key(spec.key, 3), spec.sizes, spec.limits)
+
+        def of(beside: int | None) -> int:
+            read = Lines(2, 10, Access.OVERLAPPED, beside=beside)
+            counts = OpCounts((Phase(lines=(read,)),), kernels=0)
+            return int(cost_model(ALIASED).kernel(frame, counts))
+
+        return of(rows) - of(None)
+
+    assert ALIASED.l2_rows == 128
+    assert more(64, 64) == 0
+    assert more(64, 65) == 10 * C.line_mem_demand
+    assert more(129, 64) == 0  # `of_tile` has charged them
+
+
 def test_units_of_a_phase_overlap_and_phases_do_not() -> None:
     busy = Phase({"fma": 100, "load": 10, "store": 1})
     assert kernel(OpCounts((busy,))) == 100 * OPS.fma
@@ -164,13 +182,25 @@ def test_parts_of_rows_that_cross_lines_read_half_a_line_more() -> None:
 def test_a_strip_that_a_reduction_reads_begins_a_stream_a_line() -> None:
     """Of a few rows each part begins one; rows that are read along begin none."""
     text = "matmul:64x{}x64:f32:rhs=[0,1,2]/strided"
-    line = C.line_mem_overlapped
+    line = C.line_mem_demand
     few = STREAMS * (4 * line + C.stream_start_mem)
     assert cost(text.format(STREAMS), "rhs", L2) == few
     strip = 4 * 9 * (line + C.stream_start_mem)
     assert cost(text.format(9), "rhs", L2) == strip
     rows = "matmul:9x64x64:f32:lhs=[0,1,2]/strided"
     assert cost(rows, "lhs", L2) == 4 * 9 * line
+
+
+def test_what_is_left_in_l2_is_waited_for() -> None:
+    """Nothing asks for its lines; what is used in L1 hides the next one, but for parts
+    of rows, which nothing follows."""
+    text = "matmul_accum:{}x1x{}:f32:rhs=[0,1,2]/strided"
+    demand, overlapped = C.line_mem_demand, C.line_mem_overlapped
+    assert cost(text.format(64, 16), "rhs", L2) == demand
+    assert cost(text.format(64, 16), "rhs", L1) == overlapped + C.line_l2
+    assert cost(text.format(8, 64), "rhs", L1) == 4 * (demand + C.line_l2)
+    hidden = (demand - overlapped) * 7 // 15
+    assert cost(text.format(8, 80), "rhs", L1) == 5 * (demand - hidden + C.line_l2)
 
 
 def test_a_copy_goes_on_in_rows() -> None:
@@ -200,11 +230,11 @@ def test_strips_of_aliased_rows_miss_in_l1_however_they_are_split() -> None:
     assert more == 8 * (C.conflict_l1 // 2)
 
 
-@pytest.mark.parametrize(("rows", "lines"), [(4, 0), (5, 20), (8, 32)])
+@pytest.mark.parametrize(("rows", "lines"), [(4, 0), (5, 25), (8, 40)])
 def test_aliased_rows_fill_half_of_the_ways_of_l1(rows: int, lines: int) -> None:
-    """Rows of four lines are no strip: from five on the others push them out."""
+    """Rows of five lines are no strip: of more than four the others push them out."""
     assert AVX2.l1_ways == 8
-    given = f"matmul_accum:6x{rows}x64:f32:rhs=[0,1,2]@L2/strided"
+    given = f"matmul_accum:6x{rows}x80:f32:rhs=[0,1,2]@L2/strided"
     more = cost(given, "rhs", L1, ALIASED) - cost(given, "rhs", L1)
     assert more == lines * C.conflict_l1
 

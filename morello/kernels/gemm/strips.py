@@ -172,7 +172,7 @@ class GemmStrips(Kernel):
                     (1 - waited, Access.OVERLAPPED),
                 )
             ),
-            Lines(2, fetched * written, Access.OVERLAPPED),
+            Lines(2, fetched * written, Access.OVERLAPPED, beside=k),
             Lines(2, written, Access.STORED),
         )
         return OpCounts(
