@@ -8,7 +8,7 @@ import torch.ao.quantization.fx._decomposed  # registers its ops
 from torch.fx import Node
 
 from morello.spec.functions import ROWS
-from morello.torch.larger_ops import recurrent, transposed
+from morello.torch.larger_ops import recurrent
 from morello.torch.larger_ops.packed_products import packed_columns
 from morello.torch.places import is_of_floats, lookups_of
 
@@ -179,12 +179,6 @@ add up in f32. All others compute in f32."""
 KNOWN = VIEWS | SPLITS | CREATED | COMPUTED
 
 
-def _convolution(node: Node) -> str:
-    if node.args[6] and not transposed.is_taken(node.args):
-        return "transposed, with steps and gaps between taps along one axis"
-    return ""
-
-
 WEIGHT = "morello_weight"
 """The key in the metadata of a graph's arguments that are parameters and buffers."""
 
@@ -297,7 +291,6 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
     aten._to_copy.default: _converted,
     aten._weight_int4pack_mm_for_cpu.default: _packed,
     aten.as_strided.default: _strided,
-    aten.convolution.default: _convolution,
     aten.logsumexp.default: _unless(
         lambda node: bool(node.all_input_nodes[0].meta["val"].dim()), "of a number"
     ),

@@ -1,9 +1,8 @@
 """Rules that take larger ops of PyTorch apart, in ops that the importer knows.
 
 PyTorch has rules for most. Some have rules of their own: the importer computes
-variances in f64, from a copy, and by negative degrees of freedom, spreads images of
-transposed convolutions with zeros, loses small values of elu, has another constant in
-gelu, and takes NaN for equal to itself.
+variances in f64, from a copy, and by negative degrees of freedom, loses small values of
+elu, has another constant in gelu, and takes NaN for equal to itself.
 """
 
 import math
@@ -23,7 +22,6 @@ from morello.torch.larger_ops import (
 )
 from morello.torch.larger_ops.packed_products import packed_product
 from morello.torch.larger_ops.recurrent import lstm_layer
-from morello.torch.larger_ops.transposed import transposed
 from morello.torch.ops import OF_AXES
 
 
@@ -107,11 +105,25 @@ def _batch_norm(
     return _scaled(normal, weight, bias, shape), mean, deviation
 
 
-def _convolution(*arguments: Any) -> Any:
-    is_transposed = arguments[6]
-    if not is_transposed:
+def _convolution(
+    x: Any,
+    filters: Any,
+    bias: Any,
+    steps: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    is_transposed: bool,
+    extra: Sequence[int],
+    groups: int,
+) -> Any:
+    """Groups of a transposed convolution, each by itself: together they would read an
+    image that is spread with zeros."""
+    if not is_transposed or groups == 1:
         return NotImplemented
-    return transposed(*arguments[:6], *arguments[7:])
+    options = steps, padding, dilation, True, extra, 1
+    pairs = zip(x.chunk(groups, 1), filters.chunk(groups), strict=True)
+    y = torch.cat([torch.convolution(*pair, None, *options) for pair in pairs], 1)
+    return y if bias is None else y + bias.reshape(-1, *[1] * len(steps))
 
 
 def _bags(

@@ -45,7 +45,6 @@ UNLIKE = PAIRS[~((PAIRS == 0).all(1) & (FIRST.signbit() != SECOND.signbit()))].T
 """Without zeros of two signs, of which either is the larger."""
 
 IMAGE, LINE = numbers(2, 3, 4, 5), numbers(2, 3, 7)
-FILTERS, FILTERS_1D = numbers(3, 6, 2, 3, seed=8), numbers(3, 4, 3, seed=9)
 
 
 BAG_TABLE = X[0].clone()
@@ -130,22 +129,6 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "plain group": (lambda x: functional.group_norm(x, 4), (X,)),
     "batch": (norm_of_batch, (X, *CHANNELS)),
     "plain batch": (norm_of_batch, (X[:, :, 0],)),
-    "up": (
-        lambda x, w, b: functional.conv_transpose2d(x, w, b, stride=(2, 3)),
-        (IMAGE, FILTERS, numbers(6, seed=10)),
-    ),
-    "up without bias": (
-        lambda x, w: functional.conv_transpose1d(x, w, stride=3),
-        (LINE, FILTERS_1D),
-    ),
-    "up by filters that are no whole steps": (
-        lambda x, w: functional.conv_transpose1d(x, w, stride=2),
-        (LINE, FILTERS_1D),
-    ),
-    "up by fewer than all taps": (
-        lambda x, w, b: functional.conv_transpose2d(x, w, b, (2, 1), (1, 3), 0, 1),
-        (IMAGE, FILTERS, numbers(6, seed=10)),
-    ),
     "uneven windows": (
         lambda x: (
             functional.adaptive_avg_pool2d(x, (2, 3)),
@@ -164,16 +147,8 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "no more than zeros": (lambda x, y: x.new_empty(2, 3).zero_() + y, (X, X[0, 0, 0])),
     "up in groups": (
-        lambda x, w: functional.conv_transpose1d(x, w, None, 2, 1, 1, 3),
-        (LINE, numbers(3, 2, 4, seed=11)),
-    ),
-    "up past the filters": (
-        lambda x, w, b: functional.conv_transpose1d(x, w, b, 5, 0, 4),
-        (LINE.where(LINE < 1, math.inf), FILTERS_1D, numbers(4, seed=12)),
-    ),
-    "up with gaps": (
-        lambda x, w: functional.conv_transpose1d(x, w, padding=1, dilation=2),
-        (LINE, FILTERS_1D),
+        lambda x, w, b: functional.conv_transpose1d(x, w, b, 2, 1, 1, 3),
+        (LINE, numbers(3, 2, 4, seed=11), numbers(6, seed=12)),
     ),
     "roll": (
         lambda x: (
@@ -353,14 +328,6 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
     ),
     "by 3": (lambda x: x % 3, (PLACES,), []),
     "floats by 0": (lambda x: x % x, (F32,), []),
-    "up": (
-        lambda x, w: functional.conv_transpose1d(x, w, stride=2, dilation=2),
-        (LINE, FILTERS_1D),
-        [
-            "aten.convolution.default (transposed, with steps and gaps between taps "
-            "along one axis)"
-        ],
-    ),
     "many short rows": (
         lambda x, i: x[:, :1].index_copy(0, i[0], x[:2, :1]),
         (F32, PLACES),

@@ -20,6 +20,7 @@ from morello.frontends.nodes.tensors import (
     Tensor,
     Tensors,
     View,
+    Within,
     copying,
 )
 from morello.spec.index_map import ONE, IndexMap
@@ -57,17 +58,37 @@ class _Turning(Rewriter):
         whole = number
         if node.into is not None:
             whole = node.into.tensor
-            joined = self.old.all[whole]
-            assert isinstance(joined, Joined)
-            if joined.pieces[0] != number:  # the first of them has decided
+            if self._deciding(node.into) != number:
                 return
         order = self._preferred(node)
         if order is not None and whole not in self.fixed:
             self.order[whole] = order
 
+    def _pieces(self, into: Within) -> tuple[int, ...]:
+        joined = self.old.all[into.tensor]
+        assert isinstance(joined, Joined)
+        return joined.pieces
+
+    def _deciding(self, into: Within) -> int:
+        """The piece of a joined tensor that has a say: a convolution, or the first."""
+        pieces = self._pieces(into)
+        convolutions = (p for p in pieces if Convolution.of(self.old.node(p)))
+        return next(convolutions, pieces[0])
+
+    def _convolution(self, node: Node) -> Convolution | None:
+        """A convolution, or one of a single tap beside others of the same image."""
+        convolution = Convolution.of(node)
+        if convolution is not None or node.into is None:
+            return convolution
+        deciding = self.old.node(self._deciding(node.into))
+        beside = Convolution.of(deciding)
+        if beside is None:
+            return None
+        return Convolution.reading(node, deciding.tensors[beside.image])
+
     def turned(self, node: Node) -> Convolution | None:
         """A convolution that is to have its channels last."""
-        convolution = Convolution.of(node)
+        convolution = self._convolution(node)
         if convolution is None:
             return None
         filters = node.reads[convolution.filters]

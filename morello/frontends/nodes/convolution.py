@@ -1,6 +1,7 @@
 """A convolution among the nodes of a program: which axis is which, and their order."""
 
 import dataclasses
+from collections.abc import Set
 
 from morello.frontends.nodes.tensors import Node
 from morello.spec.graphs.expression import Call, Reference
@@ -23,11 +24,20 @@ class Convolution:
     @classmethod
     def of(cls, node: Node) -> "Convolution | None":
         """A sum of products, one factor of which is read through windows."""
+        windowed = {p for p, a in enumerate(node.reads) if _is_windowed(a.axes)}
+        return cls._of(node, windowed)
+
+    @classmethod
+    def reading(cls, node: Node, image: int) -> "Convolution | None":
+        """A sum of products of which a tensor is one factor, by one tap or more."""
+        return cls._of(node, {p for p, t in enumerate(node.tensors) if t == image})
+
+    @classmethod
+    def _of(cls, node: Node, images: Set[int]) -> "Convolution | None":
         match node.expression:
             case Call("mul", (Reference(a), Reference(b))) if a != b:
-                windowed = [_is_windowed(node.reads[place].axes) for place in (a, b)]
-                if node.reduction == "sum" and sum(windowed) == 1:
-                    return cls(a, b) if windowed[0] else cls(b, a)
+                if node.reduction == "sum" and (a in images) != (b in images):
+                    return cls(a, b) if a in images else cls(b, a)
         return None
 
     def places(self, node: Node) -> tuple[int, ...]:

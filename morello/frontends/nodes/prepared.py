@@ -26,6 +26,7 @@ from morello.frontends.nodes.tensors import (
     Tensor,
     Tensors,
     View,
+    Within,
 )
 
 
@@ -40,16 +41,28 @@ def known_beforehand(tensors: Tensors) -> frozenset[int]:
             case View(tensor=viewed):
                 is_known = viewed in known
             case Node():
-                is_known = (
-                    tensor.into is None
-                    and not _takes_long(tensors, tensor)
-                    and all(access.tensor in known for access in tensor.reads)
+                is_known = not _takes_long(tensors, tensor) and all(
+                    access.tensor in known for access in tensor.reads
                 )
+                if is_known and tensor.into is not None:
+                    known |= _joined_by(tensors, number, tensor.into, known)
+                    continue
             case Joined() | Plain():
                 is_known = False
         if is_known:
             known.add(number)
     return frozenset(known)
+
+
+def _joined_by(
+    tensors: Tensors, number: int, into: Within, known: set[int]
+) -> set[int]:
+    """A known piece and, if it is the last one, the tensor that the pieces make."""
+    joined = tensors.all[into.tensor]
+    assert isinstance(joined, Joined)
+    last = number == max(joined.pieces) and joined.fill in ("", "zero")
+    is_whole = last and known | {number} >= {*joined.pieces}
+    return {number, into.tensor} if is_whole else {number}
 
 
 def _takes_long(tensors: Tensors, node: Node) -> bool:
@@ -107,7 +120,8 @@ class _Preparing(Rewriter):
     def __init__(self, old: Tensors) -> None:
         super().__init__(old)
         known = known_beforehand(old)
-        self.left_out = {number for number in known if self._may_be_left_out(number)}
+        fit = {number for number in known if self._may_be_left_out(number)}
+        self.left_out = {number for number in fit if self._is_whole(number, fit)}
         self.outputs = self._outputs()
         self.arrays: dict[str, Array] = {}
 
@@ -123,14 +137,28 @@ class _Preparing(Rewriter):
         return dict(zip((n for n in names if n not in taken), nodes, strict=False))
 
     def _may_be_left_out(self, number: int) -> bool:
-        """Whether a tensor is a node that can be computed beforehand."""
-        if not isinstance(self.old.all[number], Node) or number in self.results:
+        """Whether a tensor can be computed beforehand, if the pieces of it can be."""
+        tensor = self.old.all[number]
+        if isinstance(tensor, Joined):
+            return True
+        if not isinstance(tensor, Node) or number in self.results:
             return False
         try:
             part_of_nodes(self.old, (number,), (number,))
         except UnfitError:
             return False
         return True
+
+    def _is_whole(self, number: int, fit: set[int]) -> bool:
+        """Whether all pieces of a joined tensor can be computed beforehand with it."""
+        tensor = self.old.all[number]
+        whole = number
+        if isinstance(tensor, Node) and tensor.into is not None:
+            whole = tensor.into.tensor
+        joined = self.old.all[whole]
+        return whole in fit and (
+            not isinstance(joined, Joined) or fit >= {*joined.pieces}
+        )
 
     def prepare(self) -> tuple[Tensors, Preparation | None]:
         """Computes what depends on constants; returns the rest as `prepared` does."""
@@ -151,6 +179,8 @@ class _Preparing(Rewriter):
             if isinstance(tensor, Node) and number not in needed:
                 needed.add(number)
                 stack += [self.old.root(access.tensor) for access in tensor.reads]
+            elif isinstance(tensor, Joined):
+                stack += tensor.pieces
         return Preparation(self.old, tuple(sorted(needed)), outputs)
 
     def _made(self, number: int, tensor: Tensor) -> int | None:
@@ -160,6 +190,8 @@ class _Preparing(Rewriter):
             and self._is_unread(number)
         ):
             return None
+        if number in self.left_out:
+            return self._left_out(number, tensor)
         return super()._made(number, tensor)
 
     def _is_unread(self, number: int) -> bool:
@@ -173,12 +205,12 @@ class _Preparing(Rewriter):
             for i, tensor in enumerate(self.old.all)
         )
 
-    def node(self, number: int, node: Node) -> int | None:
-        """A node as it is, or what it gives; nothing where others alone read it."""
-        if number not in self.left_out:
-            return self.add(node)
+    def _left_out(self, number: int, tensor: Tensor) -> int | None:
+        """The result that is read in the place of a tensor; nothing where only others
+        that are left out read it."""
+        assert isinstance(tensor, Node | Joined)
         for name, output in self.outputs.items():
             if output == number:
                 array = self.arrays.get(name)
-                return self.new.add(Given(name, node.shape, node.dtype, -1, array))
+                return self.new.add(Given(name, tensor.shape, tensor.dtype, -1, array))
         return None

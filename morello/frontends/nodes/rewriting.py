@@ -55,12 +55,11 @@ class Rewriter:
             if made is not None:
                 self.known[number] = made
         for number, tensor in enumerate(self.old.all):
-            if isinstance(tensor, Joined) and number in self.known:
+            whole = self.new.all[self.known[number]] if number in self.known else None
+            if isinstance(tensor, Joined) and isinstance(whole, Joined):
                 pieces = tuple(q for p in tensor.pieces for q in self.pieces_of(p))
-                made = self.known[number]
-                whole = self.new.all[made]
-                assert isinstance(whole, Joined)
-                self.new.all[made] = dataclasses.replace(whole, pieces=pieces)
+                joined = dataclasses.replace(whole, pieces=pieces)
+                self.new.all[self.known[number]] = joined
         for result in self.old.results:
             self.new.results.append(self._own(self.known[result]))
         return self.new

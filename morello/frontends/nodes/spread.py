@@ -8,6 +8,7 @@ places is a node of its own, which writes its places of the result.
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 
 from morello.frontends.nodes.convolution import Convolution
@@ -22,7 +23,8 @@ from morello.frontends.nodes.tensors import (
     window_of,
 )
 from morello.spec.graphs.graph import MAP
-from morello.spec.index_map import ONE, IndexMap
+from morello.spec.index_map import ONE, IndexMap, dims_of, plain
+from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,26 +62,75 @@ class _Axis:
     tap: int | None
     """The dimension of taps, if there are several."""
 
+    @property
+    def before(self) -> int:
+        """Elements of the spread image between the first one that is read and the
+        first of the image as it is."""
+        return self.index.before + self.start
+
     def classes(self, node: Node) -> Iterator[_Class]:
         """The classes of places, and the taps that reach elements, if there are any."""
-        places = node.extents[self.place]
+        places, by = node.extents[self.place], self.index.steps[self.place]
         taps = 1 if self.tap is None else node.extents[self.tap]
-        for first in range(min(self.step, places)):
-            own = _Every(first, self.step, -(-(places - first) // self.step))
-            tap = (self.index.before + self.start - first) % self.step
-            reach = _Every(tap, self.step, max(0, -(-(taps - tap) // self.step)))
+        gap = 1 if self.tap is None else self.index.steps[self.tap]
+        each, every = (self.step // math.gcd(self.step, n) for n in (by, gap))
+        for first in range(min(each, places)):
+            own = _Every(first, each, -(-(places - first) // each))
+            reaching = [
+                tap
+                for tap in range(min(every, taps))
+                if (first * by + tap * gap - self.before) % self.step == 0
+            ]
+            tap = (*reaching, taps)[0]
+            reach = _Every(tap, every, max(0, -(-(taps - tap) // every)))
             if self.tap is not None:
                 yield {self.place: own, self.tap: reach}
             else:
                 yield {self.place: own if reach.count else _Every(first, 1, 0)}
 
+    def phases(self, node: Node) -> "_Phases | None":
+        """The classes of places as channels of one convolution, if all have as many
+        taps: by zeros in the place of taps, infinities of the image would be NaN."""
+        taps = 1 if self.tap is None else node.extents[self.tap]
+        if {*self.index.steps.values()} != {1} or taps % self.step:
+            return None
+        offset = (self.step - 1 - self.before) % self.step
+        steps = -(-(node.extents[self.place] + offset) // self.step)
+        return _Phases(self, offset, steps, taps // self.step)
+
     def within(self, one: _Class) -> tuple[dict[int, int], int]:
         """The terms of the index into the image as it is, and the places before it."""
-        terms, before = dict(self.index.terms), self.index.before + self.start
-        if self.step > 1:
-            firsts = (one[dim].first for dim in self.index.dims)
-            before = (before - sum(firsts)) // self.step
-        return terms, before
+        if self.step == 1:
+            return dict(self.index.terms), self.before
+        terms = {d: n * one[d].step // self.step for d, n in self.index.terms}
+        first = sum(n * one[d].first for d, n in self.index.terms)
+        return terms, (self.before - first) // self.step
+
+
+@dataclasses.dataclass(frozen=True)
+class _Phases:
+    """The classes of an axis: place s * q + s - 1 - r - offset, of class r, is the sum
+    over j of tap s * j + r times element q + j - before of the image as it is."""
+
+    axis: _Axis
+    offset: int
+    steps: int
+    """Number of q."""
+    taps: int
+    """Number of j."""
+
+    @property
+    def before(self) -> int:
+        """Zeros before the image."""
+        return (self.axis.before + self.offset + 1) // self.axis.step - 1
+
+    def places(self, phase: int, count: int) -> tuple[_Every, int]:
+        """The places of a class among so many, and the q of the first one."""
+        step = self.axis.step
+        first = step - 1 - phase - self.offset
+        skipped = int(first < 0)
+        first += step * skipped
+        return _Every(first, step, -(-(count - first) // step)), skipped
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +146,7 @@ class _Spread:
 
     @classmethod
     def of(cls, tensors: Tensors, node: Node) -> "_Spread | None":
-        """A convolution that reads a spread image through windows without steps."""
+        """A convolution that reads a spread image through windows."""
         own = Convolution.of(node) if node.into is None else None
         if own is None:
             return None
@@ -115,8 +166,7 @@ class _Spread:
             places = [d for d in index.dims if d in node.kept]
             taps = [d for d in index.dims if d not in node.kept]
             is_window = len(places) == 1 and len(taps) < 2
-            is_unit = {*index.steps.values()} == {1}
-            if index.is_divided or (step > 1 and not (is_window and is_unit)):
+            if index.is_divided or (step > 1 and not is_window):
                 return None
             place, tap = (places[0], (*taps, None)[0]) if step > 1 else (-1, None)
             axes.append(_Axis(index, start, step, size, place, tap))
@@ -126,6 +176,31 @@ class _Spread:
             for chosen in itertools.product(*each)
         )
         return cls(own.image, own.filters, joined.pieces[0], tuple(axes), classes)
+
+    def phases(self, node: Node) -> tuple[_Phases, ...]:
+        """How all classes are one convolution, with the places of a step as channels;
+        empty where that fills no fewer lines of channels."""
+        phases = [axis.phases(node) for axis in self.axes if axis.step > 1]
+        image, filters = ({*dims_of(node.reads[i].axes)} for i in self.reads)
+        own = (filters - image) & node.kept
+        if None in phases or image & filters & node.kept:
+            return ()
+        known = [one for one in phases if one is not None]
+        line = LINE_BYTES // node.dtype.itemsize
+        channels = math.prod(node.extents[dim] for dim in own)
+        places = math.prod(one.axis.step for one in known)
+        taps = math.prod(one.taps for one in known)
+        apart = sum(
+            math.prod(part.count for dim, part in one.items() if dim in node.reduced)
+            for one in self.classes
+        )
+        together = taps * ceil_div(channels * places, line)
+        return tuple(known) if together < apart * ceil_div(channels, line) else ()
+
+    @property
+    def reads(self) -> tuple[int, int]:
+        """The reads that image and filters are."""
+        return self.image, self.filters
 
     @property
     def is_covered(self) -> bool:
@@ -204,6 +279,10 @@ class _Unspreading(Rewriter):
         return self.split[number][0]
 
     def _classes(self, node: Node, spread: _Spread) -> Iterator[_Piece]:
+        phases = spread.phases(node)
+        if phases:
+            yield from self._phases(node, spread, phases)
+            return
         for one in filter(_has_taps, spread.classes):
             yield self._class(node, spread, one), *_places(node, one)
 
@@ -244,6 +323,81 @@ class _Unspreading(Rewriter):
         reads[spread.filters] = Access(filters, axes)
         reads[spread.image] = Access(self.images[spread.piece], tuple(image))
         return part.changed(reads=tuple(reads))
+
+    def _phases(
+        self, node: Node, spread: _Spread, phases: tuple[_Phases, ...]
+    ) -> Iterator[_Piece]:
+        """Copies of the places of each class, from one convolution of all."""
+        extents = [*node.extents, *(one.axis.step for one in phases)]
+        for one in phases:
+            assert one.axis.tap is not None
+            extents[one.axis.place], extents[one.axis.tap] = one.steps, one.taps
+        wide = tuple(extents)
+        added = plain(*range(len(node.extents), len(wide)))
+        before = {id(one.axis): one.before for one in phases}
+        image = tuple(
+            window_of(
+                dict(axis.index.terms),
+                before.get(id(axis), axis.before),
+                wide,
+                axis.size,
+            )
+            for axis in spread.axes
+        )
+        reads = list(node.reads)
+        reads[spread.image] = Access(self.images[spread.piece], image)
+        reads[spread.filters] = self._by_phases(
+            node.reads[spread.filters], phases, wide, added, node.place
+        )
+        axes = (*_plainly(node.axes, wide), *added)
+        whole = self.add(
+            dataclasses.replace(
+                node.changed(extents=wide, axes=axes, reads=tuple(reads)), into=None
+            )
+        )
+        dims = [axis.dim for axis in node.axes]
+        for chosen in itertools.product(*(range(one.axis.step) for one in phases)):
+            shape, cut = list(node.shape), {}
+            starts, steps = [0] * len(dims), [1] * len(dims)
+            for one, phase in zip(phases, chosen, strict=True):
+                number = dims.index(one.axis.place)
+                own, skipped = one.places(phase, shape[number])
+                shape[number], cut[number] = own.count, skipped
+                starts[number], steps[number] = own.first, own.step
+            of_whole = [
+                window_of({i: 1}, -cut.get(i, 0), tuple(shape), n)
+                for i, n in enumerate(self.new.all[whole].shape[: len(dims)])
+            ]
+            of_phase = [
+                window_of({}, -phase, (), one.axis.step)
+                for one, phase in zip(phases, chosen, strict=True)
+            ]
+            read = Access(whole, (*of_whole, *of_phase))
+            piece = copying(read, tuple(shape), node.dtype, node.place)
+            yield piece, tuple(starts), tuple(steps)
+
+    def _by_phases(
+        self,
+        filters: Access,
+        phases: tuple[_Phases, ...],
+        extents: tuple[int, ...],
+        added: tuple[IndexMap, ...],
+        place: str,
+    ) -> Access:
+        """The filters with the places of a step as axes behind the others."""
+        old = self.new.all[filters.tensor].shape
+        shape = [int(axis.extent(extents)) for axis in filters.axes]
+        shape += [one.axis.step for one in phases]
+        by_tap = {one.axis.tap: i for i, one in enumerate(phases)}
+        cut = []
+        for i, (axis, size) in enumerate(zip(filters.axes, old, strict=True)):
+            terms, number = {i: 1}, by_tap.get(axis.dim)
+            if axis.dim is not None and number is not None:
+                terms = {i: phases[number].axis.step, len(old) + number: 1}
+            cut.append(window_of(terms, 0, tuple(shape), size))
+        read, dtype = Access(filters.tensor, tuple(cut)), self.new.dtype(filters.tensor)
+        copied = self.add(copying(read, tuple(shape), dtype, place))
+        return Access(copied, (*_plainly(filters.axes, extents), *added))
 
     def _part(self, node: Node, one: _Class, *others: int) -> Node:
         """A node at the elements of a class.
