@@ -14,22 +14,22 @@ import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.cost.counts import Op as Counted
-from morello.kernels.code.vectors import parts, vectors_of
-from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.emitter import Value
 from morello.kernels.gemv.scaled_factors import Factors, factors_ops
 from morello.kernels.gemv.scaled_operands import (
     Operands,
+    Places,
     ScaledCode,
+    ScaledColumns,
     ScaledKernel,
     product_of,
     rows_of,
 )
-from morello.kernels.predicates import free_vectors
 from morello.machine.isa import Op
 from morello.spec import Dtype, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct
-from morello.spec.tensors.layout import LINE_BYTES, ceil_div
+from morello.spec.tensors.layout import ceil_div
 
 _CHAINS = 8
 """Sums that hide the latency of a multiply-add."""
@@ -54,59 +54,38 @@ class ScaledRows(ScaledKernel):
         """Dtypes of operands that are taken together: integer weights beside floats."""
         return ((Dtype.F32, Dtype.F32, Dtype.S8, Dtype.F32),)
 
-    def _most_rows(self, side: int) -> int:
+    def most_rows(self, side: int) -> int:
         """Rows whose sums leave registers for words and weights of each vector, a
         factor and a constant."""
         return (self.isa.registers - 2 * side - 2) // side
 
-    def accepts(self, key: SpecKey) -> bool:
+    def reads(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
         """Integers of 8 bits or less; all with n innermost, in panels or not."""
-        product = product_of(key)
-        if product is None:
-            return False
-        of = Operands.of(key, product)
-        if key.dtypes[of.integers] not in (Dtype.U8, Dtype.S8):
-            return False
-        along = (of.integers, *of.of_columns, of.out)
-        factors = key.tensors[of.factors].layout
         own = key.kind.operands[of.factors].axis(product.inner)
         return (
-            key.dtypes[of.out] is Dtype.F32
+            key.dtypes[of.integers] in (Dtype.U8, Dtype.S8)
             and not product.row_scales
-            and not any(t.level.is_registers for t in key.tensors)
-            and not key.tensors[of.factors].level.is_main
-            and not factors.is_packed
-            and (not of.offsets or factors.innermost == own)
-            and not key.tensors[of.out].layout.is_packed
-            and all(self.fits(key, i, product.columns) for i in along)
+            and (not of.offsets or key.tensors[of.factors].layout.innermost == own)
+            and self.fits(key, of.integers, product.columns)
         )
 
-    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
-        """Registers for the sums of a vector of each row; whole bytes and blocks."""
-        product = product_of(frame.key)
-        assert product is not None
-        rows = rows_of(product, frame.sizes)
-        most = self._most_rows(1)
+    def whole(self, frame: Frame, product: ScaledProduct) -> tuple[Condition, ...]:
+        """Whole bytes."""
+        if not product.halves:
+            return ()
         name = frame.key.kind.dims[product.inner]
-        found = [
-            Condition(rows <= most, f"takes at most {most} rows: tile them smaller"),
-            Condition(free_vectors(frame) >= self.isa.registers, "needs all registers"),
-        ]
-        if product.halves:
-            even = frame.sizes[product.inner] % 2 == 0
-            found.append(Condition(even, f"takes both halves of bytes: {name} is odd"))
-        return tuple(found)
+        even = frame.sizes[product.inner] % 2 == 0
+        return (Condition(even, f"takes both halves of bytes: {name} is odd"),)
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """Operations for each vector of integers, and for each row that uses it."""
         product = product_of(frame.key)
         assert product is not None
-        of, sizes = Operands.of(frame.key, product), frame.sizes
-        m, k, n = rows_of(product, sizes), sizes[product.inner], sizes[product.columns]
-        vectors, side = vectors_of(n, self.lanes), self._side(m)
-        passes = ceil_div(vectors, side)
+        of, (m, k, vectors, passes, blocks) = (
+            Operands.of(frame.key, product),
+            self.extents(frame, product),
+        )
         bytes_ = k // 2 if product.halves else k
-        blocks = ceil_div(k, product.block) if product.block else 1
         apart, has_offsets = _is_apart(of, product, m, k), bool(of.offsets)
         folded = np.where(apart, False, self._folds(frame.key, of, product))
         each: Ops = times(self._widening(of, product, folded), k * vectors)
@@ -123,7 +102,7 @@ class ScaledRows(ScaledKernel):
         }
         beside = blocks * (vectors * len(of.of_columns) + m * passes * added)
         products["load"] = products["load"] + beside
-        chains = np.maximum(ceil_div(_CHAINS, m * side) // 2, 1)
+        chains = np.maximum(ceil_div(_CHAINS, m * self.side(m)) // 2, 1)
         chain: Ops = {"fma": passes * (k // np.minimum(chains, 2) + _ENDS)}
         lines = [
             self.read(frame, of.integers, bytes_ * passes),
@@ -164,59 +143,25 @@ class ScaledRows(ScaledKernel):
         is_whole = product.zero == int(product.zero)
         return is_whole and 0 < abs(product.zero) <= _LARGEST_ZERO and not is_looked_up
 
-    def _side(self, m: Ints) -> Ints:
-        """Number of vectors of sums that a row has in registers at a time."""
-        narrow = np.where(m <= self._most_rows(2), 2, 1)
-        side = np.where(m <= self._most_rows(self.panel), self.panel, narrow)
-        return int(side) if np.ndim(side) == 0 else side
-
-    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Panel after panel."""
-        product = product_of(spec.key)
-        assert product is not None
-        m, n = rows_of(product, spec.sizes), spec.sizes[product.columns]
-        width = int(self._side(m)) * self.lanes
-        reads = self.code(emitter, spec, operands, product)
-        k, has_offsets = spec.sizes[product.inner], bool(reads.of.offsets)
-        is_apart = bool(_is_apart(reads.of, product, m, k))
-        is_folded = not is_apart and self._folds(spec.key, reads.of, product)
-        factors = Factors(reads, spec).prepared(is_apart and has_offsets)
-        code = _Code(emitter, spec, reads, is_apart, is_folded, factors)
-        self.over_panels(emitter, n, width, code.columns)
+    def writer(self, reads: ScaledCode, spec: Spec) -> "_Code":
+        """Write the sums of factors, or the copy of them, that columns need."""
+        of, product = reads.of, reads.product
+        m, k = rows_of(product, spec.sizes), spec.sizes[product.inner]
+        is_apart = bool(_is_apart(of, product, m, k))
+        is_folded = not is_apart and self._folds(spec.key, of, product)
+        factors = Factors(reads, spec).prepared(is_apart and bool(of.offsets))
+        return _Code(reads, spec, is_apart, is_folded, factors)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Code:
+class _Code(ScaledColumns):
     """Writes the code of some columns."""
 
-    emitter: Emitter
-    spec: Spec
-    reads: ScaledCode
     is_apart: bool
     """Whether each block of integers is summed by itself before it is scaled."""
     is_folded: bool
     """Whether zeros are taken off by the multiply-add that scales."""
     factors: Factors
-
-    @property
-    def product(self) -> ScaledProduct:
-        """The product that is computed."""
-        return self.reads.product
-
-    @property
-    def of(self) -> Operands:
-        """The operands of the product, by number."""
-        return self.reads.of
-
-    @property
-    def operands(self) -> Sequence[Buffer]:
-        """Their memory."""
-        return self.reads.operands
-
-    @property
-    def lanes(self) -> int:
-        """Sums of a vector."""
-        return self.reads.lanes
 
     @property
     def step(self) -> int:
@@ -229,67 +174,25 @@ class _Code:
         return self.factors.length
 
     @property
-    def rows(self) -> int:
-        """Rows of factors."""
-        return self.factors.rows
-
-    def columns(self, start: Value, count: int, last: bool) -> None:
-        """All of k for some columns of every row."""
-        emitter = self.emitter
-        places = [
-            (emitter.offset(start, at), length)
-            for at, length in parts(count, self.lanes)
-        ]
-        width = self.rows * len(places)
-        sums: Sequence[Value] = self._zeros(width)
-        if not self.is_apart:
-            sums = [*sums] * self._sets(width)
+    def blocks(self) -> tuple[int, int, int]:
+        """The blocks that share scales."""
         each = self.factors.each
+        return self.length // each, each, self.length % each
 
-        def one(number: Value, carried: Sequence[Value]) -> Sequence[Value]:
-            first = emitter.linear([(number, each)])
-            return self._block(number, first, each, places, carried, last)
-
-        blocks, rest = divmod(self.length, each)
-        sums = emitter.loop(0, blocks, 1, sums, one) if blocks > 1 else one(0, sums)
-        if rest:
-            sums = self._block(blocks, blocks * each, rest, places, sums, last)
-        for i in range(self.rows):
-            for j, (column, length) in enumerate(places):
-                total = self._total(sums, i * len(places) + j, width)
-                self._store(i, column, length, total)
+    def sets(self, width: int) -> int:
+        """Two, of few columns whose blocks are not summed by themselves."""
+        return 1 if self.is_apart else self._sets(width)
 
     def _sets(self, width: int) -> int:
-        """Sums of each column that take turns."""
         return 2 if 2 * width <= _CHAINS and self.length * self.step > 1 else 1
 
-    def _zeros(self, count: int) -> list[Value]:
-        return [self.emitter.constant(Dtype.F32, 0, self.lanes)] * count
-
-    def _total(self, sums: Sequence[Value], place: int, width: int) -> Value:
-        """The sum of all sets."""
-        own = sums[place::width]
-        return own[0] if len(own) == 1 else self.emitter.add(*own)
-
-    def _store(self, row: int, column: Value, count: int, total: Value) -> None:
-        out = self.operands[self.of.out]
-        index = self.reads.index(self.of.out, row, 0, column)
-        if self.spec.kind.accumulates:
-            held = self.emitter.load(out, index, self.lanes, count)
-            total = self.emitter.add(held, total)
-        self.emitter.store(total, out, index, count)
-
-    def _block(
-        self,
-        number: Value,
-        first: Value,
-        length: int,
-        places: list[tuple[Value, int]],
-        sums: Sequence[Value],
+    def block(
+        self, number: Value, length: int, places: Places, sums: Sequence[Value],
         last: bool,
-    ) -> Sequence[Value]:
+    ) -> Sequence[Value]:  # fmt: skip
         """Add the products of rows that share a block of scales, which are loaded
         once."""
+        first = self.emitter.linear([(number, self.factors.each)])
         zeros = [self.reads.beside(self.of.zeros, 0, number, *p) for p in places]
         if not self.is_apart:
             beside = self._beside(number, places)
@@ -299,10 +202,10 @@ class _Code:
             return self._products(first, length, places, beside, zeros, sums, last)
         none: list[_Beside] = [(None, None)] * len(places)
         width = self.rows * len(places)
-        inside: Sequence[Value] = self._zeros(width * self._sets(width))
+        inside: Sequence[Value] = self.zeros(width * self._sets(width))
         inside = self._products(first, length, places, none, zeros, inside, last)
         beside = self._beside(number, places)
-        found = []
+        totals = []
         for row in range(self.rows):
             of_row = self.factors.of_block(row, number)
             for j, (scale, offset) in enumerate(beside):
@@ -310,14 +213,15 @@ class _Code:
                 total = sums[at]
                 if offset is not None and of_row is not None:
                     total = self.emitter.multiply_add(of_row, offset, total)
-                found.append(self._scaled(self._total(inside, at, width), scale, total))
-        return found
+                inner = self.total(inside, at, width)
+                totals.append(self._scaled(inner, scale, total))
+        return totals
 
     def _products(
         self,
         first: Value,
         length: int,
-        places: list[tuple[Value, int]],
+        places: Places,
         beside: list["_Beside"],
         zeros: list[Value | None],
         sums: Sequence[Value],
@@ -327,29 +231,29 @@ class _Code:
 
         def trip(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
             place = self.emitter.linear([(first, 1), (at, 1)])
-            found = list(carried)
+            added = list(carried)
             for by in range(min(_TRIP, length)):
                 here = self.emitter.offset(place, by)
-                self._prefetch(here, places, last)
-                self._place(here, by, places, beside, zeros, found)
-            return found
+                self.reads.prefetch(here, places, self.lanes, last, self.length, 1)
+                self._place(here, by, places, beside, zeros, added)
+            return added
 
         whole = length // _TRIP * _TRIP
         if whole > _TRIP:
             sums = self.emitter.loop(0, whole, _TRIP, sums, trip)
         elif whole:
             sums = trip(0, sums)
-        found = list(sums)
+        totals = list(sums)
         for at in range(whole, length):
             here = self.emitter.linear([(first, 1), (at, 1)])
-            self._place(here, at, places, beside, zeros, found)
-        return found
+            self._place(here, at, places, beside, zeros, totals)
+        return totals
 
     def _place(
         self,
         at: Value,
         number: int,
-        places: list[tuple[Value, int]],
+        places: Places,
         beside: list["_Beside"],
         zeros: list[Value | None],
         sums: list[Value],
@@ -409,31 +313,21 @@ class _Code:
         """The scales, and less the zeros in their scales as offsets."""
         emitter, minus = self.emitter, -(self.product.zero or 1)
         less = emitter.constant(Dtype.F32, minus, self.lanes)
-        found: list[_Beside] = []
+        folded: list[_Beside] = []
         for (scale, _), zero in zip(beside, zeros, strict=True):
             assert scale is not None
             offset = emitter.multiply(scale, less)
             offset = offset if zero is None else emitter.multiply(offset, zero)
-            found.append((scale, offset))
-        return found
+            folded.append((scale, offset))
+        return folded
 
-    def _beside(
-        self, number: Value, places: list[tuple[Value, int]]
-    ) -> list["_Beside"]:
+    def _beside(self, number: Value, places: Places) -> list["_Beside"]:
         """The scales and the offsets of some columns in a block."""
         of = self.of.scales
         return [
             (self.reads.beside(of, 0, number, *p), self.reads.offsets(number, *p))
             for p in places
         ]
-
-    def _prefetch(self, at: Value, places: list[tuple[Value, int]], last: bool) -> None:
-        """Ask for the lines of a place further on; no farther than the last one of the
-        columns, where no panel follows."""
-        packed = self.operands[self.of.integers].tensor.layout.is_packed
-        starts = [start for start, _ in places[:: max(LINE_BYTES // self.lanes, 1)]]
-        most = self.length - 1 if last or not packed else None
-        self.reads.prefetch(at, starts, self.lanes * len(places), most)
 
 
 _Beside = tuple[Value | None, Value | None]

@@ -4,18 +4,21 @@
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 
 from morello.cost.counts import Access, Lines
-from morello.kernels.code.vectors import parts
+from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
+from morello.kernels.predicates import free_vectors
 from morello.kernels.template import Kernel
 from morello.spec import Compose, Dtype, Form, Layout, PhysicalDim, Spec, SpecKey
-from morello.spec.frame import Frame, Ints
+from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct, scaled_product
 from morello.spec.index_map import IndexMap
+from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 
 
 def product_of(key: SpecKey) -> ScaledProduct | None:
@@ -86,6 +89,80 @@ class ScaledKernel(Kernel):
         """Columns of a panel."""
         return self.panel * self.lanes
 
+    @abstractmethod
+    def most_rows(self, side: int) -> int:
+        """Rows whose sums, of ``side`` vectors each, leave registers for all else."""
+
+    @abstractmethod
+    def reads(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
+        """Whether it takes the dtypes and layouts of integers and factors."""
+
+    @abstractmethod
+    def whole(self, frame: Frame, product: ScaledProduct) -> tuple[Condition, ...]:
+        """Conditions on the length of the sums."""
+
+    @abstractmethod
+    def writer(self, reads: "ScaledCode", spec: Spec) -> "ScaledColumns":
+        """Write what is computed once for all columns; what writes these."""
+
+    def accepts(self, key: SpecKey) -> bool:
+        """Operands in memory, factors near; n innermost, in panels or not."""
+        product = product_of(key)
+        if product is None:
+            return False
+        of, tensors = Operands.of(key, product), key.tensors
+        factors = tensors[of.factors]
+        return (
+            key.dtypes[of.out] is Dtype.F32
+            and self.reads(key, of, product)
+            and not any(t.level.is_registers for t in tensors)
+            and not factors.level.is_main
+            and not factors.layout.is_packed
+            and not tensors[of.out].layout.is_packed
+            and all(
+                self.fits(key, i, product.columns) for i in (*of.of_columns, of.out)
+            )
+        )
+
+    def conditions(self, frame: Frame) -> tuple[Condition, ...]:
+        """Registers for the sums of a vector of each row; whole sums."""
+        product = product_of(frame.key)
+        assert product is not None
+        rows, most = rows_of(product, frame.sizes), self.most_rows(1)
+        return (
+            Condition(rows <= most, f"takes at most {most} rows: tile them smaller"),
+            *self.whole(frame, product),
+            Condition(free_vectors(frame) >= self.isa.registers, "needs all registers"),
+        )
+
+    def side(self, m: Ints) -> Ints:
+        """Number of vectors of sums that a row has in registers at a time."""
+        narrow = np.where(m <= self.most_rows(2), 2, 1)
+        side = np.where(m <= self.most_rows(self.panel), self.panel, narrow)
+        return int(side) if np.ndim(side) == 0 else side
+
+    def extents(
+        self, frame: Frame, product: ScaledProduct
+    ) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        """The rows, the integers along k, the vectors of columns, how often the factors
+        are read, and the blocks."""
+        sizes = frame.sizes
+        m, k = rows_of(product, sizes), sizes[product.inner]
+        vectors = vectors_of(sizes[product.columns], self.lanes)
+        blocks = ceil_div(k, product.block) if product.block else 1
+        return m, k, vectors, ceil_div(vectors, self.side(m)), blocks
+
+    def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
+        """The code for rows alone, then that of each panel."""
+        product = product_of(spec.key)
+        assert product is not None
+        axes = tuple(own.axes for own in spec.kind.operands)
+        of = Operands.of(spec.key, product)
+        reads = ScaledCode(emitter, product, of, operands, axes, self.distance)
+        writer = self.writer(reads, spec)
+        width = int(self.side(writer.rows)) * self.lanes
+        self._over_panels(writer, spec.sizes[product.columns], width)
+
     def takes(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
         """Whether the kernel is one of the dtypes of the operands."""
         return True
@@ -132,50 +209,30 @@ class ScaledKernel(Kernel):
         lines = np.maximum(lines, rows)
         return Lines(operand, lines, Access.DEMAND, starts=rows, hidden=False)
 
-    def code(
-        self,
-        emitter: Emitter,
-        spec: Spec,
-        operands: Sequence[Buffer],
-        product: ScaledProduct,
-    ) -> "ScaledCode":
-        """What reads the operands of a Spec."""
-        axes = tuple(own.axes for own in spec.kind.operands)
-        of = Operands.of(spec.key, product)
-        return ScaledCode(emitter, product, of, operands, axes, self.distance)
-
-    def over_panels(
-        self,
-        emitter: Emitter,
-        n: int,
-        width: int,
-        columns: Callable[[Value, int, bool], None],
-    ) -> None:
+    def _over_panels(self, writer: "ScaledColumns", n: int, width: int) -> None:
         """A loop over panels; the last one by itself, which prefetches no more than
         there is.
 
         Args:
-            emitter: writes the code.
+            writer: writes the code of some columns.
             n: columns of the output.
             width: columns that are computed together.
-            columns: writes the code of some, by the first, their number, and whether
-                no panel follows.
         """
         whole = (n - 1) // self.columns
 
         def panel(number: Value, carried: Sequence[Value]) -> list[Value]:
             for start in range(0, self.columns, width):
-                columns(Pack(number, self.columns, start), width, False)
+                writer.columns(Pack(number, self.columns, start), width, False)
             return []
 
         if whole > 1:
-            emitter.loop(0, whole, 1, (), panel)
+            writer.emitter.loop(0, whole, 1, (), panel)
         elif whole:
             panel(0, ())
         begin = whole * self.columns
         for start, count in parts(n - begin, width):
             place = Pack(whole, self.columns, start) if whole else start
-            columns(place, count, True)
+            writer.columns(place, count, True)
 
     def lines(self, frame: Frame, operand: int) -> Ints:
         """The lines of an operand."""
@@ -206,7 +263,7 @@ class ScaledCode:
     ) -> Value | None:  # fmt: skip
         """The product of some operands in a block, for columns of a row; None of no
         operands."""
-        found: Value | None = None
+        product: Value | None = None
         for operand in operands:
             buffer = self.operands[operand]
             dtype, axes = buffer.tensor.dtype, self.axes[operand]
@@ -218,30 +275,32 @@ class ScaledCode:
                 element = self.emitter.load_element(buffer, index)
                 element = self.emitter.convert(element, dtype, Dtype.F32)
                 vector = self.emitter.broadcast(element, self.lanes)
-            found = vector if found is None else self.emitter.multiply(found, vector)
-        return found
+            if product is not None:
+                vector = self.emitter.multiply(product, vector)
+            product = vector
+        return product
 
     def offsets(self, number: Value, column: Value, count: int) -> Value | None:
         """The addend of the scaled integers of a block, for some columns."""
-        found = self.beside(self.of.offsets, 0, number, column, count)
-        if found is None or not self.product.is_less:
-            return found
+        offset = self.beside(self.of.offsets, 0, number, column, count)
+        if offset is None or not self.product.is_less:
+            return offset
         zero = self.emitter.constant(Dtype.F32, 0, self.lanes)
-        return self.emitter.subtract(zero, found)
+        return self.emitter.subtract(zero, offset)
 
     def _index_of_block(
         self, axes: tuple[IndexMap, ...], row: Value, number: Value, column: Value
     ) -> Index:
-        found: list[Value] = []
+        index: list[Value] = []
         for axis in axes:
             if axis.dim is not None:
-                found.append(column if axis.dim == self.product.columns else row)
+                index.append(column if axis.dim == self.product.columns else row)
             elif axis.terms and self.product.block is not None:
                 by = axis.divisor // self.product.block
-                found.append(self.emitter.quotient(number, by))
+                index.append(self.emitter.quotient(number, by))
             else:
-                found.append(0)
-        return tuple(found)
+                index.append(0)
+        return tuple(index)
 
     def index(self, operand: int, row: int, inner: Value, column: Value) -> Index:
         """Index into an operand; ``inner`` counts integers along the inner
@@ -254,29 +313,128 @@ class ScaledCode:
         )
 
     def prefetch(
-        self,
-        at: Value,
-        starts: Sequence[Value],
-        width: int,
-        most: int | None,
-        group: int = 1,
+        self, at: Value, places: "Places", nbytes: int, last: bool, end: int, group: int
     ) -> None:
         """Ask for the lines of a place further on.
 
         Args:
             at: the place along the axis of integers that is read.
-            starts: the columns at which lines begin there.
-            width: bytes of a place.
-            most: the last place that may be asked for, if any is.
+            places: the columns that are read there.
+            nbytes: of a vector of columns.
+            last: whether no panel follows.
+            end: the number of places: where no panel follows, or there are none, later
+                ones are not asked for.
             group: how many of the axis are a place.
         """
         buffer = self.operands[self.of.integers]
         if not self.distance or not buffer.tensor.level.is_main:
             return
-        ahead = self.emitter.offset(at, max(self.distance // width, 1))
-        if most is not None:
-            ahead = self.emitter.at_most(ahead, most)
+        ahead = self.emitter.offset(at, max(self.distance // (nbytes * len(places)), 1))
+        if last or not buffer.tensor.layout.is_packed:
+            ahead = self.emitter.at_most(ahead, end - 1)
         inner = ahead if group == 1 else Pack(ahead, group)
-        for start in starts:
+        for start, _ in places[:: max(LINE_BYTES // nbytes, 1)]:
             index = self.index(self.of.integers, 0, inner, start)
             self.emitter.prefetch(buffer, index, to_l1=True)
+
+
+Places = Sequence[tuple[Value, int]]
+"""The first column of each vector of columns, and how many it has."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ScaledColumns(ABC):
+    """Writes the code of some columns: sums of blocks of k, one after another."""
+
+    reads: ScaledCode
+    spec: Spec
+
+    @property
+    def emitter(self) -> Emitter:
+        """Writes instructions."""
+        return self.reads.emitter
+
+    @property
+    def product(self) -> ScaledProduct:
+        """The product that is computed."""
+        return self.reads.product
+
+    @property
+    def of(self) -> Operands:
+        """The operands of the product, by number."""
+        return self.reads.of
+
+    @property
+    def operands(self) -> Sequence[Buffer]:
+        """Their memory."""
+        return self.reads.operands
+
+    @property
+    def lanes(self) -> int:
+        """Sums of a vector."""
+        return self.reads.lanes
+
+    @property
+    def rows(self) -> int:
+        """Rows of factors."""
+        return int(rows_of(self.product, self.spec.sizes))
+
+    @property
+    @abstractmethod
+    def blocks(self) -> tuple[int, int, int]:
+        """The whole blocks, the places along k of one, and those of the rest."""
+
+    @abstractmethod
+    def block(
+        self, number: Value, length: int, places: Places, sums: Sequence[Value],
+        last: bool,
+    ) -> Sequence[Value]:  # fmt: skip
+        """Add the products of so many places along k, a block, to the sums."""
+
+    def sets(self, width: int) -> int:
+        """Sums of each column that take turns."""
+        return 1
+
+    def zeros(self, count: int) -> list[Value]:
+        """Sums that begin."""
+        return [self.emitter.constant(Dtype.F32, 0, self.lanes)] * count
+
+    def total(self, sums: Sequence[Value], place: int, width: int) -> Value:
+        """The sum of all sets."""
+        own = sums[place::width]
+        return own[0] if len(own) == 1 else self.emitter.add(*own)
+
+    def columns(self, start: Value, count: int, last: bool) -> None:
+        """All of k for some columns of every row.
+
+        Args:
+            last: whether no panel follows.
+        """
+        emitter = self.emitter
+        places = [
+            (emitter.offset(start, at), length)
+            for at, length in parts(count, self.lanes)
+        ]
+        width = self.rows * len(places)
+        sums: Sequence[Value] = self.zeros(width)
+        sums = [*sums] * self.sets(width)
+        blocks, length, rest = self.blocks
+
+        def one(number: Value, carried: Sequence[Value]) -> Sequence[Value]:
+            return self.block(number, length, places, carried, last)
+
+        sums = emitter.loop(0, blocks, 1, sums, one) if blocks > 1 else one(0, sums)
+        if rest:
+            sums = self.block(blocks, rest, places, sums, last)
+        for i in range(self.rows):
+            for j, (column, length) in enumerate(places):
+                total = self.total(sums, i * len(places) + j, width)
+                self._store(i, column, length, total)
+
+    def _store(self, row: int, column: Value, count: int, total: Value) -> None:
+        out = self.operands[self.of.out]
+        index = self.reads.index(self.of.out, row, 0, column)
+        if self.spec.kind.accumulates:
+            held = self.emitter.load(out, index, self.lanes, count)
+            total = self.emitter.add(held, total)
+        self.emitter.store(total, out, index, count)
