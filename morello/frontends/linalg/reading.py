@@ -27,7 +27,6 @@ from morello.frontends.refusals import (
 from morello.frontends.settling import settle
 from morello.frontends.stablehlo import repeated, with_loops, with_loops_of_torch
 from morello.frontends.stablehlo.concatenation import keep_concatenation
-from morello.frontends.stablehlo.dilation import keep_dilation
 from morello.frontends.stablehlo.kept_functions import keep_functions
 from morello.frontends.stablehlo.unsigned_products import widen_unsigned
 from morello.mlir import BACKEND, PassManager, all_ops, ir, walk
@@ -162,7 +161,6 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
     if names & {*_DIALECTS}:
         _run(_INLINED, module, source)  # so that refusals tell who calls
         widen_unsigned(module)
-        keep_dilation(module)
         keep_concatenation(module)
         keep_functions(module)
         _run(_FROM_CHLO, module, source)

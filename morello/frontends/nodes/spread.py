@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from morello.frontends.nodes.convolution import Convolution
-from morello.frontends.nodes.rewriting import Rewriter, users_of
+from morello.frontends.nodes.rewriting import users_of
 from morello.frontends.nodes.tensors import (
     Access,
     Joined,
@@ -22,6 +22,7 @@ from morello.frontends.nodes.tensors import (
     copying,
     window_of,
 )
+from morello.frontends.nodes.undilated import Inserted, OfInserted, plainly, undilated
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain
 from morello.spec.tensors.layout import LINE_BYTES, ceil_div
@@ -45,7 +46,7 @@ _Piece = tuple[Node, tuple[int, ...], tuple[int, ...]]
 
 def unspread(tensors: Tensors) -> Tensors:
     """Rewrites convolutions of images that are spread with zeros."""
-    return _Unspreading(tensors).run()
+    return _Unspreading(undilated(tensors)).run()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,12 +136,12 @@ class _Phases:
 
 @dataclasses.dataclass(frozen=True)
 class _Spread:
-    """A convolution of a spread image: the reads that image and filters are, the node
-    that computes the image as it is, the image's axes, and all classes."""
+    """A convolution of a spread image: the reads that image and filters are, the image
+    as it is, its axes, and all classes."""
 
     image: int
     filters: int
-    piece: int
+    inserted: Inserted
     axes: tuple[_Axis, ...]
     classes: tuple[_Class, ...]
 
@@ -150,18 +151,13 @@ class _Spread:
         own = Convolution.of(node) if node.into is None else None
         if own is None:
             return None
-        joined = tensors.all[node.reads[own.image].tensor]
-        if not isinstance(joined, Joined) or len(joined.pieces) != 1:
-            return None
-        piece = tensors.node(joined.pieces[0])
-        into, filters = piece.into, node.reads[own.filters].axes
-        if into is None or joined.fill != "zero" or max(into.steps) == 1:
-            return None
-        if not all(axis.is_plain or axis == ONE for axis in filters):
+        one = Inserted.of(tensors, node.reads[own.image].tensor)
+        filters = node.reads[own.filters].axes
+        if one is None or not all(axis.is_plain or axis == ONE for axis in filters):
             return None
         axes = []
         indices = node.reads[own.image].axes
-        ats = zip(into.starts, into.steps, piece.shape, strict=True)
+        ats = zip(one.starts, one.steps, one.shape, strict=True)
         for index, (start, step, size) in zip(indices, ats, strict=True):
             places = [d for d in index.dims if d in node.kept]
             taps = [d for d in index.dims if d not in node.kept]
@@ -175,7 +171,7 @@ class _Spread:
             {dim: part for one in chosen for dim, part in one.items()}
             for chosen in itertools.product(*each)
         )
-        return cls(own.image, own.filters, joined.pieces[0], tuple(axes), classes)
+        return cls(own.image, own.filters, one, tuple(axes), classes)
 
     def phases(self, node: Node) -> tuple[_Phases, ...]:
         """How all classes are one convolution, with the places of a step as channels;
@@ -219,14 +215,12 @@ def _has_taps(one: _Class) -> bool:
     return all(part.count for part in one.values())
 
 
-class _Unspreading(Rewriter):
+class _Unspreading(OfInserted):
     def __init__(self, old: Tensors) -> None:
-        super().__init__(old)
         nodes = {i: t for i, t in enumerate(old.all) if isinstance(t, Node)}
         every = {i: _Spread.of(old, node) for i, node in nodes.items()}
         self.spread = {i: own for i, own in every.items() if own is not None}
-        self.images = {own.piece: -1 for own in self.spread.values()}
-        """The new tensor of each image as it is, by the old node that is spread."""
+        super().__init__(old, (own.inserted for own in self.spread.values()))
         users = users_of(old)
         self.before = {
             user: i
@@ -257,8 +251,7 @@ class _Unspreading(Rewriter):
 
     def node(self, number: int, node: Node) -> int | None:
         """Split a convolution of a spread image, or the map that follows it."""
-        if number in self.images:
-            self.images[number] = self.apart(dataclasses.replace(node, into=None))
+        self.keep(number, node)
         if number in self.before.values():
             return None
         if number in self.before:
@@ -298,7 +291,7 @@ class _Unspreading(Rewriter):
             here = {dim: part for dim, part in own.items() if dim is not None}
             part = self._part(node, here, place)
             reads = list(part.reads)
-            reads[place] = Access(product, _plainly(reads[place].axes, part.extents))
+            reads[place] = Access(product, plainly(reads[place].axes, part.extents))
             made = part.changed(reads=tuple(reads))
             yield dataclasses.replace(made, into=None), *_places(node, here)
 
@@ -306,7 +299,7 @@ class _Unspreading(Rewriter):
         """A convolution at the places of a class, of the image as it is."""
         part = self._part(node, one, spread.image, spread.filters)
         whole = node.reads[spread.filters]
-        axes = _plainly(whole.axes, part.extents)
+        axes = plainly(whole.axes, part.extents)
         shape = tuple(int(axis.extent(part.extents)) for axis in axes)
         cut = []
         for place, axis in enumerate(whole.axes):
@@ -321,7 +314,7 @@ class _Unspreading(Rewriter):
         image = [window_of(*a.within(one), part.extents, a.size) for a in spread.axes]
         reads = list(part.reads)
         reads[spread.filters] = Access(filters, axes)
-        reads[spread.image] = Access(self.images[spread.piece], tuple(image))
+        reads[spread.image] = Access(self.alone(spread.inserted), tuple(image))
         return part.changed(reads=tuple(reads))
 
     def _phases(
@@ -345,11 +338,11 @@ class _Unspreading(Rewriter):
             for axis in spread.axes
         )
         reads = list(node.reads)
-        reads[spread.image] = Access(self.images[spread.piece], image)
+        reads[spread.image] = Access(self.alone(spread.inserted), image)
         reads[spread.filters] = self._by_phases(
             node.reads[spread.filters], phases, wide, added, node.place
         )
-        axes = (*_plainly(node.axes, wide), *added)
+        axes = (*plainly(node.axes, wide), *added)
         whole = self.add(
             dataclasses.replace(
                 node.changed(extents=wide, axes=axes, reads=tuple(reads)), into=None
@@ -397,7 +390,7 @@ class _Unspreading(Rewriter):
             cut.append(window_of(terms, 0, tuple(shape), size))
         read, dtype = Access(filters.tensor, tuple(cut)), self.new.dtype(filters.tensor)
         copied = self.add(copying(read, tuple(shape), dtype, place))
-        return Access(copied, (*_plainly(filters.axes, extents), *added))
+        return Access(copied, (*plainly(filters.axes, extents), *added))
 
     def _part(self, node: Node, one: _Class, *others: int) -> Node:
         """A node at the elements of a class.
@@ -417,7 +410,7 @@ class _Unspreading(Rewriter):
             reads.append(Access(access.tensor, axes))
         return node.changed(
             extents=extents,
-            axes=_plainly(node.axes, extents),
+            axes=plainly(node.axes, extents),
             reads=tuple(reads),
         )
 
@@ -431,15 +424,6 @@ def _cut(axis: IndexMap, one: _Class, extents: tuple[int, ...], size: int) -> In
         before -= terms[dim] * one[dim].first
         terms[dim] *= one[dim].step
     return window_of(terms, before, extents, size)
-
-
-def _plainly(
-    axes: tuple[IndexMap, ...], extents: tuple[int, ...]
-) -> tuple[IndexMap, ...]:
-    """Axes that are dimensions, of which some may have one element now."""
-    return tuple(
-        ONE if axis.dim is None or extents[axis.dim] == 1 else axis for axis in axes
-    )
 
 
 def _places(node: Node, one: _Class) -> tuple[tuple[int, ...], tuple[int, ...]]:
