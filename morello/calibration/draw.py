@@ -1,14 +1,11 @@
 """Programs of Specs, drawn and timed, by several processes if wanted: `in_turns`."""
 
+import contextlib
 import dataclasses
 import math
-import multiprocessing
-import os
 import random
 import tempfile
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from morello.calibration.reprice import Ledger
@@ -17,7 +14,7 @@ from morello.calibration.timing import Stopwatch
 from morello.calibration.turns import cycles_of_all, shared
 from morello.errors import MorelloError
 from morello.machine import Target
-from morello.processes.parent_death import end_with_parent
+from morello.processes.pool import work_off
 from morello.search import Impl
 from morello.spec import Spec, print_spec
 
@@ -108,25 +105,26 @@ def in_turns(
     with tempfile.TemporaryDirectory() as folder:
         turns = dataclasses.replace(plan, lock=plan.lock or Path(folder) / "lock")
         tasks = [dataclasses.replace(task, plan=turns) for task in tasks]
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(
-            plan.jobs,
-            mp_context=context,
-            initializer=end_with_parent,
-            initargs=(os.getpid(),),
-        ) as pool:
-            running = [pool.submit(_drawn, task) for task in tasks]
-            for task, done in zip(tasks, running, strict=True):
-                text = print_spec(task.spec, target.limits)
+        jobs = enumerate(dataclasses.replace(task, plan=turns) for task in tasks)
+        done: dict[int, Drawn | MorelloError] = {}
+        running = work_off(lambda _: next(jobs, None), _drawn_or_refused, plan.jobs)
+        with contextlib.closing(running) as results:
+            for number, spec in enumerate(specs):
+                text = print_spec(spec, target.limits)
                 show(f"{what} {text}")
-                try:
-                    yield done.result()
-                except BrokenProcessPool as error:
-                    raise MorelloError(
-                        f"a process that measured {text} or a Spec after it was ended "
-                        "from outside: perhaps memory ran out",
-                        "give fewer --jobs",
-                    ) from error
+                while number not in done:
+                    ended = next(results)
+                    if ended.result is None:
+                        raise MorelloError(
+                            f"{text} or a Spec after it was not measured: "
+                            f"{ended.death}",
+                            "give fewer --jobs",
+                        )
+                    done[ended.job[0]] = ended.result
+                drawn = done.pop(number)
+                if isinstance(drawn, MorelloError):
+                    raise drawn
+                yield drawn
 
 
 def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
@@ -160,6 +158,14 @@ def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
             cheapest[code] = cost, impl
     costs, impls = zip(*cheapest.values(), strict=True)
     return tuple(spread(impls, costs, plan.programs))
+
+
+def _drawn_or_refused(job: tuple[int, _Task]) -> Drawn | MorelloError:
+    """What a process gives for a task: its programs, or the error."""
+    try:
+        return _drawn(job[1])
+    except MorelloError as error:
+        return error
 
 
 def _drawn(task: _Task) -> Drawn:

@@ -275,4 +275,4 @@ def test_a_process_that_is_ended_is_an_error(
     monkeypatch.setattr(draw, "_drawn", _end)
     assert main([*QUICK, "--jobs", "2"]) == 1
     err = capsys.readouterr().err
-    assert "was ended from outside: perhaps memory ran out; give fewer --jobs" in err
+    assert "SIGKILL (out of memory? use fewer --jobs)" in err

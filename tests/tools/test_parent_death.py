@@ -29,19 +29,6 @@ time.sleep(600)
 """
 """A worker that waits for its next job holds a pipe of this process as well."""
 
-POOL = """
-import os, multiprocessing, time
-from concurrent.futures import ProcessPoolExecutor
-from morello.processes.parent_death import end_with_parent
-if __name__ == "__main__":
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        1, context, initializer=end_with_parent, initargs=(os.getpid(),)
-    ) as pool:
-        print(pool.submit(os.getpid).result(), flush=True)
-        pool.submit(time.sleep, 600).result()
-"""
-
 
 def is_alive(process: int) -> bool:
     """Whether it runs; a process that has ended may wait to be collected."""
@@ -53,7 +40,7 @@ def is_alive(process: int) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("code", [CONTAINED, WORKER, POOL], ids=["opt", "work", "pool"])
+@pytest.mark.parametrize("code", [CONTAINED, WORKER], ids=["opt", "work"])
 def test_a_child_ends_with_its_parent(code: str, number: int, tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(code)
