@@ -116,8 +116,8 @@ def _convolution(
     extra: Sequence[int],
     groups: int,
 ) -> Any:
-    """Groups of a transposed convolution, each by itself: together they would read an
-    image that is spread with zeros."""
+    """Groups of a transposed convolution, each by itself: torch-mlir refuses those of
+    one channel."""
     if not is_transposed or groups == 1:
         return NotImplemented
     options = steps, padding, dilation, True, extra, 1

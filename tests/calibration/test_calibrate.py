@@ -272,7 +272,7 @@ def _end(task: object) -> None:
 def test_a_process_that_is_ended_is_an_error(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(draw, "_drawn", _end)
+    monkeypatch.setattr(draw, "_drawn_or_refused", _end)
     assert main([*QUICK, "--jobs", "2"]) == 1
     err = capsys.readouterr().err
-    assert "SIGKILL (out of memory? use fewer --jobs)" in err
+    assert "its process ended with exit code 9; give fewer --jobs" in err
