@@ -33,6 +33,11 @@ _SHORT = 256
 """Steps of the longest loop that ends so. It saves some 25 cycles, of 6 a step, and
 costs 16 loads more."""
 
+_SPILLED: Ops = {"shuffle": 1, "store": 1, "load": 1}
+"""The instructions of a factor that is cast, besides, where LLVM loads several at once
+and registers do not hold them: upper halves of a step beside sums and a row of rhs;
+other floats, which go through the unit of shuffles, of more steps."""
+
 _K = 2
 
 
@@ -97,9 +102,12 @@ def loop_phase(frame: Frame, isa: Isa, extra: Ops | None = None) -> Phase:
         "load": m + n // lanes,
         "masked_load": tail_of(n, lanes),
     }
-    casts = add(
-        times(cast_ops((lhs, dtype)), m), times(cast_ops((rhs, dtype)), vectors)
-    )
+    factor = cast_ops((lhs, dtype))
+    casts = add(times(factor, m), times(cast_ops((rhs, dtype)), vectors))
+    if lhs.is_float and factor:
+        held = m * vectors + vectors + m <= isa.registers
+        spilled = np.where(held & lhs.is_upper_half, 0, m)
+        casts = add(casts, times(_SPILLED, spilled))
     ops = times(add(step, casts), k)
     return Phase(add(ops, extra or {}), {op: k})
 

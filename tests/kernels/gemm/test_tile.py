@@ -92,3 +92,15 @@ def test_the_way_out_costs_little_beside_the_loop() -> None:
     assert cost(256) < 1.02 * (cost(512) - cost(256))
     # Of a short loop the loads and stores are what takes time.
     assert cost(1) > 4 * (cost(257) - cost(256))
+
+
+def test_narrow_factors_cost_more_where_registers_do_not_hold_them() -> None:
+    def more(m: int, dtype: str) -> float:
+        each, plain = (
+            price("gemm_tile", Frame.of(block(True, (1, m, 64, 16), dtypes=(d, "f32"))))
+            for d in (dtype, "f32")
+        )
+        return each / plain - 1
+
+    assert more(2, "bf16") < 0.1 < more(6, "bf16")
+    assert more(2, "f16") > more(2, "bf16")
