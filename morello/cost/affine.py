@@ -112,12 +112,10 @@ class AffineCostModel(CostModel):
         return cost + self._rows_written(frame, operand, dest)
 
     def buffer(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
-        """A loop's setup; rows that the copy goes on in; lines that it waits for as
-        their first reader; and passes over a buffer too large to stay in the
-        last-level cache."""
-        first = self._first_reader(frame, operand, dest)
+        """A loop's setup; rows that the copy goes on in; and passes over a buffer too
+        large to stay in the last-level cache."""
         again = self._passes(frame, operand, dest)
-        return self._prices.loop + self._rows(frame, operand) + first + again
+        return self._prices.loop + self._rows(frame, operand) + again
 
     def temporary(self, lines: Ints) -> Ints:
         """A store of each line: where little is computed, nothing hides it."""
@@ -199,18 +197,6 @@ class AffineCostModel(CostModel):
             return 0
         runs = source.runs(frame.operand_sizes(operand))
         return runs * (runs > STREAMS) * self._prices.stream_start_mem
-
-    def _first_reader(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
-        """Cost of waiting for lines when a tile in L2 is copied within L2: they
-        were charged as lines that arrive while the core computes."""
-        source, own = frame.key.tensors[operand], frame.key.kind.operands[operand]
-        first = source.level is dest.level is L2 and not source.layout.is_packed
-        if not (first and own.is_read):
-            return 0
-        c = self._prices
-        more = max(c.line_mem_demand - c.line_mem_overlapped, 0)
-        hidden = uses(frame, operand) >= OVERLAPPED_USES
-        return hidden * source.lines(frame.operand_sizes(operand)) * more
 
     def _passes(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
         """The lines of a buffer that takes more than a third of the last-level cache,
