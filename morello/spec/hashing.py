@@ -77,6 +77,8 @@ class _OneOfEach(ABCMeta):
     """The values that are in use, by their fields."""
     _names: tuple[str, ...] | None
     """The names of the fields, from the first value on."""
+    _count: int
+    """How many those are; -1 before."""
     _defaults: tuple[Any, ...]
 
     def __new__(
@@ -84,12 +86,13 @@ class _OneOfEach(ABCMeta):
     ) -> "_OneOfEach":
         body |= {"__eq__": object.__eq__, "__hash__": object.__hash__}
         made = super().__new__(mcs, name, bases, body)
-        made._listed, made._names = {}, None
+        made._listed, made._names, made._count = {}, None, -1
         return made
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
         """The value of these fields, which is made if it is not in use."""
-        values = cls._values(args, named)
+        is_plain = len(args) == cls._count and not named
+        values = args if is_plain else cls._values(args, named)
         reference = cls._listed.get(values)
         if reference is not None and (value := reference()) is not None:
             return value
@@ -108,6 +111,7 @@ class _OneOfEach(ABCMeta):
             fields: Any = dataclasses.fields(cls)  # type: ignore[arg-type]
             cls._defaults = tuple(field.default for field in fields)
             cls._names = tuple(field.name for field in fields)
+            cls._count = len(fields)
         count = len(args)
         if not named:
             return args + cls._defaults[count:]

@@ -195,6 +195,8 @@ class CostBoxes:
         old, new = self.ends[kept], np.ascontiguousarray(ends[kept])
         grid = self.corners[kept].reshape(len(new), *(2,) * self.dims)
         for dim in range(self.dims):
+            if len(axes[dim]) == len(self.axes[dim]):
+                continue
             axis = np.asarray(self.axes[dim], np.int64)
             first = axis[new[:, 0, dim]]
             spans = (axis[ends[:, 1, dim] - 1] - first for ends in (old, new))

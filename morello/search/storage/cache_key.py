@@ -136,7 +136,7 @@ class TableKeys:
         self._families: dict[Target, str] = {}
         self._rows: dict[TableId, bytes] = {}
         self._bases: dict[tuple[SpecKey, Free], bytes] = {}
-        self._shelf: dict[tuple[SpecKey, Free], tuple[object, ...]] = {}
+        self._shelf: dict[TableId, tuple[object, ...]] = {}
 
     def row(self, identity: TableId) -> bytes:
         """The key of a table's row."""
@@ -166,17 +166,25 @@ class TableKeys:
 
     def shelf(self, identity: TableId) -> tuple[object, ...]:
         """All that a table in memory depends on but the axes of its goal."""
-        own = identity.key, identity.free
-        if own not in self._shelf:
-            seen = seen_by(identity.key, self._target)
-            room = room_of(identity.key, self._limits, self._room)
-            self._shelf[own] = (*own, self._limits, room, seen, self._pins)
-        return *self._shelf[own], *self._marks(identity.sizes)
+        on_shelf = self._shelf.get(identity)
+        if on_shelf is None:
+            on_shelf = self._shelf[identity] = (
+                identity.key,
+                identity.free,
+                self._limits,
+                room_of(identity.key, self._limits, self._room),
+                seen_by(identity.key, self._target),
+                self._pins,
+                *self._marks(identity.sizes),
+            )
+        return on_shelf
 
     def _marks(self, sizes: tuple[Axis, ...]) -> tuple[object, ...]:
         """The part of the goals that are searched together which a table with these
         axes depends on; empty where they are those of one goal."""
         goals = self._goals
+        if not goals.axes:
+            return ()
         dense = tuple(axis in goals.axes for axis in sizes)
         if not any(dense):
             return ()

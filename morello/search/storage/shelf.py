@@ -110,6 +110,8 @@ class Shelf:
 
     def get(self, key: Hashable, sizes: Sizes) -> Shelved | None:
         """The table of a key for these axes; None if there is none."""
+        if key not in self._tables:
+            return None  # mostly: no lock
         with defer_forks(), self._lock:
             table = self._tables.get(key, {}).get(sizes)
             if table is not None:
@@ -118,6 +120,8 @@ class Shelf:
 
     def others(self, key: Hashable) -> Iterator[tuple[Sizes, Shelved]]:
         """All tables of a key with the axes of their goals, the latest first."""
+        if key not in self._tables:
+            return iter(())
         with defer_forks(), self._lock:
             tables = tuple(self._tables.get(key, {}).items())
         return reversed(tables)
