@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch._decomp import get_decompositions
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import GraphModule, Node
 
@@ -145,7 +146,8 @@ def export(module: Any, example: Sequence[Any], **options: Any) -> Kernel:
     """
     chosen = Options.read({"freeze": True, **options})
     with torch.no_grad():
-        program = torch.export.export(module, tuple(example)).run_decompositions({})
+        program = torch.export.export(module, tuple(example))
+        program = program.run_decompositions(_of_recurrent_layers())
     _check(program, example)
     graph = program.graph_module
     weights = _weights(program)
@@ -160,6 +162,15 @@ def export(module: Any, example: Sequence[Any], **options: Any) -> Kernel:
     except ModelError as error:
         raise MorelloError(told(simple, error)) from error
     return compiled_model(model, simple, chosen)
+
+
+def _of_recurrent_layers() -> dict[Any, Any]:
+    """PyTorch's rules for recurrent layers, which an exported model has whole: they
+    change tensors in place, which a program that is exported may not."""
+    aten = torch.ops.aten
+    layers = (aten.gru, aten.lstm, aten.rnn_relu, aten.rnn_tanh)
+    rules: dict[Any, Any] = get_decompositions([layer.input for layer in layers])
+    return rules
 
 
 def _check(program: Any, example: Sequence[Any]) -> None:

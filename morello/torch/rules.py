@@ -392,7 +392,8 @@ def rules() -> dict[Any, Any]:
     extra = [aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
     extra += [aten._weight_norm_interface, aten.affine_grid_generator]
     extra += [aten.grid_sampler_2d, aten.vdot, aten.rot90]
-    extra += [aten.nll_loss2d_forward]
+    extra += [aten.nll_loss2d_forward, aten.upsample_bicubic2d.default]
+    extra += [aten.upsample_bilinear2d.default, aten.upsample_trilinear3d.default]
     return {
         **get_decompositions(extra),
         **get_decomposition_table(),

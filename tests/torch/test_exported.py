@@ -93,3 +93,30 @@ def test_an_argument_that_is_no_tensor_is_refused() -> None:
 
     with pytest.raises(ArgumentError, match="Tensor, float"):
         export(Scaled(), (torch.ones(3), 2.0))
+
+
+WHOLE: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
+    "layers of an LSTM": (nn.LSTM(3, 4, 2), (3, 1, 3)),
+    "a GRU in both directions": (nn.GRU(3, 4, bidirectional=True), (3, 1, 3)),
+    "an image": (nn.Upsample(scale_factor=2, mode="bilinear"), (1, 2, 3, 4)),
+    "a volume": (nn.Upsample(size=3, mode="trilinear"), (1, 1, 2, 2, 4)),
+}
+"""Ops that an exported program has whole, and the shapes of their arguments."""
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_ops_of_exported_programs_are_taken_apart(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the definition of the parts, without a search."""
+    owner = sys.modules[export.__module__]
+    monkeypatch.setattr(owner, "compiled_model", lambda model, *_: model)
+    module, shape = WHOLE[name]
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    found = export(module, (x,)).evaluate(x.numpy())
+    with torch.no_grad():
+        wanted = torch.utils._pytree.tree_leaves(module(x))
+    for one, other in zip(
+        found if isinstance(found, tuple) else (found,), wanted, strict=True
+    ):
+        np.testing.assert_allclose(one, other.numpy(), rtol=1e-5, atol=1e-6)
