@@ -76,7 +76,7 @@ class _Axis:
         gap = 1 if self.tap is None else self.index.steps[self.tap]
         each, every = (self.step // math.gcd(self.step, n) for n in (by, gap))
         for first in range(min(each, places)):
-            own = _Every(first, each, -(-(places - first) // each))
+            every_place = _Every(first, each, -(-(places - first) // each))
             reaching = [
                 tap
                 for tap in range(min(every, taps))
@@ -85,9 +85,11 @@ class _Axis:
             tap = (*reaching, taps)[0]
             reach = _Every(tap, every, max(0, -(-(taps - tap) // every)))
             if self.tap is not None:
-                yield {self.place: own, self.tap: reach}
+                yield {self.place: every_place, self.tap: reach}
+            elif reach.count:
+                yield {self.place: every_place}
             else:
-                yield {self.place: own if reach.count else _Every(first, 1, 0)}
+                yield {self.place: _Every(first, 1, 0)}
 
     def phases(self, node: Node) -> "_Phases | None":
         """The classes of places as channels of one convolution, if all have as many
@@ -178,12 +180,12 @@ class _Spread:
         empty where that fills no fewer lines of channels."""
         phases = [axis.phases(node) for axis in self.axes if axis.step > 1]
         image, filters = ({*dims_of(node.reads[i].axes)} for i in self.reads)
-        own = (filters - image) & node.kept
+        columns = (filters - image) & node.kept
         if None in phases or image & filters & node.kept:
             return ()
         known = [one for one in phases if one is not None]
         line = LINE_BYTES // node.dtype.itemsize
-        channels = math.prod(node.extents[dim] for dim in own)
+        channels = math.prod(node.extents[dim] for dim in columns)
         places = math.prod(one.axis.step for one in known)
         taps = math.prod(one.taps for one in known)
         apart = sum(
@@ -354,9 +356,9 @@ class _Unspreading(OfInserted):
             starts, steps = [0] * len(dims), [1] * len(dims)
             for one, phase in zip(phases, chosen, strict=True):
                 number = dims.index(one.axis.place)
-                own, skipped = one.places(phase, shape[number])
-                shape[number], cut[number] = own.count, skipped
-                starts[number], steps[number] = own.first, own.step
+                places, skipped = one.places(phase, shape[number])
+                shape[number], cut[number] = places.count, skipped
+                starts[number], steps[number] = places.first, places.step
             of_whole = [
                 window_of({i: 1}, -cut.get(i, 0), tuple(shape), n)
                 for i, n in enumerate(self.new.all[whole].shape[: len(dims)])

@@ -50,7 +50,7 @@ class Inserted:
 
 
 class OfInserted(Rewriter):
-    """Has what is spread with zeros as tensors of their own, beside their pieces."""
+    """Adds each tensor that is spread with zeros without them, beside the whole."""
 
     def __init__(self, old: Tensors, every: Iterable[Inserted]) -> None:
         super().__init__(old)
@@ -71,7 +71,7 @@ def undilated(tensors: Tensors) -> Tensors:
     """Rewrites convolutions of filters that are spread with zeros."""
     nodes = {i: t for i, t in enumerate(tensors.all) if isinstance(t, Node)}
     every = {i: _spread_filters(tensors, node) for i, node in nodes.items()}
-    spread = {i: own for i, own in every.items() if own is not None}
+    spread = {i: pair for i, pair in every.items() if pair is not None}
     return _Undilating(tensors, spread).run() if spread else tensors
 
 
@@ -79,16 +79,16 @@ def _spread_filters(
     tensors: Tensors, node: Node
 ) -> tuple[Convolution, Inserted] | None:
     """A convolution of filters that are spread along taps alone."""
-    own = Convolution.of(node)
-    if own is None:
+    convolution = Convolution.of(node)
+    if convolution is None:
         return None
-    filters, image = node.reads[own.filters], node.reads[own.image]
+    filters, image = node.reads[convolution.filters], node.reads[convolution.image]
     one = Inserted.of(tensors, filters.tensor)
     if one is None or not all(a.is_plain or a == ONE for a in filters.axes):
         return None
     taps = set(_gaps(one, filters, node.extents))
     is_read = all(not a.is_divided for a in image.axes if taps & {*a.dims})
-    return (own, one) if taps <= node.reduced and is_read else None
+    return (convolution, one) if taps <= node.reduced and is_read else None
 
 
 def _gaps(
@@ -117,9 +117,9 @@ class _Undilating(OfInserted):
             node = self._dilated(node, *self.spread[number])
         return self.add(node)
 
-    def _dilated(self, node: Node, own: Convolution, one: Inserted) -> Node:
+    def _dilated(self, node: Node, convolution: Convolution, one: Inserted) -> Node:
         """A convolution by the taps alone."""
-        filters, image = node.reads[own.filters], node.reads[own.image]
+        filters, image = node.reads[convolution.filters], node.reads[convolution.image]
         gaps = _gaps(one, filters, node.extents)
         counts = {dim: size for dim, (_, _, size) in gaps.items()}
         extents = tuple(counts.get(d, n) for d, n in enumerate(node.extents))
@@ -135,8 +135,12 @@ class _Undilating(OfInserted):
 
         shape = self.new.all[image.tensor].shape
         reads = list(node.reads)
-        reads[own.image] = Access(image.tensor, tuple(map(dilated, image.axes, shape)))
-        reads[own.filters] = Access(self.alone(one), plainly(filters.axes, extents))
+        reads[convolution.image] = Access(
+            image.tensor, tuple(map(dilated, image.axes, shape))
+        )
+        reads[convolution.filters] = Access(
+            self.alone(one), plainly(filters.axes, extents)
+        )
         return node.changed(extents=extents, reads=tuple(reads))
 
 

@@ -61,11 +61,11 @@ class ScaledRows(ScaledKernel):
 
     def reads(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
         """Integers of 8 bits or less; all with n innermost, in panels or not."""
-        own = key.kind.operands[of.factors].axis(product.inner)
+        along_k = key.kind.operands[of.factors].axis(product.inner)
         return (
             key.dtypes[of.integers] in (Dtype.U8, Dtype.S8)
             and not product.row_scales
-            and (not of.offsets or key.tensors[of.factors].layout.innermost == own)
+            and (not of.offsets or key.tensors[of.factors].layout.innermost == along_k)
             and self.fits(key, of.integers, product.columns)
         )
 

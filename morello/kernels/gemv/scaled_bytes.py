@@ -63,11 +63,11 @@ class ScaledBytes(ScaledKernel):
     def reads(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
         """Bytes with k innermost, and integers in the panels of the kernel."""
         tensors, operands = key.tensors, key.kind.operands
-        own = operands[of.factors].axis(product.inner)
+        along_k = operands[of.factors].axis(product.inner)
         panels = self.panels_of_integers(operands[of.integers].axes, product.columns)
         return (
             self.takes(key, of, product)
-            and own == tensors[of.factors].layout.innermost
+            and along_k == tensors[of.factors].layout.innermost
             and tensors[of.integers].layout == panels
             and not any(tensors[i].layout.is_packed for i in of.row_scales)
         )

@@ -401,8 +401,8 @@ class ScaledColumns(ABC):
 
     def total(self, sums: Sequence[Value], place: int, width: int) -> Value:
         """The sum of all sets."""
-        own = sums[place::width]
-        return own[0] if len(own) == 1 else self.emitter.add(*own)
+        turns = sums[place::width]
+        return turns[0] if len(turns) == 1 else self.emitter.add(*turns)
 
     def columns(self, start: Value, count: int, last: bool) -> None:
         """All of k for some columns of every row.
