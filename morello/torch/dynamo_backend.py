@@ -16,6 +16,7 @@ from torch.fx.passes.tools_common import stable_topological_sort
 from morello.torch.constants import folded, fused, without_zeros
 from morello.torch.graph_breaks import watch
 from morello.torch.group import Group, log
+from morello.torch.growing import take_attention
 from morello.torch.larger_ops.complex_pairs import as_pairs
 from morello.torch.ops import WEIGHT
 from morello.torch.options import Options
@@ -66,6 +67,7 @@ def backend(
             held = {place: inputs[place] for place in weights if place < len(inputs)}
             return _compiled(traced, chosen, weights, held)
         if reads_weights_settled(traced, weights):
+            take_attention(traced, chosen)
             return _compiled(traced, chosen, weights)
         static = functools.partial(_compiled, options=chosen, weights=weights)
         each = per_shape(traced, places, static, chosen.shapes)

@@ -30,7 +30,8 @@ class Options:
         partition: as `morello.frontends.model.Model.compile` takes it.
         shapes: how many shapes of a graph whose shapes are dynamic are compiled.
         batch: the greatest size of a dynamic dimension for which one program
-            is compiled, with all that are smaller; 0 for one of each shape.
+            is compiled, with all that are smaller; 0 for one of each shape. Also the
+            most keys of a cache that grows.
         flushing: as `morello.from_mlir` takes it.
         winograd: as `morello.frontends.model.Model.compile` takes it.
     """

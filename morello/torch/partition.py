@@ -170,7 +170,7 @@ def eager_ops(graph: GraphModule) -> list[str]:
 def reads_weights_settled(graph: GraphModule, weights: Collection[int]) -> bool:
     """Whether a graph with dynamic shapes has weights, and all that read them have
     settled ones: as where a cache of keys grows, and tokens come one by one. Groups of
-    these are compiled once, and the rest is eager's.
+    these are compiled once, and the rest is eager's, but for attention (`growing`).
 
     Args:
         weights: which of its arguments are parameters and buffers.

@@ -7,7 +7,7 @@ of any size (`morello.frontends.ranged`), calls of all sizes run these.
 
 import dataclasses
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -19,7 +19,12 @@ from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 from morello.errors import MorelloError
 from morello.frontends.model import Model
 from morello.frontends.ranged import probe_sizes, ranged
-from morello.torch.group import compiled_model, log, read_model, results_of
+from morello.torch.group import (
+    compiled_model,
+    log,
+    read_model,
+    results_of,
+)
 from morello.torch.lowering import lowered
 from morello.torch.native_call import NativeCall, SizedCall
 from morello.torch.options import Options
@@ -117,6 +122,44 @@ def over_sizes(
     return made
 
 
+def program_of_sizes(
+    whole: GraphModule,
+    simple: list[GraphModule],
+    sizes: range,
+    name: str,
+    options: Options,
+    weights: Sequence[int] = (),
+    guarded: Sequence[int] = (),
+) -> Function:
+    """The program of a graph for all sizes, as a function of tensors.
+
+    Args:
+        whole: the graph at the greatest size.
+        simple: it lowered, at each size of `probe_sizes`.
+        sizes: those that calls may say.
+        name: of the size, as errors have it.
+        options: of the user.
+        weights: which of its arguments are parameters and buffers.
+        guarded: which of them are checked by Dynamo.
+
+    Raises:
+        MorelloError: there is none.
+    """
+    models = dict(zip(probe_sizes(sizes), simple, strict=True))
+
+    def read(size: int) -> Model:
+        return read_model(models[size], weights, options)
+
+    model = ranged(read, sizes, name)
+    kernel = compiled_model(model, simple[0], options)
+    results = results_of(whole)
+    is_settled = model.tensors.size is None
+    if not is_settled and not all(one.is_contiguous() for one in results[0]):
+        raise MorelloError("a result is not row-major in eager")
+    call = NativeCall if is_settled else SizedCall
+    return call(kernel, results, weights, guarded, freeze=options.freeze)
+
+
 @dataclasses.dataclass(eq=False)
 class _SizedGroup:
     """A group of a graph at each size at which it was traced.
@@ -195,7 +238,15 @@ class _Sized:
         def work() -> None:
             try:
                 for group, graphs in zip(groups, simple, strict=True):
-                    group.run = self._compiled(group, graphs)
+                    group.run = program_of_sizes(
+                        group.graphs[0],
+                        graphs,
+                        self._batch.sizes,
+                        "the batch",
+                        self._options,
+                        group.weights,
+                        group.guarded,
+                    )
             except MorelloError as error:
                 self.give_up(error)
             else:
@@ -231,23 +282,6 @@ class _Sized:
                 raise MorelloError(
                     f"{calls[0]}, which no group takes, depends on the size"
                 )
-
-    def _compiled(self, group: _SizedGroup, simple: list[GraphModule]) -> Function:
-        """The program of a group for all sizes."""
-        models = dict(zip(probe_sizes(self._batch.sizes), simple, strict=True))
-
-        def read(size: int) -> Model:
-            return read_model(models[size], group.weights, self._options)
-
-        model = ranged(read, self._batch.sizes, "the batch")
-        kernel = compiled_model(model, simple[0], self._options)
-        results = results_of(group.graphs[0])
-        is_settled = model.tensors.size is None
-        if not is_settled and not all(one.is_contiguous() for one in results[0]):
-            raise MorelloError("a result is not row-major in eager")
-        freeze = self._options.freeze
-        call = NativeCall if is_settled else SizedCall
-        return call(kernel, results, group.weights, group.guarded, freeze=freeze)
 
 
 def _example(value: Any, batch: _Batch, size: int) -> Any:

@@ -106,7 +106,7 @@ def _form(value: Any) -> Any:
     return value
 
 
-def static_graph(graph: GraphModule, arguments: Sequence[Any]) -> GraphModule:
+def static_graph(graph: Function, arguments: Sequence[Any]) -> GraphModule:
     """The graph as it is for arguments of these shapes."""
     with TRACING, torch.inference_mode(False), torch.no_grad():
         static: GraphModule = make_fx(graph, tracing_mode="fake")(*arguments)

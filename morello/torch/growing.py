@@ -1,0 +1,158 @@
+"""Attention to a cache that grows: one program for every number of keys.
+
+Where tokens come one by one, a step reads more keys in each call, and nothing else has
+a size that is not settled. Such ops of a graph become calls of `Attention`.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.fx.node import map_arg
+
+from morello.errors import MorelloError
+from morello.frontends.ranged import probe_sizes
+from morello.torch.group import log
+from morello.torch.lowering import lowered
+from morello.torch.options import Options
+from morello.torch.partition import is_take
+from morello.torch.ranged import program_of_sizes
+from morello.torch.shapes import static_graph
+from morello.torch.worker import submit
+
+_ATTENTION = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+
+_Places = tuple[tuple[int, int], ...]
+"""Arguments that have a size that each call says, each with the dimension."""
+
+
+@dataclasses.dataclass(eq=False)
+class Attention:
+    """Attention to any number of keys: eager's until its program is compiled.
+
+    Args:
+        inputs: the tensors of the op.
+        args: of the op, and ``kwargs``.
+        places: where the number of keys is.
+        sizes: the numbers that the program takes.
+        options: of the user.
+    """
+
+    inputs: tuple[Node, ...]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    places: _Places
+    sizes: range
+    options: Options
+    run: Callable[..., Any] | None = None
+    __name__ = "attention"
+
+    def __call__(self, *tensors: Any) -> Any:
+        """A tuple with the result."""
+        if self.run is not None:
+            count, *others = (tensors[place].shape[dim] for place, dim in self.places)
+            if count in self.sizes and all(other == count for other in others):
+                return self.run(*tensors)
+        return self._eager(*tensors)
+
+    def _eager(self, *tensors: Any) -> Any:
+        given = dict(zip(self.inputs, tensors, strict=True))
+        args = map_arg(self.args, given.__getitem__)
+        kwargs = map_arg(self.kwargs, given.__getitem__)
+        return _ATTENTION(*args, **kwargs)[:1]
+
+    def start(self) -> None:
+        """Compile it in the background, or now if the user waits."""
+        try:
+            traced = [self._at(size) for size in probe_sizes(self.sizes)]
+            simple = [lowered(*one) for one in traced]
+        except Exception as error:  # noqa: BLE001 (tracing raises anything)
+            log.warning("attention to a cache that grows stays eager: %s", error)
+            return
+
+        def work() -> None:
+            try:
+                self.run = program_of_sizes(
+                    traced[0][0], simple, self.sizes, "the number of keys", self.options
+                )
+            except MorelloError as error:
+                log.warning("attention to a cache that grows stays eager: %s", error)
+
+        future = submit(work)
+        if self.options.wait:
+            future.result()
+
+    def _at(self, size: int) -> tuple[GraphModule, list[Any]]:
+        """The op at one number of keys, and tensors like its arguments."""
+        examples = []
+        for place, node in enumerate(self.inputs):
+            value = node.meta["val"]
+            shape = [*value.shape]
+            for dim in (dim for own, dim in self.places if own == place):
+                shape[dim] = size
+            examples.append(torch.empty(shape, dtype=value.dtype))
+        graph = static_graph(self._eager, examples)
+        taken = graph.graph.find_nodes(op="placeholder")
+        return graph, [node.meta["val"] for node in taken]
+
+
+def take_attention(graph: GraphModule, options: Options) -> None:
+    """Make attention to a cache that grows calls of programs, in place; ops that differ
+    in nothing but their tensors share one."""
+    if not options.batch:
+        return
+    programs: dict[str, Attention] = {}
+    for node in graph.graph.find_nodes(op="call_function", target=_ATTENTION):
+        places = _places(node)
+        if not places:
+            continue
+        form = repr((map_arg(node.args, _form), map_arg(node.kwargs, _form)))
+        inputs = tuple(node.all_input_nodes)
+        if form not in programs:
+            sizes = range(2, options.batch + 1)
+            programs[form] = Attention(
+                inputs, node.args, dict(node.kwargs), places, sizes, options
+            )
+        with graph.graph.inserting_before(node):
+            call = graph.graph.call_function(programs[form], inputs)
+        node.replace_all_uses_with(call, propagate_meta=True)
+        graph.graph.erase_node(node)
+    for program in programs.values():
+        program.start()
+
+
+def _places(node: Node) -> _Places:
+    """Where an op has the number of keys; nowhere if it has other open sizes."""
+    if not all(is_take(user) and user.args[1] == 0 for user in node.users):
+        return ()
+    if any(node.args[3:5]) or not isinstance(node.args[0], Node):
+        return ()  # with dropout; of each query to keys before it
+    query, result = node.args[0].meta["val"], node.meta["val"][0]
+    if any(map(_is_open, (*query.shape, *result.shape))):
+        return ()
+    if not result.is_contiguous():
+        return ()
+    values = [other.meta["val"] for other in node.all_input_nodes]
+    places = tuple(
+        (place, dim)
+        for place, value in enumerate(values)
+        for dim, size in enumerate(value.shape)
+        if _is_open(size)
+    )
+    is_one_each = len({place for place, _ in places}) == len(places)
+    return places if is_one_each else ()
+
+
+def _is_open(size: Any) -> bool:
+    return isinstance(size, torch.SymInt)
+
+
+def _form(node: Node) -> Any:
+    """The dtype and the settled sizes of an argument."""
+    value = node.meta["val"]
+    return value.dtype, [None if _is_open(size) else size for size in value.shape]
+
+
+__all__ = ["take_attention"]
