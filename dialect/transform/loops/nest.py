@@ -79,7 +79,7 @@ class TilesOfCall:
 
     @classmethod
     def of(cls, site: Site, size: int) -> "TilesOfCall":
-        """Those of the Spec's range, computed at the insertion point."""
+        """Tiles of the Spec's range, computed at the insertion point."""
         arith = dialect("arith")
         extent = size_value(site.op, site.spec)
         rest = arith.RemUIOp(extent, index(size)).result
