@@ -161,7 +161,7 @@ def draw(spec: Spec, target: Target, plan: Plan) -> tuple[Impl, ...]:
 
 
 def _drawn_or_refused(job: tuple[int, _Task]) -> Drawn | MorelloError:
-    """What a process gives for a task: its programs, or the error."""
+    """Result of a task in a process: its programs, or the error."""
     try:
         return _drawn(job[1])
     except MorelloError as error:

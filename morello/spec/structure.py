@@ -120,7 +120,7 @@ def _leaders(graph: Graph) -> tuple[int, ...]:
 
 @lru_cache(maxsize=65536)
 def _leaders_of_scales(graph: Graph) -> dict[int, int]:
-    """What the operands that scale integers of a product follow, by operand."""
+    """The operand that each operand that scales integers of a product follows."""
     part = scaled_part(graph)
     scaled = None if part is None else scaled_product(part.graph)
     if part is None or scaled is None:

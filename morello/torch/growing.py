@@ -124,7 +124,7 @@ def take_attention(graph: GraphModule, options: Options) -> None:
 
 
 def _places(node: Node) -> _Places:
-    """Where an op has the number of keys; nowhere if it has other open sizes."""
+    """Places of the number of keys in an op; none if it has other open sizes."""
     if not all(is_take(user) and user.args[1] == 0 for user in node.users):
         return ()
     if any(node.args[3:5]) or not isinstance(node.args[0], Node):

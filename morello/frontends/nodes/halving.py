@@ -78,7 +78,7 @@ class _Weights:
 
     rows: int
     numbers: Array | Access
-    """What is no array is read by the dimensions of the product."""
+    """An array, or an access by the dimensions of the product."""
     zeros: Array
     scales: Array | _Blocks | None
     offsets: Array | _Blocks | None
@@ -335,7 +335,7 @@ class _Factor:
         return None
 
     def _beside(self, expression: Expression | None) -> Array | _Blocks | None:
-        """What is multiplied with numbers, or added to them; None of all else."""
+        """Factors of numbers, or terms beside them; None of all else."""
         if expression is None:
             return None
         array = self._array(expression)

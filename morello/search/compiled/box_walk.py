@@ -119,8 +119,8 @@ def merge_axes(values: I32, extents: I64, firsts: I64, rank: int) -> int:
 
 @inner
 def mark_changes(values: I32, firsts: I64, extent: int, block: int) -> int:
-    """Where values differ from those of the position before, along an axis of blocks:
-    the first of each run of equal positions, then the end. How many runs there are."""
+    """Mark the first of each run of equal positions along an axis of blocks, then the
+    end; count the runs."""
     for i in range(extent):
         firsts[i] = 0
     same = extent - 1

@@ -47,7 +47,7 @@ def test_lines_from_memory_arrive_while_many_rows_are_multiplied() -> None:
 
 
 def test_lines_are_waited_for_where_a_strip_is_short() -> None:
-    """Of rows that follow each other at once, a product costs more."""
+    """Rows that follow each other at once make a product dearer."""
 
     def of_each_row(k: int, rhs: str) -> float:
         frame = Frame.of(strips(True, (1, 6, k, 1600), rhs))
