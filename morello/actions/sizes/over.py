@@ -83,7 +83,7 @@ def rewrite_over(
     expansion = action.expand(frame, target)
     holds = np.ones(len(sizes), bool)
     for condition in expansion.conditions:
-        if not condition.is_of_settled:
+        if not condition.is_of_settled or np.ndim(condition.holds) == 0:
             holds &= np.broadcast_to(condition.holds, sizes.shape)
     if not holds.all():
         size = int(sizes[np.argmin(holds)])

@@ -79,3 +79,42 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
   transform.yield
 }
 }
+
+
+// -----
+
+#g3 = #morello.tensor<"f32", "MEM", #morello.layout<"[0,1,2]">, true, 0>
+#limits = #morello.limits<"vrf=16,l1=512,l2=8192">
+
+// A call says m: the threads share the tiles that there are, and the last one has what
+// remains.
+// CHECK-LABEL: func.func @any_size
+// CHECK-SAME: [[M:%[a-z0-9]+]]: index
+// CHECK: [[REST:%.+]] = arith.remui [[M]], %c12
+// CHECK: [[COVERED:%.+]] = arith.subi [[M]], [[REST]]
+// CHECK: [[ITEMS:%.+]] = arith.divui
+// CHECK: scf.parallel ([[T:%.+]]) = (%c0{{.*}}) to (%c3
+// CHECK: arith.muli [[T]], [[ITEMS]]
+// CHECK: [[END:%.+]] = arith.minui {{.*}}, [[COVERED]]
+// CHECK: scf.for {{.*}} to [[END]] step %c12
+// CHECK: "morello.matmul"
+// CHECK-SAME: main, serial = true, sizes = array<i64: 1, 12, 4, 16>
+// CHECK: {morello.trips = 3 : i64}
+// CHECK: [[LEFT:%.+]] = arith.cmpi ne, [[REST]]
+// CHECK: arith.andi {{.*}}, [[LEFT]]
+// CHECK: "morello.matmul"
+// CHECK-SAME: morello.size = array<i64: 4, 12>
+// CHECK-SAME: ranges = "m=1..11", remainder
+module attributes {transform.with_named_sequence, morello.target = "avx2{threads=3}"} {
+func.func @any_size(%a: memref<1x100x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x100x16xf32>, %m: index) {
+  "morello.matmul"(%a, %b, %c) {accum = true, limits = #limits, ranges = "m=1..100", serial = false, sizes = array<i64: 1, 100, 4, 16>, tensors = [#g3, #g3, #g3]} : (memref<1x100x4xf32>, memref<1x4x16xf32>, memref<1x100x16xf32>) -> ()
+  return
+}
+transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+  %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
+  %r:2 = "morello_transform.tile_parallel"(%0) {dim = "m", size = 12 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  transform.annotate %r#0 "main" : !transform.any_op
+  transform.annotate %r#1 "remainder" : !transform.any_op
+  transform.yield
+}
+}

@@ -55,8 +55,8 @@ func.func @f(%a: memref<1x28x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x28x16x
 }
 transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
   %0 = transform.structured.match ops{["morello.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-  // expected-error@+1 {{at the size 1: size 32 is not smaller than m = 1}}
-  %t:2 = "morello_transform.tile"(%0) {dim = "m", size = 32 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+  // expected-error@+1 {{at the size 1: size 32 is not smaller than n = 16}}
+  %t:2 = "morello_transform.tile"(%0) {dim = "n", size = 32 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
   transform.yield
 }
 }
