@@ -180,6 +180,23 @@ def test_what_is_beside_tiles_of_the_size_has_a_program_of_each() -> None:
         np.testing.assert_array_equal(kernel(x), weighed_rows(x))
 
 
+def test_equal_parts_whose_strides_follow_the_size() -> None:
+    """Pointers to memrefs, which shared functions take, have no strides."""
+
+    def twice(x: Any) -> Any:
+        once = (x @ x.T) @ x * 0.125
+        return (once @ once.T) @ once
+
+    model = ranged(lambda s: parts(twice, (2, s)), range(3, 6), "length")
+    specs = [str(part.kind) for part in model.parts]
+    assert len(specs) > len({*specs})
+    kernel = model.compile(target="avx2", threads=1)
+    rng = np.random.default_rng(1)
+    for size in range(3, 6):
+        x = numbers(rng, 2, size)
+        np.testing.assert_allclose(kernel(x), twice(x), rtol=1e-5)
+
+
 @pytest.mark.quick
 def test_results_with_two_dimensions_of_the_size_are_refused() -> None:
     with pytest.raises(ModelError, match="'v0' has 2 dimensions of this size"):

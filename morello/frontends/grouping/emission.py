@@ -113,7 +113,7 @@ def _functions(
     tensors their operands begin."""
     equal: dict[_Key, list[Part]] = {}
     for part in parts:
-        if not isinstance(part, PlainPart) and _is_callable(part[0]):
+        if not isinstance(part, PlainPart) and _is_callable(tensors, *part):
             equal.setdefault(_key(tensors, *part), []).append(part[0])
     callees: list[_Callee] = []
     known: dict[_Key, _Callee] = {}
@@ -123,7 +123,7 @@ def _functions(
             callees.append(_Callee(_plain_function(part, symbol)))
             continue
         key = _key(tensors, *part)
-        alike = equal.get(key, []) if _is_callable(part[0]) else []
+        alike = equal.get(key, []) if _is_callable(tensors, *part) else []
         if len(alike) < 2:
             callees.append(_Callee(_part_function(tensors, *part, symbol)))
             continue
@@ -142,14 +142,17 @@ def _key(tensors: Tensors, part: Part, spec: Spec) -> _Key:
     return spec, tuple(map(str, _operand_types(tensors, spec, starts)))
 
 
-def _is_callable(part: Part) -> bool:
+def _is_callable(tensors: Tensors, part: Part, spec: Spec) -> bool:
     """Whether what a part writes is memory of which it has one operand alone, as
-    arguments of functions have to be."""
+    arguments of functions have to be, and pointers to operands say where they lie."""
     kinds = zip(part.kind.operands, part.operands, strict=True)
     written = [own.tensor for operand, own in kinds if operand.is_written]
     every = [own.tensor for own in part.operands]
-    if part.ranges and any(own.offset or own.sized for own in part.operands):
-        return False  # its function takes the size, and no offsets or strides
+    types = _operand_types(tensors, spec, part.operands)
+    if any(DYNAMIC in kind.get_strides_and_offset()[0] for kind in types):
+        return False
+    if part.ranges and any(own.offset for own in part.operands):
+        return False  # its function takes the size, and no offsets
     return all(every.count(tensor) == 1 for tensor in written)
 
 
