@@ -63,6 +63,9 @@ class NativeFunction:
         self._size = call_size(parameters)
         self._inputs = sum(not parameter.is_output for parameter in parameters)
         self._outputs = parameters[self._inputs :]
+        self._inputs_say_size = any(
+            parameter.size is not None for parameter in parameters[: self._inputs]
+        )
         self._shorter = [
             (place, parameter.shorter)
             for place, parameter in enumerate(parameters[: self._inputs])
@@ -300,16 +303,17 @@ class NativeFunction:
         As in NumPy, a product of 2-D arrays is 2-D. An input that is no array, or of a
         shape that does not fit, is left for the check to refuse.
         """
+        shape = output.shape
+        if output.alternatives and self._all_are_shorter(inputs):
+            shape = output.alternatives[0]
         if output.size is not None and self._size is not None:
-            if all(p.size is None for p in self.parameters[: self._inputs]):
+            if not self._inputs_say_size:
                 raise ArgumentError(
                     f"{output.role} is missing, and no input says {output.size.name}",
                     "give the array to write as out=",
                 )
-            output = output.at(self._size.of([_shape(array) for array in inputs]))
-        shape = output.shape
-        if output.alternatives and self._all_are_shorter(inputs):
-            shape = output.alternatives[0]
+            size = self._size.of([_shape(array) for array in inputs])
+            shape = output.resized(shape, size)
         if output.strides and not output.any_row:
             strides = output.strides[len(output.shape) - len(shape) :]
             return new_arrays.strided(shape, strides, output.dtype)

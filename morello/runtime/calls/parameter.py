@@ -138,12 +138,13 @@ class Parameter:
         """The parameter in a call that says this size."""
         if self.size is None:
             return self
-        shape, *others = (self._resized(shape, size) for shape in self.shapes)
+        shape, *others = (self.resized(shape, size) for shape in self.shapes)
         return dataclasses.replace(
             self, shape=shape, alternatives=tuple(others), size=None
         )
 
-    def _resized(self, shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    def resized(self, shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+        """A shape of the greatest size in a call that says this size."""
         place = self._place(len(shape))
         return (*shape[:place], size, *shape[place + 1 :])
 
