@@ -156,8 +156,12 @@ class Parameter:
     def place_in(self, shape: tuple[int, ...]) -> int | None:
         """The place of the dimension that varies in a shape; None where it is none of
         the parameter's."""
-        ranks = {len(own) for own in self.shapes}
-        return self._place(len(shape)) if len(shape) in ranks else None
+        return self._places.get(len(shape))
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        """The place of the dimension that varies in a shape of so many."""
+        return {len(shape): self._place(len(shape)) for shape in self.shapes}
 
     @property
     def size_bytes(self) -> int:
