@@ -80,8 +80,8 @@ def pass_goal(op: ir.Operation, child: ir.Operation) -> None:
 def _at(target: Target, goal: str, whole: str | None = None) -> Target:
     limits = target.limits
     try:
-        own = whole and parse_spec(whole, limits)
-        return target.at(parse_spec(goal, limits), own or None)
+        of_all_sizes = None if whole is None else parse_spec(whole, limits)
+        return target.at(parse_spec(goal, limits), of_all_sizes)
     except SpecError as error:
         raise SpecError(f"'{GOAL_ATTRIBUTE}': {error.what}", error.remedy) from None
 

@@ -58,9 +58,9 @@ class Attention:
         return self._eager(*tensors)
 
     def _eager(self, *tensors: Any) -> Any:
-        given = dict(zip(self.inputs, tensors, strict=True))
-        args = map_arg(self.args, given.__getitem__)
-        kwargs = map_arg(self.kwargs, given.__getitem__)
+        values = dict(zip(self.inputs, tensors, strict=True))
+        args = map_arg(self.args, values.__getitem__)
+        kwargs = map_arg(self.kwargs, values.__getitem__)
         return _ATTENTION(*args, **kwargs)[:1]
 
     def start(self) -> None:

@@ -99,8 +99,8 @@ class TilesOfCall:
         child = build_tile(site, dim, spec, Start(0, self.covered))
         if any(dim in one.dims for one in spec.ranges):
             at, *steps = self.chain
-            own = chain_attribute([at % self.size, *steps, self.size])
-            child.attributes[SIZE_ATTRIBUTE] = own
+            chain = chain_attribute([at % self.size, *steps, self.size])
+            child.attributes[SIZE_ATTRIBUTE] = chain
         return child
 
 
