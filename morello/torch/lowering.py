@@ -217,12 +217,38 @@ def linalg_bytecode(graph: GraphModule) -> bytes:
 
 def _imported(graph: GraphModule) -> Any:
     """A lowered graph as a module of linalg on tensors."""
-    from torch_mlir import fx
+    from torch_mlir.dialects import torch as torch_dialect
+    from torch_mlir.extras.fx_importer import FxImporter
 
-    module = fx.stateless_fx_import(graph)
+    context = ir.Context()
+    torch_dialect.register_dialect(context)
+    importer = FxImporter(context=context, py_attr_tracker=constants_by_id())
+    importer.import_stateless_graph(graph.graph)
+    module = importer.module
     with module.context:
         PassManager.parse(_TO_LINALG).run(module.operation)
     return module
+
+
+def constants_by_id() -> Any:
+    """What the importer knows of constants, by their ids.
+
+    torch-mlir's own table does not keep the constants: the bytes that it makes of
+    truth values are freed at once, and a later constant of the same id would have the
+    values of the first.
+    """
+    from torch_mlir.extras.fx_importer import RefTracker
+
+    class Keeping(RefTracker):
+        def __init__(self) -> None:
+            super().__init__()
+            self._tensors: list[Any] = []
+
+        def track(self, referrent: Any) -> Any:
+            self._tensors.append(referrent)
+            return super().track(referrent)
+
+    return Keeping()
 
 
 def _not_imported(graph: GraphModule, error: Exception) -> tuple[Refusal, ...]:

@@ -7,6 +7,7 @@ import torch
 from torch.fx import GraphModule
 
 from morello.torch.constants import folded, fused
+from morello.torch.lowering import constants_by_id
 from tests.torch.test_rules import numbers, same, traced
 
 pytestmark = pytest.mark.quick
@@ -94,3 +95,12 @@ def test_a_group_has_the_constants_that_it_reads() -> None:
     assert outputs == nodes[-1:]
     assert len(inner.graph.find_nodes(op="get_attr")) == 1
     same(inner(X)[0], masked(X))
+
+
+def test_constants_of_truth_values_are_told_apart() -> None:
+    """The importer makes bytes of each, which nothing but the table refers to."""
+    table = constants_by_id()
+    masks = [torch.arange(4) == place for place in range(40)]
+    values = [table.track(mask.to(torch.uint8)) for mask in masks]
+    assert len({id(value) for value in values}) == len(masks)
+    assert table.track(masks[0]) is table.track(masks[0])
