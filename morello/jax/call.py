@@ -30,10 +30,12 @@ _lock = threading.Lock()
 def target_name(kernel: Kernel) -> str:
     """The name under which `call` registers a kernel with XLA.
 
-    It is made of the Spec and of the machine code: the same in every process for the
-    same kernel. Programs that were exported (``jax.export``) have it in their text.
+    It is made of the Spec, of the machine code, which arrays of several shapes may
+    share, and of what arrays it takes: the same in every process for the same kernel.
+    Programs that were exported (``jax.export``) have it in their text.
     """
-    code = hashlib.sha256(kernel.object + str(kernel.threads).encode()).hexdigest()
+    arrays = repr((kernel.threads, kernel.parameters)).encode()
+    code = hashlib.sha256(kernel.object + arrays).hexdigest()
     return f"morello.{kernel.symbol}.{code[:16]}"
 
 

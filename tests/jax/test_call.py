@@ -330,3 +330,14 @@ def test_a_function_of_trees_is_compiled() -> None:
     assert gradient["w"].shape == (8, 4)
     with pytest.raises(ArgumentError, match="layer was compiled for arguments"):
         run({"v": weights["w"]}, x, x)
+
+
+def test_equal_code_of_other_shapes_and_dtypes_is_another_function() -> None:
+    shapes = (12,), (3, 4), (4, 3)
+    for dtype in (np.int8, np.uint8):
+        for shape in shapes:
+            x = jnp.arange(12, dtype=dtype).reshape(shape)
+            turned = morello.jax.compile(lambda x: x.reshape(2, 6).T, x, threads=1)
+            found = turned(x)
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, x.reshape(2, 6).T)
