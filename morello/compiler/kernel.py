@@ -4,11 +4,14 @@ A program is one Spec, or the Specs of a model in order, which are one function 
 """
 
 import dataclasses
+import hashlib
 import inspect
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from morello.compiler.packing import pack
 from morello.compiler.pickling import Parts, Version
@@ -199,6 +202,16 @@ class Kernel:
     def asm(self) -> str:
         """The assembly."""
         return self._engine.asm
+
+    def digest(self) -> str:
+        """A hash of the machine code, which arrays of several shapes may share, of what
+        arrays it takes, and of those that it holds: 64 hexadecimal digits, the same in
+        every process."""
+        taken = self.symbol, self.threads, self.parameters
+        state = hashlib.sha256(self.object + repr(taken).encode())
+        for array in self.constants.values():
+            state.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        return state.hexdigest()
 
     @property
     def object(self) -> bytes:

@@ -1,7 +1,6 @@
 """`call`: a kernel as a function of JAX arrays."""
 
 import dataclasses
-import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,13 +29,10 @@ _lock = threading.Lock()
 def target_name(kernel: Kernel) -> str:
     """The name under which `call` registers a kernel with XLA.
 
-    It is made of the Spec, of the machine code, which arrays of several shapes may
-    share, and of what arrays it takes: the same in every process for the same kernel.
-    Programs that were exported (``jax.export``) have it in their text.
+    It is the same in every process for the same kernel (`Kernel.digest`). Programs that
+    were exported (``jax.export``) have it in their text.
     """
-    arrays = repr((kernel.threads, kernel.parameters)).encode()
-    code = hashlib.sha256(kernel.object + arrays).hexdigest()
-    return f"morello.{kernel.symbol}.{code[:16]}"
+    return f"morello.{kernel.symbol}.{kernel.digest()[:16]}"
 
 
 def call(

@@ -1,6 +1,5 @@
 """A kernel as an operator of PyTorch: `operator`; a module as a kernel: `export`."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -75,8 +74,7 @@ def operator(kernel: Kernel) -> Callable[..., Any]:
         kernel(*(tensor.detach().contiguous() for tensor in tensors), out=outputs)
         return outputs
 
-    code = hashlib.sha256(kernel.object + str(kernel.threads).encode()).hexdigest()
-    name = f"{kernel.symbol}_{code[:16]}"
+    name = f"{kernel.symbol}_{kernel.digest()[:16]}"
     registered = getattr(torch.ops.morello, name, None)
     if registered is not None:
         return registered.default  # type: ignore[no-any-return]

@@ -63,3 +63,19 @@ def test_what_does_not_fit_is_refused() -> None:
     adding = morello.compile("matmul_accum:3x4x5:f32", target=TARGET, threads=1)
     with pytest.raises(CompileError, match="is added to"):
         morello.torch.operator(adding)
+
+
+def test_kernels_of_equal_code_are_operators_of_their_own() -> None:
+    """Layers of equal shapes, whose weights each kernel holds, and other dtypes."""
+    x = torch.randn(3, 4)
+    layers = [torch.nn.Linear(4, 5) for _ in range(2)]
+    for layer in layers:
+        kernel = morello.torch.export(layer, (x,), target=TARGET, threads=1)
+        found = morello.torch.operator(kernel)(x)
+        assert torch.allclose(found, layer(x), rtol=1e-5, atol=1e-5)
+    for dtype in (torch.int8, torch.uint8):
+        bytes_ = torch.arange(12, dtype=dtype).reshape(3, 4)
+        copy = morello.compile(
+            f"move:3x4:{'su'[dtype is torch.uint8]}8", target=TARGET, threads=1
+        )
+        assert torch.equal(morello.torch.operator(copy)(bytes_), bytes_)
