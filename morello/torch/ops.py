@@ -67,8 +67,8 @@ MOVES = _ops("""
     block_diag cat channel_shuffle clone constant_pad_nd copy diagonal_copy embedding
     expand_copy fill.Scalar fill.Tensor flip gather im2col index.Tensor index_copy
     index_fill.int_Scalar index_put index_select lift_fresh_copy masked_fill.Scalar
-    masked_fill.Tensor permute_copy pixel_shuffle pixel_unshuffle reflection_pad1d
-    reflection_pad2d reflection_pad3d repeat replication_pad1d replication_pad2d
+    masked_fill.Tensor masked_scatter permute_copy pixel_shuffle pixel_unshuffle
+    reflection_pad1d reflection_pad2d reflection_pad3d repeat replication_pad1d replication_pad2d
     replication_pad3d roll rot90 scatter.src scatter.value select_copy.int
     select_scatter slice_scatter squeeze_copy squeeze_copy.dim stack t_copy take tril
     triu unfold_copy unsqueeze_copy where.self zero
@@ -282,6 +282,10 @@ def _counted(node: Node) -> str:
     return "" if least < most else "between the least and the greatest element"
 
 
+def _elements_of(node: Any) -> int:
+    return int(node.meta["val"].numel())
+
+
 _REASONS: dict[Any, Callable[[Node], str]] = {
     aten._scaled_dot_product_flash_attention_for_cpu.default: _unless(
         lambda node: len(node.args) < 4 or node.args[3] == 0.0, "with dropout"
@@ -309,6 +313,9 @@ _REASONS: dict[Any, Callable[[Node], str]] = {
     aten.__rshift__.Scalar: _shift,
     aten.searchsorted.Tensor: _unless(
         lambda node: node.kwargs.get("sorter") is None, "by an order of their own"
+    ),
+    aten.masked_scatter.default: _unless(
+        lambda node: _elements_of(node.args[2]) > 0, "from no numbers"
     ),
     aten.mkldnn_rnn_layer.default: _recurrent,
 }

@@ -25,15 +25,20 @@ class Lookup:
     end: int
     ignored: int | None = None
     """A place that is not looked up."""
+    is_counted: bool = False
+    """Whether places are a mask, and those count that are true: as many are read."""
 
     @property
     def is_within(self) -> bool:
         """Whether none can be outside."""
-        end = _end_of(self.places)
+        size = math.prod(_shape(self.places))
+        end = size + 1 if self.is_counted else _end_of(self.places)
         return end is not None and self.least <= 0 and end <= self.end
 
     def is_outside(self, places: Any) -> bool:
         """Whether one of some places is outside."""
+        if self.is_counted:
+            return bool(places.sum() >= self.end)
         if self.ignored is not None:
             places = places[places != self.ignored]
         if not places.numel():
@@ -166,6 +171,14 @@ def _indices(node: Node) -> Iterator[Lookup]:
             yield Lookup(places, -size, size)
 
 
+def _masked(node: Node) -> Iterator[Lookup]:
+    _, mask, source = node.args
+    assert isinstance(mask, Node)
+    copies = math.prod(_shape(node)) // max(math.prod(_shape(mask)), 1)
+    most = math.prod(_shape(source)) // max(copies, 1)
+    yield Lookup(mask, 0, most + 1, is_counted=True)
+
+
 def _classes(node: Node) -> Iterator[Lookup]:
     scores, places, _, _, ignored = node.args
     assert isinstance(places, Node)
@@ -184,6 +197,7 @@ _LOOKUPS: dict[Any, Callable[[Node], Iterator[Lookup]]] = {
     aten.index_fill.int_Scalar: _along,
     aten.index_put.default: _indices,
     aten.index_select.default: _along,
+    aten.masked_scatter.default: _masked,
     aten.nll_loss_forward.default: _classes,
     aten.scatter.src: _along,
     aten.scatter.value: _along,

@@ -453,6 +453,7 @@ def rules() -> dict[Any, Any]:
         aten.index_copy.default: scatters.rows_copied,
         aten.index_fill.int_Scalar: scatters.rows_filled,
         aten.index_put.default: scatters.rows_put,
+        aten.masked_scatter.default: scatters.numbers_put,
         aten.mkldnn_rnn_layer.default: lstm_layer,
         aten.add.Tensor: integers.sum_of_truths,
         aten.neg.default: integers.negative,

@@ -39,6 +39,9 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda x, m: (
             x.index_put((m,), torch.tensor(math.nan)),
             x.index_put((m[:, 0, 0],), torch.tensor(3.0)),
+            x.masked_scatter(m, x.flip(0) * 2),
+            x[0].masked_scatter(m[:, :1], x * 2),
+            x.masked_scatter(torch.zeros_like(m), x[0, 0, :1]),
         ),
         (X, X > 0),
     ),

@@ -66,6 +66,12 @@ LOOKUPS: list[tuple[str, Function, list[Any], list[Any]]] = [
         [[0, 4, 0, 0, 0], [0, 0, -1, 0, 0]],
     ),
     (
+        "masked_scatter",
+        lambda x, i: x.masked_scatter(i.unsqueeze(1) > 0, x[:2] * 2),
+        [[0, 0, 0, 0, 0], [1, 0, 0, 1, 0]],
+        [[1, 0, 1, 1, 0]],
+    ),
+    (
         "computed places",
         lambda x, i: functional.embedding(i + 1, x) * 2,
         [[0, 3]],

@@ -105,3 +105,14 @@ def taken(x: Any, places: Any) -> Any:
     rows = x.reshape(-1)
     places = torch.where(places < 0, places + rows.shape[0], places)
     return rows.index_select(0, places.reshape(-1)).reshape(places.shape)
+
+
+def numbers_put(x: Any, mask: Any, source: Any) -> Any:
+    """A tensor with the first numbers of another where a mask is true, in row-major
+    order (`masked_scatter`)."""
+    x, mask = torch.broadcast_tensors(x, mask)
+    rows, mask, numbers = x.reshape(-1), mask.reshape(-1), source.reshape(-1)
+    places = mask.to(torch.int64).cumsum(0) - 1
+    places = places.clamp(0, numbers.shape[0] - 1)
+    written = numbers.index_select(0, places)
+    return torch.where(mask, written, rows).reshape(x.shape)
