@@ -16,7 +16,7 @@ from morello.frontends.linalg.signature import Declared, Signature
 from morello.frontends.linalg.unrolling import unroll
 from morello.frontends.model import Model, trusted_model
 from morello.frontends.onnx_ops.branches import without_branches
-from morello.frontends.onnx_ops.casts import convert_casts
+from morello.frontends.onnx_ops.converted import convert
 from morello.frontends.onnx_ops.culprits import invalid, reason
 from morello.frontends.onnx_ops.expanded import expanded
 from morello.frontends.onnx_ops.folding import folded
@@ -320,7 +320,7 @@ def _lowered(importer: Any, context: ir.Context, proto: Any) -> ir.Operation:
     made = info.create_module(context=context)
     module = made if isinstance(made, ir.Operation) else made.operation
     importer.NodeImporter.define_function(info.main_graph, module).import_all()
-    convert_casts(module)
+    convert(module)
     PassManager.parse(_TO_LINALG).run(module)
     return module
 

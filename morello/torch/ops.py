@@ -68,10 +68,10 @@ MOVES = _ops("""
     expand_copy fill.Scalar fill.Tensor flip gather im2col index.Tensor index_copy
     index_fill.int_Scalar index_put index_select lift_fresh_copy masked_fill.Scalar
     masked_fill.Tensor masked_scatter permute_copy pixel_shuffle pixel_unshuffle
-    reflection_pad1d reflection_pad2d reflection_pad3d repeat replication_pad1d replication_pad2d
-    replication_pad3d roll rot90 scatter.src scatter.value select_copy.int
-    select_scatter slice_scatter squeeze_copy squeeze_copy.dim stack t_copy take tril
-    triu unfold_copy unsqueeze_copy where.self zero
+    reflection_pad1d reflection_pad2d reflection_pad3d repeat replication_pad1d
+    replication_pad2d replication_pad3d roll rot90 scatter.src scatter.value
+    select_copy.int select_scatter slice_scatter squeeze_copy squeeze_copy.dim stack
+    t_copy take tril triu unfold_copy unsqueeze_copy where.self zero
 """)
 """Ops that change no element."""
 

@@ -348,6 +348,23 @@ def test_of_updates_of_one_place_the_last_counts() -> None:
     )
 
 
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize(("reduction", "joined"), [("max", max), ("min", min)])
+def test_the_extreme_of_updates_at_places_that_are_data(
+    reduction: str, joined: Any, axis: int
+) -> None:
+    x, updates = (RNG.standard_normal((3, 3)).astype(np.float32) for _ in range(2))
+    places = np.array([[2, 0, -1], [-1, -3, 2], [2, 1, 0]])
+    layer = node(
+        "ScatterElements", ["x", "i", "u"], ["y"], axis=axis, reduction=reduction
+    )
+    wanted = x.copy()
+    for (row, column), place in np.ndenumerate(places):
+        at = (place, column) if axis == 0 else (row, place)
+        wanted[at] = joined(wanted[at], updates[row, column])
+    np.testing.assert_array_equal(computed(layer, x, places, updates), wanted)
+
+
 @pytest.mark.parametrize("is_last", [0, 1])
 @pytest.mark.parametrize("kind", ["ArgMax", "ArgMin"])
 def test_the_place_of_nan_is_that_of_an_extreme(kind: str, is_last: int) -> None:
