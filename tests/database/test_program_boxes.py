@@ -14,7 +14,7 @@ from morello.search.storage.database import Database
 from morello.search.storage.deflated import SMALL, encode_part
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.program_boxes import ProgramBoxes, base_of, folded
-from morello.search.storage.program_rows import ProgramRow
+from morello.search.storage.schema import ProgramRow
 from morello.spec import parse_spec
 
 pytestmark = pytest.mark.quick

@@ -8,15 +8,8 @@ from pathlib import Path
 import pytest
 
 from morello.search.storage.database import Database
-from morello.search.storage.measured_rows import MEASURED_SCHEMA
-from morello.search.storage.program_rows import (
-    PROGRAMS_SCHEMA,
-    ProgramRow,
-    delete_programs,
-    read_program,
-    read_programs,
-    write_programs,
-)
+from morello.search.storage.measured_rows import MEASURED
+from morello.search.storage.schema import PROGRAMS, ProgramRow
 from morello.search.storage.strangers import bounded_json, foreign_parts
 from morello.search.storage.transfer import copy_rows
 
@@ -33,14 +26,14 @@ def connection() -> Iterator[sqlite3.Connection]:
 
 
 def test_a_row_is_read_as_it_was_written(connection: sqlite3.Connection) -> None:
-    assert read_program(connection, "a", "family") is None
-    assert read_programs(connection) == ()
-    write_programs(connection, ROWS)
-    assert read_programs(connection) == tuple((row, True) for row in ROWS)
-    assert [read_program(connection, r.spec, "family") for r in ROWS] == [*ROWS]
-    assert read_program(connection, "a", "another") is None
-    delete_programs(connection, ROWS[:1])
-    assert read_programs(connection) == ((ROWS[1], True),)
+    assert PROGRAMS.one(connection, "a", "family") is None
+    assert PROGRAMS.read(connection) == ()
+    PROGRAMS.write(connection, ROWS)
+    assert PROGRAMS.read(connection) == tuple((row, True) for row in ROWS)
+    assert [PROGRAMS.one(connection, r.spec, "family") for r in ROWS] == [*ROWS]
+    assert PROGRAMS.one(connection, "a", "another") is None
+    PROGRAMS.delete(connection, [ROWS[0].key])
+    assert PROGRAMS.read(connection) == ((ROWS[1], True),)
 
 
 @pytest.mark.parametrize(
@@ -55,12 +48,12 @@ def test_a_row_is_read_as_it_was_written(connection: sqlite3.Connection) -> None
 def test_a_row_that_was_changed_is_none(
     connection: sqlite3.Connection, change: str
 ) -> None:
-    write_programs(connection, ROWS)
+    PROGRAMS.write(connection, ROWS)
     connection.execute(f"UPDATE programs SET {change} WHERE spec = 'a'")
-    assert read_program(connection, "a", "family") is None
-    assert [whole for _, whole in read_programs(connection)] == [False, True]
-    write_programs(connection, ROWS[:1])
-    assert read_program(connection, "a", "family") == ROWS[0]
+    assert PROGRAMS.one(connection, "a", "family") is None
+    assert [whole for _, whole in PROGRAMS.read(connection)] == [False, True]
+    PROGRAMS.write(connection, ROWS[:1])
+    assert PROGRAMS.one(connection, "a", "family") == ROWS[0]
 
 
 @pytest.mark.parametrize("place", ["spec", "family"])
@@ -68,10 +61,10 @@ def test_a_row_for_another_goal_is_none(
     connection: sqlite3.Connection, place: str
 ) -> None:
     """One that was moved to another key has the checksum of the first."""
-    write_programs(connection, ROWS)
+    PROGRAMS.write(connection, ROWS)
     connection.execute(f"UPDATE programs SET {place} = 'c' WHERE spec = 'a'")
     moved = dataclasses.replace(ROWS[0], **{place: "c"})
-    assert read_program(connection, moved.spec, moved.family) is None
+    assert PROGRAMS.one(connection, moved.spec, moved.family) is None
 
 
 @pytest.mark.parametrize("damaged", [0, 1, 2])
@@ -87,7 +80,7 @@ def test_damaged_rows_are_counted_and_left_out(tmp_path: Path, damaged: int) -> 
     assert target.programs() == tuple((row, True) for row in ROWS[damaged:])
 
 
-OURS = (PROGRAMS_SCHEMA, MEASURED_SCHEMA)
+OURS = (PROGRAMS.schema, MEASURED.schema)
 
 
 def test_our_tables_are_not_foreign(connection: sqlite3.Connection) -> None:
@@ -117,7 +110,7 @@ def test_our_tables_are_not_foreign(connection: sqlite3.Connection) -> None:
 def test_all_else_is_foreign(
     connection: sqlite3.Connection, statement: str, found: str
 ) -> None:
-    connection.execute(PROGRAMS_SCHEMA)
+    connection.execute(PROGRAMS.schema)
     connection.execute(statement)
     assert foreign_parts(connection, OURS) == (found,)
 
@@ -125,7 +118,7 @@ def test_all_else_is_foreign(
 def test_a_table_of_ours_with_more_in_it_is_foreign(
     connection: sqlite3.Connection,
 ) -> None:
-    other = PROGRAMS_SCHEMA.replace("family TEXT", "family TEXT DEFAULT (random())")
+    other = PROGRAMS.schema.replace("family TEXT", "family TEXT DEFAULT (random())")
     connection.execute(other)
     assert foreign_parts(connection, OURS) == ("table 'programs'",)
 

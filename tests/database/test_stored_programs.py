@@ -11,7 +11,7 @@ from morello.search import Solver
 from morello.search.queries.partial_program import HOLE, Partial
 from morello.search.storage.database import Database
 from morello.search.storage.overlay import Overlay
-from morello.search.storage.program_rows import ProgramRow
+from morello.search.storage.schema import ProgramRow
 from morello.tools.morello import main
 from tests.database.small import TEXTS, cold, filled, program, spec
 

@@ -23,11 +23,20 @@ from morello.search.dp.table import TableId
 from morello.search.storage import cache_key, codec
 from morello.search.storage import deflated as parts
 from morello.search.storage.cache_key import family
-from morello.search.storage.connection import FORMAT, OLD_FORMAT, DatabaseError
+from morello.search.storage.connection import (
+    FORMAT,
+    OLD_FORMAT,
+    OLD_SCHEMAS,
+    DatabaseError,
+)
 from morello.search.storage.database import Database
 from morello.search.storage.overlay import DatabaseWarning, Overlay
-from morello.search.storage.program_rows import ProgramRow
-from morello.search.storage.schema import OLD_SCHEMAS, Cover, PinRow, SearchRow
+from morello.search.storage.schema import (
+    Cover,
+    PinRow,
+    ProgramRow,
+    SearchRow,
+)
 from morello.search.storage.table_rows import Row
 from morello.search.storage.table_store import TableStore
 from morello.tools.morello import main

@@ -14,7 +14,7 @@ from morello.frontends.model import trusted_model
 from morello.machine import AVX2, find_target
 from morello.passes.pipelines.text import parse_elements
 from morello.search.storage.database import Database
-from morello.search.storage.program_rows import ProgramRow
+from morello.search.storage.schema import ProgramRow
 from morello.search.storage.transfer import copy_rows
 from morello.spec import parse_spec
 from morello.spec.graphs.text import parse_graph

@@ -38,8 +38,7 @@ from morello.search.storage.deflated import CodecError
 from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
-from morello.search.storage.program_rows import ProgramRow
-from morello.search.storage.schema import SearchRow
+from morello.search.storage.schema import ProgramRow, SearchRow
 from morello.search.storage.shelf import Shelf
 from morello.search.storage.table_store import TableStore
 from morello.spec import Limits, Spec, print_spec

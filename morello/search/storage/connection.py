@@ -10,19 +10,15 @@ import os
 import sqlite3
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from morello.errors import MorelloError
 from morello.search.storage import file_locks
-from morello.search.storage.measured_rows import MEASURED_SCHEMA
-from morello.search.storage.program_boxes import PROGRAM_BOXES_SCHEMA
-from morello.search.storage.program_rows import PROGRAMS_SCHEMA
-from morello.search.storage.schema import (
-    COVERS_SCHEMA,
-    OLD_SCHEMAS,
-    PINS_SCHEMA,
-    SEARCHES_SCHEMA,
-)
+from morello.search.storage.measured_rows import MEASURED
+from morello.search.storage.program_boxes import BOXES
+from morello.search.storage.row_tables import RowTable
+from morello.search.storage.schema import COVERS, PINS, PROGRAMS, SEARCHES
 from morello.search.storage.strangers import foreign_parts, harden
 
 FORMAT = 3
@@ -59,15 +55,13 @@ Keys have an index of their own: rows found by key would be read whole on the wa
 """
 
 
-_SCHEMAS = (
-    _SCHEMA,
-    PROGRAMS_SCHEMA,
-    PROGRAM_BOXES_SCHEMA,
-    MEASURED_SCHEMA,
-    PINS_SCHEMA,
-    COVERS_SCHEMA,
-    SEARCHES_SCHEMA,
+_TABLES: tuple[RowTable[Any], ...] = (
+    *(PROGRAMS, BOXES, MEASURED, PINS),
+    *(COVERS, SEARCHES),
 )
+
+OLD_SCHEMAS = tuple(table.old_schema for table in _TABLES[-2:])
+"""Statements of files of format 2."""
 
 
 class DatabaseError(MorelloError):
@@ -252,7 +246,9 @@ def _check_header(connection: sqlite3.Connection, path: Path) -> int:
             "move it away, or give another path with --db or MORELLO_DB",
         )
     more = OLD_SCHEMAS if version == OLD_FORMAT else ()
-    foreign = foreign_parts(connection, (*_SCHEMAS, *more))
+    foreign = foreign_parts(
+        connection, (_SCHEMA, *(table.schema for table in _TABLES), *more)
+    )
     if foreign:
         raise DatabaseError(
             f"the database {path} has what no database of Morello has: "

@@ -11,6 +11,7 @@ without a file that fails.
 """
 
 import ctypes
+import dataclasses
 import os
 import sqlite3
 import threading
@@ -29,38 +30,31 @@ from morello.search.storage.connection import (
     error_of,
 )
 from morello.search.storage.measured_rows import (
+    MEASURED,
     MeasuredKey,
     MeasuredRow,
-    delete_measured,
-    read_measured,
     write_measured,
 )
 from morello.search.storage.program_boxes import (
+    BOXES,
     ProgramBoxes,
+    delete_programs,
     fold,
     program_of,
     read_all,
-    read_boxes,
-    unfold,
-)
-from morello.search.storage.program_rows import (
-    ProgramRow,
-    delete_programs,
-    read_program,
-    write_programs,
 )
 from morello.search.storage.schema import (
+    COVERS,
+    PINS,
+    PROGRAMS,
+    SEARCHES,
     Cover,
     PinRow,
+    ProgramRow,
     SearchRow,
+    check_pins,
     clean_covers,
-    delete_pin,
-    read_covers,
     read_keys,
-    read_pins,
-    read_searches,
-    write_covers,
-    write_pins,
     write_search,
 )
 from morello.search.storage.table_rows import (
@@ -94,7 +88,8 @@ class Database:
         is_writable: else the file must exist and is not touched.
 
     Raises:
-        DatabaseError: the file is not a database of this version, or cannot be opened.
+        DatabaseError: the file is not a database of this version, or cannot be opened;
+            of every method: it cannot be read, or written.
     """
 
     def __init__(self, path: Path, *, is_writable: bool = True) -> None:
@@ -116,11 +111,7 @@ class Database:
         _databases.add(self)
 
     def get(self, key: bytes) -> Row | None:
-        """The row of a key; None if there is none, or it is damaged.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """The row of a key; None if there is none, or it is damaged."""
         with self._reporting():
             fields = self._connected().execute(GET, (key,)).fetchone()
         if fields is None:
@@ -129,11 +120,7 @@ class Database:
         return row if is_whole else None
 
     def decisions(self, key: bytes) -> bytes | None:
-        """The decisions of a row; None if there is none, or they are damaged.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """The decisions of a row; None if there is none, or they are damaged."""
         with self._reporting():
             values = self._connected().execute(GET_DECISIONS, (key,)).fetchone()
         if values is None:
@@ -145,9 +132,6 @@ class Database:
     def keys(self) -> set[bytes]:
         """The keys of all rows of tables, and the bases of the index. They are read
         again where another connection has written; what this one adds, they have.
-
-        Raises:
-            DatabaseError: the file cannot be read.
         """
         with self._reporting():
             connection = self._connected()
@@ -157,45 +141,31 @@ class Database:
             return self._keys[1]
 
     def covers(self, base: bytes | None = None) -> tuple[Cover, ...]:
-        """The index of tables for goals of other sizes, or a part of it.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """The index of tables for goals of other sizes, or a part of it."""
         with self._reporting():
-            return read_covers(self._connected(), base)
+            key = () if base is None else (base,)
+            rows = COVERS.read(self._connected(), *key)
+        return tuple(cover for cover, is_whole in rows if is_whole)
 
     def put(self, row: Row, cover: Cover | None = None) -> None:
-        """Store a row; when this returns, the row outlives the process.
-
-        Raises:
-            DatabaseError: the file cannot be written.
-        """
+        """Store a row; when this returns, the row outlives the process."""
         self.put_all((row,), () if cover is None else (cover,))
 
     def put_all(self, rows: tuple[Row, ...], covers: tuple[Cover, ...] = ()) -> int:
-        """Store rows, all or none, and answer how many are new.
-
-        Raises:
-            DatabaseError: the file cannot be written.
-        """
+        """Store rows, all or none, and answer how many are new."""
         with self._reporting(), self._writing() as connection:
             before = connection.total_changes
             connection.executemany(INSERT, map(fields_of, rows))
             new = connection.total_changes - before
             if covers:
-                write_covers(connection, covers)
+                COVERS.write(connection, covers)
             if self._keys is not None:
                 self._keys[1].update(row.key for row in rows)
                 self._keys[1].update(cover.base for cover in covers)
             return new
 
     def rows(self) -> Iterator[tuple[Row, bool]]:
-        """Every row by key, and whether it is whole.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """Every row by key, and whether it is whole."""
         with self._reporting():
             cursor = self._connected().execute(f"{SELECT} ORDER BY key")
         self._readers += 1
@@ -215,85 +185,54 @@ class Database:
     def delete(
         self, keys: tuple[bytes, ...], programs: tuple[ProgramRow, ...] = ()
     ) -> None:
-        """Take rows of tables and of programs out, and give their space back.
-
-        Raises:
-            DatabaseError: the file cannot be written.
-        """
+        """Take rows of tables and of programs out, and give their space back."""
         with self._reporting():
             with self._writing() as connection:
                 connection.executemany(
                     "DELETE FROM tables WHERE key = ?", [(key,) for key in keys]
                 )
                 clean_covers(connection)
-                unfold(connection, programs)
                 delete_programs(connection, programs)
             self._connected().execute("VACUUM")
 
     def program(self, spec: str, family: str) -> ProgramRow | None:
-        """The program of a goal; None if there is none, or it is damaged.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """The program of a goal; None if there is none, or it is damaged."""
         with self._reporting():
-            connection = self._connected()
-            row = read_program(connection, spec, family)
-            if row is not None:
-                return row
-            program = program_of(connection, spec, family)
-        return None if program is None else ProgramRow(spec, family, program)
+            return program_of(self._connected(), spec, family)
 
     def programs(self) -> tuple[tuple[ProgramRow, bool], ...]:
         """Every program that is a row, then those in boxes; and whether each is whole.
         A row of boxes that is not has one for all.
-
-        Raises:
-            DatabaseError: the file cannot be read.
         """
         with self._reporting():
             return read_all(self._connected())
 
     def program_boxes(self) -> tuple[tuple[ProgramBoxes, bool], ...]:
-        """The programs in boxes, and whether each row is whole.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """The programs in boxes, and whether each row is whole."""
         with self._reporting():
-            return read_boxes(self._connected())
+            return BOXES.read(self._connected())
 
     def fold_programs(self) -> None:
-        """Put the programs of goals that differ in their sizes alone into boxes.
-
-        Raises:
-            DatabaseError: the file cannot be written.
-        """
+        """Put the programs of goals that differ in their sizes alone into boxes."""
         with self._reporting():
             with self._writing() as connection:
                 fold(connection)
             self._connected().execute("VACUUM")
 
     def put_programs(self, rows: tuple[ProgramRow, ...]) -> None:
-        """Store programs, all or none.
-
-        Raises:
-            DatabaseError: the file cannot be written.
-        """
+        """Store programs, all or none."""
         with self._reporting(), self._writing() as connection:
-            write_programs(connection, rows)
+            PROGRAMS.write(connection, rows)
 
     def measured(
         self, key: MeasuredKey | None = None
     ) -> tuple[tuple[MeasuredRow, bool], ...]:
         """Read the measurements of a goal, or of all; and whether each row is
         whole.
-
-        Raises:
-            DatabaseError: the file cannot be read.
         """
         with self._reporting():
-            return read_measured(self._connected(), key)
+            values = () if key is None else dataclasses.astuple(key)
+            return MEASURED.read(self._connected(), *values)
 
     def put_measured(
         self, rows: tuple[MeasuredRow, ...], *, replace: bool = True
@@ -302,30 +241,20 @@ class Database:
 
         Args:
             replace: whether it replaces what was measured of the same goals.
-
-        Raises:
-            DatabaseError: the file cannot be written.
         """
         with self._reporting(), self._writing() as connection:
             write_measured(connection, rows, replace=replace)
 
     def delete_measured(self, keys: tuple[MeasuredKey, ...]) -> None:
-        """Forget what tuning measured of some goals.
-
-        Raises:
-            DatabaseError: the file cannot be written.
-        """
+        """Forget what tuning measured of some goals."""
         with self._reporting(), self._writing() as connection:
-            delete_measured(connection, keys)
+            MEASURED.delete(connection, map(dataclasses.astuple, keys))
 
     def pins(self) -> tuple[tuple[PinRow, bool], ...]:
-        """Every pinned schedule by Spec, and whether its row is whole.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """Every pinned schedule by Spec, and whether its row is whole."""
         with self._reporting():
-            return read_pins(self._connected())
+            check_pins(self._connected())
+            return PINS.read(self._connected())
 
     def pin(self, pins: tuple[PinRow, ...], *, replace: bool) -> int:
         """Pin schedules, all or none, and answer how many rows are new or changed.
@@ -333,56 +262,34 @@ class Database:
         Args:
             pins: what to pin.
             replace: whether to replace the schedules of Specs that are pinned already.
-
-        Raises:
-            DatabaseError: the file cannot be written.
         """
         with self._reporting(), self._writing() as connection:
-            return write_pins(connection, pins, replace=replace)
+            return PINS.write(connection, pins, replace=replace)
 
     def unpin(self, spec: str, target: str) -> bool:
-        """Take a pinned schedule out; whether there was one.
-
-        Raises:
-            DatabaseError: the file cannot be written.
-        """
+        """Take a pinned schedule out; whether there was one."""
         with self._reporting(), self._writing() as connection:
-            return delete_pin(connection, spec, target)
+            return bool(PINS.delete(connection, [(spec, target)]))
 
     def searches(self) -> tuple[SearchRow, ...]:
-        """Read the notes on the searches that filled the file, by Spec.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """Read the notes on the searches that filled the file, by Spec."""
         with self._reporting():
-            return read_searches(self._connected())
+            rows = SEARCHES.read(self._connected())
+        return tuple(row for row, is_whole in rows if is_whole)
 
     def add_search(self, row: SearchRow) -> None:
-        """Note a search; what it adds to an earlier one that was stopped is summed up.
-
-        Raises:
-            DatabaseError: the file cannot be written.
-        """
+        """Note a search; what it adds to an earlier one is summed up."""
         with self._reporting(), self._writing() as connection:
             write_search(connection, row)
 
     def check(self) -> tuple[str, ...]:
-        """Check the file with SQLite: the faults; nothing if it is sound.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """Check the file with SQLite: the faults; nothing if it is sound."""
         with self._reporting():
             faults = self._connected().execute("PRAGMA integrity_check").fetchall()
         return tuple(text for (text,) in faults if text != "ok")
 
     def to_bytes(self) -> bytes:
-        """The file as bytes, with what is still in its log.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """The file as bytes, with what is still in its log."""
         with self._reporting():
             return self._connected().serialize()
 

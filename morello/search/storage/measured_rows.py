@@ -7,25 +7,7 @@ the processor: what one machine measured says nothing of another.
 import dataclasses
 import sqlite3
 
-from morello.search.storage.schema import checksum_of, has_table
-
-MEASURED_SCHEMA = """
-CREATE TABLE IF NOT EXISTS measured (
-    spec TEXT NOT NULL,
-    target TEXT NOT NULL,
-    threads INTEGER NOT NULL,
-    cpu TEXT NOT NULL,
-    context TEXT NOT NULL,
-    place INTEGER NOT NULL,
-    program TEXT NOT NULL,
-    features TEXT NOT NULL,
-    seconds REAL NOT NULL,
-    cycles REAL NOT NULL,
-    chosen INTEGER NOT NULL,
-    checksum BLOB NOT NULL,
-    PRIMARY KEY (spec, target, threads, cpu, context, place)
-) WITHOUT ROWID
-"""
+from morello.search.storage.row_tables import NumberedRow, RowTable
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -44,7 +26,7 @@ class MeasuredKey:
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class MeasuredRow:
+class MeasuredRow(NumberedRow):
     """A program that was timed."""
 
     key: MeasuredKey
@@ -62,26 +44,10 @@ class MeasuredRow:
     """1 for the program that is used."""
 
     @property
-    def values(self) -> tuple[str | int | float, ...]:
-        """The columns, but for the checksum."""
-        return *dataclasses.astuple(self.key), *dataclasses.astuple(self)[1:]
-
-    @property
-    def checksum(self) -> bytes:
-        """Hash of everything in the row."""
-        return checksum_of(*(repr(value).encode() for value in self.values))
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether every value can be."""
-        key = dataclasses.astuple(self.key)
+    def is_possible(self) -> bool:
+        """Whether values can be."""
         return (
-            all(map(isinstance, key, (str, str, int, str, str)))
-            and isinstance(self.place, int)
-            and isinstance(self.program, str)
-            and isinstance(self.features, str)
-            and self.chosen in (0, 1)
-            and all(isinstance(x, float) for x in (self.seconds, self.cycles))
+            self.chosen in (0, 1)
             and _SECONDS[0] <= self.seconds <= _SECONDS[1]
             and _HERTZ[0] <= self.cycles / self.seconds <= _HERTZ[1]
         )
@@ -92,26 +58,7 @@ _HERTZ = 1e6, 1e12
 """Bounds of the clock rate of a core, as `_SECONDS` of a call: a file may come from
 anyone, and a number beyond these would spoil what is fitted to it."""
 
-_KEY = "spec, target, threads, cpu, context"
-_COLUMNS = f"{_KEY}, place, program, features, seconds, cycles, chosen"
-
-
-def read_measured(
-    connection: sqlite3.Connection, key: MeasuredKey | None = None
-) -> tuple[tuple[MeasuredRow, bool], ...]:
-    """The rows of a goal, or all rows, by place; and whether each is whole."""
-    if not has_table(connection, "measured"):
-        return ()
-    which = "" if key is None else f" WHERE ({_KEY}) = (?, ?, ?, ?, ?)"
-    cursor = connection.execute(
-        f"SELECT {_COLUMNS}, checksum FROM measured{which} ORDER BY {_KEY}, place",
-        () if key is None else dataclasses.astuple(key),
-    )
-    rows = []
-    for *fields, checksum in cursor.fetchall():
-        row = MeasuredRow(MeasuredKey(*fields[:5]), *fields[5:])
-        rows.append((row, row.is_whole and row.checksum == checksum))
-    return tuple(rows)
+MEASURED = RowTable("measured", MeasuredRow, 6)
 
 
 def write_measured(
@@ -123,26 +70,10 @@ def write_measured(
         replace: whether they take the place of rows of the same goals; else goals that
             have rows are left out, if all of these are whole.
     """
-    connection.execute(MEASURED_SCHEMA)
     keys = {row.key for row in rows}
     if not replace:
-        there = read_measured(connection)
+        there = MEASURED.read(connection)
         broken = {row.key for row, is_whole in there if not is_whole}
         keys -= {row.key for row, _ in there} - broken
-    delete_measured(connection, tuple(keys))
-    marks = ", ".join("?" * 12)
-    connection.executemany(
-        f"INSERT INTO measured ({_COLUMNS}, checksum) VALUES ({marks})",
-        [(*row.values, row.checksum) for row in rows if row.key in keys],
-    )
-
-
-def delete_measured(
-    connection: sqlite3.Connection, keys: tuple[MeasuredKey, ...]
-) -> None:
-    """Take the rows of goals out."""
-    if keys and has_table(connection, "measured"):
-        connection.executemany(
-            f"DELETE FROM measured WHERE ({_KEY}) = (?, ?, ?, ?, ?)",
-            [dataclasses.astuple(key) for key in keys],
-        )
+    MEASURED.delete(connection, map(dataclasses.astuple, keys))
+    MEASURED.write(connection, [row for row in rows if row.key in keys])

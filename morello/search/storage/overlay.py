@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 from morello.search.storage.connection import DatabaseError, absolute
 from morello.search.storage.database import Database
 from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
-from morello.search.storage.program_rows import ProgramRow
-from morello.search.storage.schema import Cover, PinRow, SearchRow
+from morello.search.storage.schema import Cover, PinRow, ProgramRow, SearchRow
 from morello.search.storage.table_rows import Row
 
 VARIABLE = "MORELLO_DB"

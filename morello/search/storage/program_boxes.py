@@ -28,26 +28,10 @@ from morello.search.storage.deflated import (
     read_part,
     refusing,
 )
-from morello.search.storage.program_rows import (
-    ProgramRow,
-    delete_programs,
-    read_programs,
-    write_programs,
-)
-from morello.search.storage.schema import checksum_of, has_table
+from morello.search.storage.row_tables import RowTable, StoredRow, checksum_of
+from morello.search.storage.schema import PROGRAMS, ProgramRow
 from morello.search.storage.strangers import MOST_NUMBER
 from morello.spec import Limits, Spec, parse_spec, print_spec
-
-PROGRAM_BOXES_SCHEMA = """
-CREATE TABLE IF NOT EXISTS program_boxes (
-    base BLOB NOT NULL,
-    family TEXT NOT NULL,
-    spec TEXT NOT NULL,
-    boxes BLOB NOT NULL,
-    checksum BLOB NOT NULL,
-    PRIMARY KEY (base, family)
-) WITHOUT ROWID
-"""
 
 MOST_POINTS = 1 << 22
 """A grid of more points is not made, nor read: its goals stay rows."""
@@ -57,7 +41,7 @@ _NONE = -1
 
 
 @dataclasses.dataclass(frozen=True)
-class ProgramBoxes:
+class ProgramBoxes(StoredRow):
     """The programs of goals that differ in their sizes alone, at rest."""
 
     base: bytes
@@ -67,12 +51,6 @@ class ProgramBoxes:
     spec: str
     """Text of one of the Specs, with every limit."""
     boxes: bytes
-
-    @property
-    def checksum(self) -> bytes:
-        """Hash of everything in the row."""
-        texts = self.family.encode(), self.spec.encode()
-        return checksum_of(self.base, *texts, self.boxes)
 
     def program(self, sizes: Axis) -> str | None:
         """The program of the goal with these sizes; None if there is none, or the row
@@ -108,6 +86,9 @@ class ProgramBoxes:
             for sizes, program in grid.all():
                 goal = dataclasses.replace(spec, sizes=sizes)
                 yield ProgramRow(_text(goal), self.family, program)
+
+
+BOXES = RowTable("program_boxes", ProgramBoxes, 2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -258,91 +239,49 @@ def read_all(
     connection: sqlite3.Connection,
 ) -> tuple[tuple[ProgramRow, bool], ...]:
     """The programs that are rows, then those in boxes; and whether each is whole."""
-    rows = read_programs(connection)
-    known = {(row.spec, row.family) for row, is_whole in rows if is_whole}
+    rows = PROGRAMS.read(connection)
+    known = {row.key for row, is_whole in rows if is_whole}
     more = (
         row
-        for boxes, boxes_are_whole in read_boxes(connection)
+        for boxes, boxes_are_whole in BOXES.read(connection)
         for row in rows_of(boxes, boxes_are_whole)
     )
-    return (*rows, *(m for m in more if (m[0].spec, m[0].family) not in known))
+    return (*rows, *(m for m in more if m[0].key not in known))
 
 
 def fold(connection: sqlite3.Connection) -> None:
     """Put the programs of goals that differ in their sizes alone into boxes."""
     rows = tuple(row for row, is_whole in read_all(connection) if is_whole)
     boxes, rest = folded(rows)
-    delete_programs(connection, rows)
-    write_boxes(connection, boxes)
-    write_programs(connection, rest)
+    PROGRAMS.delete(connection, (row.key for row in rows))
+    BOXES.write(connection, boxes)
+    PROGRAMS.write(connection, rest)
 
 
-def unfold(connection: sqlite3.Connection, programs: tuple[ProgramRow, ...]) -> None:
-    """Make rows of the boxes that have one of these programs."""
-    wanted = {(row.spec, row.family) for row in programs}
-    for boxes, boxes_are_whole in read_boxes(connection):
+def delete_programs(
+    connection: sqlite3.Connection, programs: tuple[ProgramRow, ...]
+) -> None:
+    """Take programs out: what else is in their boxes is made rows."""
+    wanted = {row.key for row in programs}
+    for boxes, boxes_are_whole in BOXES.read(connection):
         rows = tuple(rows_of(boxes, boxes_are_whole))
-        if any((row.spec, row.family) in wanted for row, _ in rows):
-            delete_boxes(connection, (boxes,))
-            write_programs(connection, tuple(row for row, whole in rows if whole))
+        if any(row.key in wanted for row, _ in rows):
+            BOXES.delete(connection, [(boxes.base, boxes.family)])
+            PROGRAMS.write(connection, [row for row, is_whole in rows if is_whole])
+    PROGRAMS.delete(connection, wanted)
 
 
-def program_of(connection: sqlite3.Connection, spec: str, family: str) -> str | None:
-    """The program of a goal that is in a box; None if it is in none, or its row is
-    damaged.
+def program_of(
+    connection: sqlite3.Connection, spec: str, family: str
+) -> ProgramRow | None:
+    """The program of a goal; None if there is none, or its row is damaged.
 
     Args:
         spec: the text of a `ProgramRow`.
         family: as there.
     """
-    goal = _parsed(spec) if has_table(connection, "program_boxes") else None
-    if goal is None:
-        return None
-    for row, is_whole in read_boxes(connection, (base_of(goal), family)):
-        return row.program(goal.sizes) if is_whole else None
-    return None
-
-
-def read_boxes(
-    connection: sqlite3.Connection, of: tuple[bytes, str] | None = None
-) -> tuple[tuple[ProgramBoxes, bool], ...]:
-    """Every row, or that of a base and a family; and whether it is whole."""
-    if not has_table(connection, "program_boxes"):
-        return ()
-    which = "" if of is None else " WHERE (base, family) = (?, ?)"
-    cursor = connection.execute(
-        "SELECT base, family, spec, boxes, checksum FROM program_boxes"
-        f"{which} ORDER BY base, family",
-        of or (),
-    )
-    return tuple(_rows(cursor.fetchall()))
-
-
-def _rows(values: Iterable[tuple[Any, ...]]) -> Iterator[tuple[ProgramBoxes, bool]]:
-    """Rows and whether they are whole; one whose values are of other types has no key
-    by which it could be taken out, and is left out."""
-    for *fields, checksum in values:
-        if all(map(isinstance, fields, (bytes, str, str, bytes))):
-            row = ProgramBoxes(*fields)
-            yield row, row.checksum == checksum
-
-
-def write_boxes(connection: sqlite3.Connection, rows: tuple[ProgramBoxes, ...]) -> None:
-    """Add rows; one that is there gives way."""
-    connection.execute(PROGRAM_BOXES_SCHEMA)
-    connection.executemany(
-        "INSERT OR REPLACE INTO program_boxes (base, family, spec, boxes, checksum) "
-        "VALUES (?, ?, ?, ?, ?)",
-        [(*dataclasses.astuple(row), row.checksum) for row in rows],
-    )
-
-
-def delete_boxes(
-    connection: sqlite3.Connection, rows: tuple[ProgramBoxes, ...]
-) -> None:
-    """Take rows out."""
-    if rows:
-        connection.executemany(
-            "DELETE FROM program_boxes WHERE (base, family) = (?, ?)",
-            [(row.base, row.family) for row in rows],
-        )
+    row = PROGRAMS.one(connection, spec, family)
+    goal = _parsed(spec) if row is None and BOXES.is_in(connection) else None
+    boxes = None if goal is None else BOXES.one(connection, base_of(goal), family)
+    program = None if boxes is None or goal is None else boxes.program(goal.sizes)
+    return row if program is None else ProgramRow(spec, family, program)

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from morello.search.storage.schema import checksum_of
+from morello.search.storage.row_tables import checksum_of
 from morello.search.storage.strangers import MOST_BYTES
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from morello.errors import MorelloError
 from morello.search.storage.connection import DamageError, DatabaseError
 from morello.search.storage.database import Database
-from morello.search.storage.program_rows import ProgramRow
-from morello.search.storage.schema import Cover, PinRow
+from morello.search.storage.schema import Cover, PinRow, ProgramRow
 from morello.search.storage.table_rows import Row
 
 _BATCH = 64

@@ -20,8 +20,7 @@ from morello.search.storage.codec import summary
 from morello.search.storage.connection import DatabaseError
 from morello.search.storage.deflated import CodecError
 from morello.search.storage.overlay import NONE, VARIABLE, default_path, named_paths
-from morello.search.storage.program_rows import ProgramRow
-from morello.search.storage.schema import SearchRow
+from morello.search.storage.schema import ProgramRow, SearchRow
 from morello.search.storage.table_rows import Row
 from morello.search.storage.transfer import copy_rows, opened
 from morello.suggestions import did_you_mean

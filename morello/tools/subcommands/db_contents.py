@@ -7,7 +7,7 @@ from typing import Any
 
 from morello.explain.words import counted
 from morello.search.storage.program_boxes import ProgramBoxes
-from morello.search.storage.program_rows import ProgramRow
+from morello.search.storage.schema import ProgramRow
 from morello.search.storage.table_rows import Row
 from morello.tools.table import size_text
 

@@ -8,8 +8,7 @@ from morello.errors import MorelloError
 from morello.search.queries.pins import Pin, Pins, full_text
 from morello.search.storage.cache_key import PINS
 from morello.search.storage.database import Database
-from morello.search.storage.program_rows import ProgramRow
-from morello.search.storage.schema import PinRow
+from morello.search.storage.schema import PinRow, ProgramRow
 from morello.search.storage.table_rows import Row
 from morello.tools.commands import DbOptions
 from morello.tools.input_output import write_output
