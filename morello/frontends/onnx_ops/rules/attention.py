@@ -1,16 +1,11 @@
 """`Attention` as products, softmax and masks, by a rule of `expanded`."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from morello.frontends.nodes.tensors import Array
-
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
 def attention(to: Expansion, own: Arguments) -> Results:

@@ -4,19 +4,14 @@ The standard shifts by any number: it fills with the sign where the number is ne
 or above the width, and a processor does not.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import (
-        Arguments,
-        Expansion,
-        Results,
-        Rules,
-    )
+from morello.frontends.onnx_ops.expansion import (
+    Arguments,
+    Expansion,
+    Results,
+    Rules,
+)
 
 
 def shifted(to: Expansion, own: Arguments) -> Results:

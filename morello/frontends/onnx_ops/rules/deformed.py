@@ -1,17 +1,12 @@
 """`DeformConv`, by a rule of `expanded`: samples of the image, then a product."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from morello.frontends.nodes.tensors import Array
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 from morello.frontends.onnx_ops.rules import sampling
-
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _MOST_TAPS = 64
 """Elements of a filter, each of which is sampled by itself."""

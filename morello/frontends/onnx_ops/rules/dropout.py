@@ -1,15 +1,9 @@
 """`Dropout` that drops nothing, by a rule of `expanded`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from morello.errors import CompileError
-
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
 def kept(to: Expansion, own: Arguments) -> Results:

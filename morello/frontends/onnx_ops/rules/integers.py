@@ -1,19 +1,10 @@
 """Ops of integers that torch-mlir computes with floats, or of unsigned ones as of
 signed ones, by rules of `expanded`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
 from morello.frontends.onnx_ops.rules import stable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
-
 
 _INT64 = 7
 _UNSIGNED = {4: 16, 12: 32, 13: 64}
@@ -110,7 +101,7 @@ def remainder(to: Expansion, own: Arguments) -> Results:
     return [to.op("Sub", x, product)]
 
 
-RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
+RULES: Rules = {
     "Abs": absolute,
     "Cast": cast,
     "Clip": clipped,

@@ -1,15 +1,11 @@
 """Ops that pick, divide and join elements, as slices and lookups."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from morello.errors import CompileError
-
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
 def split(to: Expansion, own: Arguments) -> Results:

@@ -3,20 +3,14 @@
 A pool whose last window ends beyond the image is a pool of a padded image.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from morello.frontends.nodes.tensors import Array
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,7 +206,7 @@ def lp_pool(to: Expansion, own: Arguments) -> Results:
     return [root]
 
 
-RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
+RULES: Rules = {
     "AveragePool": average_pool,
     "LpPool": lp_pool,
     "MaxPool": max_pool,

@@ -1,14 +1,11 @@
 """Products and convolutions of ranks, pads and groups that torch-mlir lacks."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
 def matmul(to: Expansion, own: Arguments) -> Results:

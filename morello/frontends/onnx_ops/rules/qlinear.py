@@ -1,16 +1,11 @@
 """Ops of onnxruntime on scaled integers, by rules of `expanded`: an op of what the
 integers stand for, between a `DequantizeLinear` and a `QuantizeLinear`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
 
 _CURRENT = 13
 """The version of ONNX from which softmax is along one axis."""
@@ -93,7 +88,7 @@ def product(to: Expansion, own: Arguments) -> Results:
     return _scaled(to, y, own, 7, dtype) if own.input(7) else [y]
 
 
-RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
+RULES: Rules = {
     "com.microsoft.QGemm": product,
     "com.microsoft.QLinearAdd": _of_two("Add"),
     "com.microsoft.QLinearAveragePool": _of_one("AveragePool"),

@@ -5,19 +5,13 @@ drops these points in stacks of matrices, takes unsigned ones of channels for si
 and lacks blocks, and the groups and pads of convolutions.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from morello.errors import CompileError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -288,7 +282,7 @@ def product_of_blocks(to: Expansion, own: Arguments) -> Results:
     return [to.op("Add", y, own.input(5)) if own.input(5) else y]
 
 
-RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
+RULES: Rules = {
     "com.microsoft.MatMulNBits": product_of_blocks,
     "ConvInteger": convolution,
     "DequantizeLinear": dequantized,

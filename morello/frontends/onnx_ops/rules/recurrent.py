@@ -3,18 +3,14 @@
 What does not depend on states is one product over all steps.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from morello.errors import CompileError
-
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _MOST_STEPS = 256
 """Most steps of a recurrence: each is some parts of a model."""

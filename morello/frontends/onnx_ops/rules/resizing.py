@@ -4,18 +4,14 @@ The weights of an axis are what the reference of ONNX gives for a matrix of ones
 diagonal.
 """
 
-from __future__ import annotations
-
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from morello.errors import CompileError
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 from morello.frontends.onnx_ops.rules import windows
-
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _MOST_TAPS = 4
 """Rows that are picked for each row of the result; more of them are a product."""

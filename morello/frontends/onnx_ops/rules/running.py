@@ -4,15 +4,11 @@ Each of log2(n) steps adds the row that is 1, 2, 4, … places before: so every 
 of those before it alone, and of any dtype.
 """
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
 def running(to: Expansion, own: Arguments, op: str, neutral: int) -> Results:

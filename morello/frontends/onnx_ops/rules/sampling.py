@@ -1,15 +1,9 @@
 """`GridSample`: an image at places that are data, by a rule of `expanded`."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
 
 _CUBIC = -0.75
 """The coefficient of cubic interpolation."""
@@ -235,4 +229,4 @@ def _term(
     return to.op("Mul", elements, weight) if weight else elements
 
 
-RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {"GridSample": sampled}
+RULES: Rules = {"GridSample": sampled}

@@ -1,13 +1,7 @@
 """`Slice` with places that are within its tensor, by rules of `expanded`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from morello.errors import CompileError
-
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
 def within(to: Expansion, own: Arguments) -> Results:

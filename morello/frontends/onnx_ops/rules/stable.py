@@ -2,18 +2,10 @@
 `expanded`: without overflow of what is finite, without digits that cancel, with
 NaN where an operand is NaN."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from morello.errors import CompileError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -242,7 +234,7 @@ def remainder(to: Expansion, own: Arguments) -> Results:
     return [to.op("Where", to.op("Equal", rest, zero), of_none, moved)]
 
 
-RULES: dict[str, Callable[[Expansion, Arguments], Results]] = {
+RULES: Rules = {
     "Celu": celu,
     "Det": determinant,
     "Elu": elu,

@@ -3,17 +3,13 @@
 Each is written in ops that it has: known places are slices and repetitions.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 from morello.frontends.onnx_ops.rules.places import check_within
-
-if TYPE_CHECKING:
-    from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 _MOST_FACTORS = 16
 """Factors of a product along an axis."""
