@@ -9,18 +9,17 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Literal
 
-from morello.tools.common_flags import db as _db
-from morello.tools.common_flags import fallback as _fallback
-from morello.tools.common_flags import jobs as _jobs
-from morello.tools.common_flags import schedule as _schedule
-from morello.tools.common_flags import seed as _seed
-from morello.tools.common_flags import shape as _shape
-from morello.tools.common_flags import target as _target
-from morello.tools.common_flags import threads as _threads
-from morello.tools.common_flags import time_limit as _time_limit
-from morello.tools.common_flags import tuned as _tuned
-from morello.tools.common_flags import untuned as _untuned
-from morello.tools.common_flags import winograd as _winograd
+from morello.tools.common_flags import (
+    Called,
+    OfModel,
+    OfSpec,
+    OnTarget,
+    Searched,
+    Threaded,
+    time_limit,
+    tuned,
+    untuned,
+)
 from morello.tools.examples import BENCH, DB, EMIT, EXPLAIN, PRECOMPUTE, RUN, SAVE
 from morello.tools.flags import (
     assignment,
@@ -42,18 +41,11 @@ from morello.tools.measuring_commands import (
 
 STAGES = ("spec", "schedule", "mlir", "llvm", "asm")
 
-_SPEC = "what to compute, e.g. matmul:512x512x512:f32 (m x k x n)"
-_SPEC_OR_MODEL = (
-    f"{_SPEC}; or a file with a model, that ends in .onnx, or in .mlir or .mlirbc: "
-    "linalg on tensors, or StableHLO"
-)
-
 
 @dataclasses.dataclass(frozen=True)
-class RunOptions:
+class RunOptions(Called):
     """The command line of ``morello run``."""
 
-    spec: str = positional(_SPEC_OR_MODEL, "SPEC")
     input: tuple[tuple[str, str], ...] = flag(
         "a .npy file for an operand, in the order of its logical dimensions; it is "
         "brought into the operand's layout. May be repeated; the others are random",
@@ -66,25 +58,12 @@ class RunOptions:
         metavar="FILE.npy",
         short="-o",
     )
-    seed: int = _seed()
-    threads: int | None = _threads()
-    fallback: bool = _fallback()
-    winograd: bool = _winograd()
-    shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
-    schedule: str | None = _schedule()
-    target: str | None = _target()
-    db: str | None = _db()
-    time_limit: float | None = _time_limit()
-    jobs: int = _jobs()
-    untuned: bool = _untuned()
 
 
 @dataclasses.dataclass(frozen=True)
-class BenchOptions:
+class BenchOptions(Called):
     """The command line of ``morello bench``."""
 
-    spec: str = positional(_SPEC_OR_MODEL, "SPEC")
-    threads: int | None = _threads()
     seconds: float = flag(
         "how long to time (default: 2); three samples are always taken",
         default=2.0,
@@ -96,23 +75,12 @@ class BenchOptions:
         "count the programs of the space, too: twice as long as a search from nothing",
         default=False,
     )
-    seed: int = _seed()
-    fallback: bool = _fallback()
-    winograd: bool = _winograd()
-    shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
-    schedule: str | None = _schedule()
-    target: str | None = _target()
-    db: str | None = _db()
-    time_limit: float | None = _time_limit()
-    jobs: int = _jobs()
-    untuned: bool = _untuned()
 
 
 @dataclasses.dataclass(frozen=True)
-class EmitOptions:
+class EmitOptions(OfSpec):
     """The command line of ``morello emit``."""
 
-    spec: str = positional(_SPEC, "SPEC")
     stage: str = flag(
         f"which text: {', '.join(STAGES)}",
         choices=STAGES,
@@ -131,18 +99,14 @@ class EmitOptions:
         metavar="N",
         parse=whole_number(1),
     )
-    schedule: str | None = _schedule()
-    target: str | None = _target()
-    db: str | None = _db()
-    time_limit: float | None = _time_limit()
-    tuned: bool = _tuned()
+    time_limit: float | None = time_limit()
+    tuned: bool = tuned()
 
 
 @dataclasses.dataclass(frozen=True)
-class SaveOptions:
+class SaveOptions(Searched):
     """The command line of ``morello save``."""
 
-    spec: str = positional(_SPEC_OR_MODEL, "SPEC")
     output: tuple[str, ...] = flag(
         "a file to write: .o (object), .s (assembly), .ll (LLVM IR), .h (header); may "
         "be repeated",
@@ -173,28 +137,19 @@ class SaveOptions:
         metavar="N",
         parse=whole_number(1),
     )
-    fallback: bool = _fallback()
-    winograd: bool = _winograd()
-    shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
-    schedule: str | None = _schedule()
-    target: str | None = _target()
     targets: tuple[str, ...] | None = flag(
         "several machines in place of one, with commas between: the object holds a "
         "kernel for each, and runs the one that needs the most of what the CPU has",
         metavar="NAME,NAME",
         parse=target_names,
     )
-    db: str | None = _db()
-    time_limit: float | None = _time_limit()
-    jobs: int = _jobs()
-    tuned: bool = _tuned()
+    tuned: bool = tuned()
 
 
 @dataclasses.dataclass(frozen=True)
-class ExplainOptions:
+class ExplainOptions(OfModel):
     """The command line of ``morello explain``."""
 
-    spec: str = positional(_SPEC_OR_MODEL, "SPEC")
     top: int = flag(
         "how many rejected alternatives to show at a node (default: 8)",
         default=8,
@@ -250,30 +205,23 @@ class ExplainOptions:
         metavar="N",
         parse=whole_number(0),
     )
-    untuned: bool = _untuned()
+    untuned: bool = untuned()
     ghz: float = flag(
         "the clock at which cycles are shown as time (default: 3)",
         default=3.0,
         metavar="G",
         parse=gigahertz,
     )
-    threads: int | None = _threads()
-    fallback: bool = _fallback()
-    winograd: bool = _winograd()
-    shape: tuple[tuple[str, tuple[int, ...]], ...] = _shape()
     partition: Literal["rule", "cost"] = flag(
         "the parts of a model: those of the rule, or those of the least cost, with the "
         "costs of each two as one (default: rule)",
         default="rule",
         choices=("rule", "cost"),
     )
-    schedule: str | None = _schedule()
-    target: str | None = _target()
-    db: str | None = _db()
 
 
 @dataclasses.dataclass(frozen=True)
-class DbOptions:
+class DbOptions(OnTarget):
     """The command line of ``morello db``."""
 
     action: str = positional(
@@ -285,8 +233,6 @@ class DbOptions:
         "WORD",
         repeats=True,
     )
-    db: str | None = _db()
-    target: str | None = _target()
     json: bool = flag("info: print one JSON object, on one line", default=False)
     programs: bool = flag(
         "export: only the programs that were found or measured, and pins: kilobytes, "
@@ -302,7 +248,7 @@ class DbOptions:
 
 
 @dataclasses.dataclass(frozen=True)
-class PrecomputeOptions:
+class PrecomputeOptions(Threaded):
     """The command line of ``morello precompute``."""
 
     specs: tuple[str, ...] = positional(
@@ -344,25 +290,22 @@ class PrecomputeOptions:
         metavar="S",
         parse=seconds,
     )
-    threads: int | None = _threads()
-    target: str | None = _target()
-    db: str | None = _db()
 
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """A subcommand: ``options`` are its flags, ``module`` has its ``main(options)``."""
+    """A subcommand: ``options`` are its flags, and its module has ``main(options)``."""
 
     name: str
     summary: str
     options: type[Any]
     notes: str
     """Printed after the flags: the meaning of the output, and examples."""
-    module: str
 
     def load(self) -> Callable[[Any], int]:
         """The function that does the work and returns the exit code."""
-        work: Callable[[Any], int] = importlib.import_module(self.module).main
+        module = importlib.import_module(f"morello.tools.subcommands.{self.name}")
+        work: Callable[[Any], int] = module.main
         return work
 
 
@@ -374,63 +317,54 @@ COMMANDS = {
             "run a Spec's kernel and check it against the definition",
             RunOptions,
             RUN,
-            "morello.tools.subcommands.run",
         ),
         Command(
             "bench",
             "time a Spec's kernel, and the peak of the machine",
             BenchOptions,
             BENCH,
-            "morello.tools.subcommands.bench",
         ),
         Command(
             "emit",
             "print a stage on the way from a Spec to machine code",
             EmitOptions,
             EMIT,
-            "morello.tools.subcommands.emit",
         ),
         Command(
             "save",
             "write a Spec's kernel as files that C and C++ programs link",
             SaveOptions,
             SAVE,
-            "morello.tools.subcommands.save",
         ),
         Command(
             "db",
             "look after the database of solved Specs",
             DbOptions,
             DB,
-            "morello.tools.subcommands.db",
         ),
         Command(
             "precompute",
             "fill the database for a family of Specs",
             PrecomputeOptions,
             PRECOMPUTE,
-            "morello.tools.subcommands.precompute",
         ),
         Command(
             "tune",
             "time programs of a Spec, and keep the fastest",
             TuneOptions,
             TUNE,
-            "morello.tools.subcommands.tune",
         ),
         Command(
             "explain",
             "show why a Spec's program is as it is: costs, memories, alternatives",
             ExplainOptions,
             EXPLAIN,
-            "morello.tools.subcommands.explain",
         ),
         Command(
             "calibrate",
             "measure the costs of the search's model on this machine",
             CalibrateOptions,
             CALIBRATE,
-            "morello.tools.subcommands.calibrate",
         ),
     )
 }

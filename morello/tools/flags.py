@@ -32,12 +32,20 @@ class _Flag:
     required: bool
     is_positional: bool
     repeats: bool
+    group: str = ""
 
 
-def positional(help: str, metavar: str, *, repeats: bool = False) -> Any:
-    """A field that is a word without a flag, or with ``repeats`` any number of them."""
+def positional(
+    help: str, metavar: str, *, repeats: bool = False, default: str | None = None
+) -> Any:
+    """A field that is a word without a flag, or with ``repeats`` any number of them.
+
+    Args:
+        default: stands for a word that is left out, if there is one.
+    """
     row = _Flag(help, metavar, str, None, "", True, True, repeats)
-    return dataclasses.field(metadata={_KEY: row})
+    value = dataclasses.MISSING if default is None else default
+    return dataclasses.field(default=value, metadata={_KEY: row})
 
 
 def flag(
@@ -50,6 +58,7 @@ def flag(
     short: str = "",
     required: bool = False,
     repeats: bool = False,
+    group: str = "",
 ) -> Any:
     """A field that is a flag: ``--name VALUE``, or ``--name`` alone for a bool.
 
@@ -57,8 +66,9 @@ def flag(
         parse: gives the value of a word; raises `argparse.ArgumentTypeError`.
         short: a second spelling, ``-o``; alone if the field has no long one.
         repeats: the flag may be given many times; the field is a tuple.
+        group: the heading under which help has it.
     """
-    row = _Flag(help, metavar, parse, choices, short, required, False, repeats)
+    row = _Flag(help, metavar, parse, choices, short, required, False, repeats, group)
     return dataclasses.field(
         default=() if repeats else default, metadata={_KEY: row}, kw_only=True
     )
@@ -66,19 +76,29 @@ def flag(
 
 def add_flags(parser: argparse.ArgumentParser, options: type[Any]) -> None:
     """Give a parser every flag of a class of options."""
+    groups: dict[str, Any] = {"": parser}
     for field in dataclasses.fields(options):
-        _add(parser, field, field.metadata[_KEY])
+        row = field.metadata.get(_KEY)
+        if row is None:
+            continue
+        if row.group not in groups:
+            groups[row.group] = parser.add_argument_group(row.group)
+        _add(groups[row.group], field, row)
 
 
-def _add(
-    parser: argparse.ArgumentParser, field: "dataclasses.Field[Any]", row: _Flag
-) -> None:
+def _add(parser: Any, field: "dataclasses.Field[Any]", row: _Flag) -> None:
     if row.is_positional:
-        count = "*" if row.repeats else None
-        parser.add_argument(field.name, metavar=row.metavar, help=row.help, nargs=count)
+        is_optional = field.default is not dataclasses.MISSING
+        parser.add_argument(
+            field.name,
+            metavar=row.metavar,
+            help=row.help,
+            nargs="*" if row.repeats else "?" if is_optional else None,
+            default=field.default if is_optional else None,
+        )
         return
     names = [n for n in (row.short, f"--{field.name.replace('_', '-')}") if n]
-    if field.default is False:
+    if field.default is False and row.parse is str:
         parser.add_argument(*names, action="store_true", help=row.help)
         return
     parser.add_argument(
@@ -98,8 +118,9 @@ def read_flags(options: type[Options], values: argparse.Namespace) -> Options:
     """The options that a parser with the flags of ``options`` has read."""
     fields = {}
     for field in dataclasses.fields(options):  # type: ignore[arg-type]
-        value = getattr(values, field.name)
-        fields[field.name] = tuple(value) if field.metadata[_KEY].repeats else value
+        if _KEY in field.metadata:
+            value = getattr(values, field.name)
+            fields[field.name] = tuple(value) if field.metadata[_KEY].repeats else value
     return options(**fields)
 
 

@@ -2,12 +2,12 @@
 
 import dataclasses
 
-from morello.tools import common_flags
+from morello.tools.common_flags import OnTarget, Threaded
 from morello.tools.flags import flag, positional, seconds, whole_number
 
 
 @dataclasses.dataclass(frozen=True)
-class TuneOptions:
+class TuneOptions(Threaded):
     """The command line of ``morello tune``."""
 
     specs: tuple[str, ...] = positional(
@@ -36,13 +36,10 @@ class TuneOptions:
         default=False,
     )
     json: bool = flag("print one JSON object a Spec, each on one line", default=False)
-    threads: int | None = common_flags.threads()
-    target: str | None = common_flags.target()
-    db: str | None = common_flags.db()
 
 
 @dataclasses.dataclass(frozen=True)
-class CalibrateOptions:
+class CalibrateOptions(OnTarget):
     """The command line of ``morello calibrate``."""
 
     quick: bool = flag(
@@ -101,7 +98,6 @@ class CalibrateOptions:
         "lock this file while programs are timed, so that measurements take turns",
         metavar="FILE",
     )
-    target: str | None = common_flags.target()
     db: str | None = flag(
         "with --from-database: the database (default: as 'tune' has it)",
         metavar="PATH",

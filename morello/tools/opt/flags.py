@@ -1,12 +1,13 @@
 """The command line of ``morello-opt``, spelled as mlir-opt's."""
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from morello.passes.pipelines.pass_flag import PassFlag
+from morello.tools.flags import add_flags, flag, positional, read_flags
 from morello.tools.input_output import UsageError, printable
 from morello.tools.opt.refused import check_flag
 from morello.tools.opt.split_input import MARKER
@@ -42,61 +43,191 @@ _HELP = {"--help-list", "--help-hidden", "--help-list-hidden"}
 """Other names that LLVM's tools have for ``--help``."""
 
 
-@dataclass(frozen=True)
+_PASSES = "passes"
+_CHECKS = "input and checks"
+_PRINTING = "printing"
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() in ("true", "1"):
+        return True
+    if text.lower() in ("false", "0"):
+        return False
+    raise argparse.ArgumentTypeError(f"'{text}' is not true or false")
+
+
+def _truth(help: str, group: str = _PRINTING, *, default: bool = False) -> Any:
+    """A flag that says yes or no: yes if it is given alone."""
+    return flag(help, default=default, metavar="[BOOL]", parse=_boolean, group=group)
+
+
+def _several(help: str, metavar: str) -> Any:
+    """A flag of names with commas between, that may be given many times."""
+    return flag(help, metavar=metavar, repeats=True, group=_PRINTING)
+
+
+def _number(help: str) -> Any:
+    return flag(help, metavar="N", parse=int, group=_PRINTING)
+
+
+@dataclasses.dataclass(frozen=True)
 class Flags:
     """A command line, read and checked. Fields are named for their flags."""
 
-    input: str
-    output: str
-    pass_pipeline: str
-    dump_pass_pipeline: bool
-    load_pass_plugin: tuple[str, ...]
-    irdl_file: str
-    split_input_file: str
-    output_split_marker: str
-    no_implicit_module: bool
-    verify_diagnostics: str
-    verify_each: bool
-    verify_roundtrip: bool
-    allow_unregistered_dialect: bool
-    run_reproducer: bool
-    emit_bytecode: bool
-    emit_bytecode_version: int | None
-    mlir_disable_threading: bool
-    mlir_diagnostic_verbosity_level: str
-    color: bool
-    mlir_disable_diagnostic_notes: bool
-    mlir_print_op_on_diagnostic: bool
-    mlir_print_ir_before_all: bool
-    mlir_print_ir_after_all: bool
-    mlir_print_ir_before: tuple[str, ...]
-    mlir_print_ir_after: tuple[str, ...]
-    mlir_print_ir_after_change: bool
-    mlir_print_ir_after_failure: bool
-    mlir_print_ir_module_scope: bool
-    mlir_print_ir_tree_dir: str
-    mlir_print_op_generic: bool
-    mlir_print_debuginfo: bool
-    mlir_pretty_debuginfo: bool
-    mlir_print_local_scope: bool
-    mlir_print_skip_regions: bool
-    mlir_print_assume_verified: bool
-    mlir_use_nameloc_as_prefix: bool
-    mlir_elide_elementsattrs_if_larger: int | None
-    mlir_elide_resource_strings_if_larger: int | None
-    mlir_timing: bool
-    mlir_timing_display: str
-    mlir_pass_statistics: bool
-    mlir_pass_statistics_display: str
-    log_actions_to: str
-    debug: bool
-    debug_only: tuple[str, ...]
-    mlir_generate_reproducer: str
-    crash_reproducer: str
-    list_passes: bool
-    show_dialects: bool
-    version: bool
-    passes: tuple[PassFlag, ...] = ()
+    input: str = positional("MLIR text; - is the standard input", "input", default="-")
+    output: str = flag("where to write", default="-", metavar="FILE", short="-o")
+    version: bool = flag("print the version and exit", default=False)
+    pass_pipeline: str = flag(
+        "what to run, e.g. 'builtin.module(func.func(cse),canonicalize)'",
+        default="",
+        metavar="TEXT",
+        short="-p",
+        group=_PASSES,
+    )
+    dump_pass_pipeline: bool = _truth(
+        "print the pipeline with all options on the standard error", _PASSES
+    )
+    run_reproducer: bool = _truth("run the pipeline that a reproducer holds", _PASSES)
+    load_pass_plugin: tuple[str, ...] = flag(
+        "a Python file whose ROWS (of morello.passes.registry.Row) add passes",
+        metavar="FILE.py",
+        repeats=True,
+        group=_PASSES,
+    )
+    irdl_file: str = flag(
+        "a module of the irdl dialect whose dialects the input may use",
+        default="",
+        metavar="FILE",
+        group=_PASSES,
+    )
+    list_passes: bool = flag(
+        "print the passes with their options and exit", default=False, group=_PASSES
+    )
+    show_dialects: bool = flag(
+        "print the dialects that can be parsed and exit", default=False, group=_PASSES
+    )
+    crash_reproducer: str = flag(
+        "where to write the input and pipeline of a crash",
+        default="",
+        metavar="FILE",
+        short="--mlir-pass-pipeline-crash-reproducer",
+        group=_PASSES,
+    )
+    mlir_generate_reproducer: str = flag(
+        "write the input and the pipeline there, whether it crashes or not",
+        default="",
+        metavar="FILE",
+        group=_PASSES,
+    )
+    split_input_file: str = flag(
+        f"cut the input at lines that begin with a marker (bare: '{MARKER}')",
+        default="",
+        metavar="MARKER",
+        group=_CHECKS,
+    )
+    output_split_marker: str = flag(
+        "the line between the outputs of the pieces",
+        default=MARKER,
+        metavar="MARKER",
+        group=_CHECKS,
+    )
+    verify_diagnostics: str = flag(
+        "check expected-error and like comments (bare: all)",
+        default="",
+        choices=["all", "only-expected"],
+        group=_CHECKS,
+    )
+    verify_each: bool = _truth(
+        "verify the IR after each pass (default: true)", _CHECKS, default=True
+    )
+    mlir_diagnostic_verbosity_level: str = flag(
+        "print errors alone, or warnings too, or all (default: remarks)",
+        default="remarks",
+        choices=["errors", "warnings", "remarks"],
+        group=_CHECKS,
+    )
+    mlir_print_op_on_diagnostic: bool = _truth(
+        "print the op that an error is about, as a note (default: true)",
+        _CHECKS,
+        default=True,
+    )
+    allow_unregistered_dialect: bool = _truth("parse ops of unknown dialects", _CHECKS)
+    no_implicit_module: bool = _truth("parse one op of any kind, in no module", _CHECKS)
+    verify_roundtrip: bool = _truth(
+        "check that the input is the same after printing and parsing, as text and as "
+        "bytecode",
+        _CHECKS,
+    )
+    mlir_disable_diagnostic_notes: bool = _truth(
+        "print no notes but that of the op", _CHECKS
+    )
+    color: bool = _truth("accepted: the output has no colours", _CHECKS)
+    mlir_disable_threading: bool = _truth(
+        "accepted: passes run in one thread anyway", _CHECKS
+    )
+    emit_bytecode: bool = _truth("write bytecode")
+    mlir_print_ir_before_all: bool = _truth("print the IR before each pass")
+    mlir_print_ir_after_all: bool = _truth("print the IR after each pass")
+    mlir_print_ir_after_change: bool = _truth(
+        "of the dumps after passes, print only those of passes that changed it"
+    )
+    mlir_print_ir_after_failure: bool = _truth("print it only after a pass that failed")
+    mlir_print_ir_module_scope: bool = _truth("print the whole module each time")
+    mlir_print_op_generic: bool = _truth("print every op in its generic form")
+    mlir_print_debuginfo: bool = _truth("print locations")
+    mlir_pretty_debuginfo: bool = _truth("print locations in a short form")
+    mlir_print_local_scope: bool = _truth(
+        "print attributes and locations without aliases"
+    )
+    mlir_print_skip_regions: bool = _truth("print no regions")
+    mlir_print_assume_verified: bool = _truth("do not verify once more before printing")
+    mlir_use_nameloc_as_prefix: bool = _truth("name values by their locations")
+    mlir_timing: bool = _truth("print how long each pass took")
+    mlir_pass_statistics: bool = _truth("print what passes counted")
+    debug: bool = _truth("print what passes say of themselves, if MLIR was built so")
+    mlir_print_ir_before: tuple[str, ...] = _several(
+        "print the IR before these passes", "PASS[,PASS…]"
+    )
+    mlir_print_ir_after: tuple[str, ...] = _several(
+        "print the IR after these passes", "PASS[,PASS…]"
+    )
+    debug_only: tuple[str, ...] = _several(
+        "the same of some parts of MLIR", "TYPE[,TYPE…]"
+    )
+    mlir_print_ir_tree_dir: str = flag(
+        "print the IR between passes to files in this directory",
+        default="",
+        metavar="DIR",
+        group=_PRINTING,
+    )
+    log_actions_to: str = flag(
+        "write a line where a pass begins and ends (- is the standard output)",
+        default="",
+        metavar="FILE",
+        group=_PRINTING,
+    )
+    mlir_timing_display: str = flag(
+        "how to print times; the bindings have no list of them",
+        default="tree",
+        choices=["tree"],
+        group=_PRINTING,
+    )
+    mlir_pass_statistics_display: str = flag(
+        "how to print what passes counted",
+        default="pipeline",
+        choices=["list", "pipeline"],
+        group=_PRINTING,
+    )
+    mlir_elide_elementsattrs_if_larger: int | None = _number(
+        "leave out elements attributes of more elements than N"
+    )
+    mlir_elide_resource_strings_if_larger: int | None = _number(
+        "leave out resources of more characters than N"
+    )
+    emit_bytecode_version: int | None = _number(
+        "the version of the bytecode that is written"
+    )
+    passes: tuple[PassFlag, ...] = dataclasses.field(default=(), kw_only=True)
     """The flags that are names of passes, in order."""
 
     @property
@@ -162,19 +293,18 @@ def parse_flags(arguments: Sequence[str]) -> Flags:
     }
     passes: list[PassFlag] = []
     words = list(_words(arguments, flags, passes))
-    values = vars(parser.parse_args(words))
-    for name, value in values.items():
-        if isinstance(value, list):
-            values[name] = tuple(value)
-    for name in ("mlir_print_ir_before", "mlir_print_ir_after", "debug_only"):
-        values[name] = tuple(w for word in values[name] for w in word.split(",") if w)
-    if passes and values["pass_pipeline"]:
+    given = read_flags(Flags, parser.parse_args(words))
+    if passes and given.pass_pipeline:
         raise UsageError(
             "morello-opt: error: --pass-pipeline and the pass "
             f"{passes[0].spelled} are both given",
             "put all passes into the pipeline, or give each as a flag",
         )
-    return Flags(**values, passes=tuple(passes))
+    several: dict[str, Any] = {
+        name: tuple(w for word in getattr(given, name) for w in word.split(",") if w)
+        for name in ("mlir_print_ir_before", "mlir_print_ir_after", "debug_only")
+    }
+    return dataclasses.replace(given, **several, passes=tuple(passes))
 
 
 def flag_names() -> list[str]:
@@ -215,7 +345,7 @@ def _words(
             yield word
         elif equals or action.nargs == 0:
             yield f"{name}{equals}{value}"
-        elif action.type is _truth:
+        elif action.type is _boolean:
             yield f"{name}=true"
         elif name in _BARE:
             yield f"{name}={_BARE[name]}"
@@ -224,243 +354,15 @@ def _words(
             yield name if following is None else f"{name}={following}"
 
 
-def _truth(text: str) -> bool:
-    if text.lower() in ("true", "1"):
-        return True
-    if text.lower() in ("false", "0"):
-        return False
-    raise argparse.ArgumentTypeError(f"'{text}' is not true or false")
-
-
 def _parser() -> _Parser:
     parser = _Parser(
         prog="morello-opt",
         usage="morello-opt [flags] [--PASS[=options]]… [input]",
-        description="Run passes of Morello and of MLIR over a module.",
+        description="Run passes of Morello and of MLIR over a module. --PASS or "
+        "--PASS='options' runs a pass, several in the order of the command line.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "input", nargs="?", default="-", help="MLIR text; - is the standard input"
-    )
-    parser.add_argument(
-        "-o", dest="output", metavar="FILE", default="-", help="where to write"
-    )
-    parser.add_argument(
-        "--version", action="store_true", help="print the version and exit"
-    )
-    _add_passes(parser)
-    _add_checks(parser)
-    _add_printing(parser)
+    add_flags(parser, Flags)
     return parser
-
-
-def _add_truths(group: Any, *rows: tuple[str, str]) -> None:
-    """Flags that say yes or no: no unless they are given."""
-    for flag, text in rows:
-        group.add_argument(flag, type=_truth, default=False, metavar="", help=text)
-
-
-def _add_passes(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "passes",
-        "--PASS or --PASS='options' runs a pass, several in the order of the command "
-        "line.",
-    )
-    group.add_argument(
-        "-p",
-        "--pass-pipeline",
-        default="",
-        metavar="TEXT",
-        help="what to run, e.g. 'builtin.module(func.func(cse),canonicalize)'",
-    )
-    _add_truths(
-        group,
-        (
-            "--dump-pass-pipeline",
-            "print the pipeline with all options on the standard error",
-        ),
-        ("--run-reproducer", "run the pipeline that a reproducer holds"),
-    )
-    group.add_argument(
-        "--load-pass-plugin",
-        action="append",
-        default=[],
-        metavar="FILE.py",
-        help="a Python file whose ROWS (of morello.passes.registry.Row) add passes",
-    )
-    group.add_argument(
-        "--irdl-file",
-        default="",
-        metavar="FILE",
-        help="a module of the irdl dialect whose dialects the input may use",
-    )
-    group.add_argument(
-        "--list-passes",
-        action="store_true",
-        help="print the passes with their options and exit",
-    )
-    group.add_argument(
-        "--show-dialects",
-        action="store_true",
-        help="print the dialects that can be parsed and exit",
-    )
-    group.add_argument(
-        "--crash-reproducer",
-        "--mlir-pass-pipeline-crash-reproducer",
-        default="",
-        metavar="FILE",
-        help="where to write the input and pipeline of a crash",
-    )
-    group.add_argument(
-        "--mlir-generate-reproducer",
-        default="",
-        metavar="FILE",
-        help="write the input and the pipeline there, whether it crashes or not",
-    )
-
-
-def _add_checks(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("input and checks")
-    group.add_argument(
-        "--split-input-file",
-        default="",
-        metavar="MARKER",
-        help=f"cut the input at lines that begin with a marker (bare: '{MARKER}')",
-    )
-    group.add_argument(
-        "--output-split-marker",
-        default=MARKER,
-        metavar="MARKER",
-        help="the line between the outputs of the pieces",
-    )
-    group.add_argument(
-        "--verify-diagnostics",
-        default="",
-        choices=["all", "only-expected"],
-        help="check expected-error and like comments (bare: all)",
-    )
-    group.add_argument(
-        "--verify-each",
-        type=_truth,
-        default=True,
-        metavar="BOOL",
-        help="verify the IR after each pass (default: true)",
-    )
-    group.add_argument(
-        "--mlir-diagnostic-verbosity-level",
-        choices=["errors", "warnings", "remarks"],
-        default="remarks",
-        help="print errors alone, or warnings too, or all (default: remarks)",
-    )
-    group.add_argument(
-        "--mlir-print-op-on-diagnostic",
-        type=_truth,
-        default=True,
-        metavar="BOOL",
-        help="print the op that an error is about, as a note (default: true)",
-    )
-    _add_truths(
-        group,
-        ("--allow-unregistered-dialect", "parse ops of unknown dialects"),
-        ("--no-implicit-module", "parse one op of any kind, in no module"),
-        (
-            "--verify-roundtrip",
-            "check that the input is the same after printing and parsing, as text "
-            "and as bytecode",
-        ),
-        ("--mlir-disable-diagnostic-notes", "print no notes but that of the op"),
-        ("--color", "accepted: the output has no colours"),
-        ("--mlir-disable-threading", "accepted: passes run in one thread anyway"),
-    )
-
-
-_PRINTING = (
-    ("--emit-bytecode", "write bytecode"),
-    ("--mlir-print-ir-before-all", "print the IR before each pass"),
-    ("--mlir-print-ir-after-all", "print the IR after each pass"),
-    (
-        "--mlir-print-ir-after-change",
-        "of the dumps after passes, print only those of passes that changed it",
-    ),
-    ("--mlir-print-ir-after-failure", "print it only after a pass that failed"),
-    ("--mlir-print-ir-module-scope", "print the whole module each time"),
-    ("--mlir-print-op-generic", "print every op in its generic form"),
-    ("--mlir-print-debuginfo", "print locations"),
-    ("--mlir-pretty-debuginfo", "print locations in a short form"),
-    (
-        "--mlir-print-local-scope",
-        "print attributes and locations without aliases",
-    ),
-    ("--mlir-print-skip-regions", "print no regions"),
-    (
-        "--mlir-print-assume-verified",
-        "do not verify once more before printing",
-    ),
-    ("--mlir-use-nameloc-as-prefix", "name values by their locations"),
-    ("--mlir-timing", "print how long each pass took"),
-    ("--mlir-pass-statistics", "print what passes counted"),
-    ("--debug", "print what passes say of themselves, if MLIR was built so"),
-)
-"""Flags that print something, or leave something out."""
-
-
-def _add_printing(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("printing")
-    _add_truths(group, *_PRINTING)
-    for flag, text in (
-        ("--mlir-print-ir-before", "print the IR before these passes"),
-        ("--mlir-print-ir-after", "print the IR after these passes"),
-    ):
-        group.add_argument(
-            flag, action="append", default=[], metavar="PASS[,PASS…]", help=text
-        )
-    group.add_argument(
-        "--debug-only",
-        action="append",
-        default=[],
-        metavar="TYPE[,TYPE…]",
-        help="the same of some parts of MLIR",
-    )
-    group.add_argument(
-        "--mlir-print-ir-tree-dir",
-        default="",
-        metavar="DIR",
-        help="print the IR between passes to files in this directory",
-    )
-    group.add_argument(
-        "--log-actions-to",
-        default="",
-        metavar="FILE",
-        help="write a line where a pass begins and ends (- is the standard output)",
-    )
-    group.add_argument(
-        "--mlir-timing-display",
-        choices=["tree"],
-        default="tree",
-        help="how to print times; the bindings have no list of them",
-    )
-    group.add_argument(
-        "--mlir-pass-statistics-display",
-        choices=["list", "pipeline"],
-        default="pipeline",
-        help="how to print what passes counted",
-    )
-    for flag, what in (
-        (
-            "--mlir-elide-elementsattrs-if-larger",
-            "elements attributes of more elements",
-        ),
-        ("--mlir-elide-resource-strings-if-larger", "resources of more characters"),
-    ):
-        group.add_argument(
-            flag, type=int, default=None, metavar="N", help=f"leave out {what} than N"
-        )
-    group.add_argument(
-        "--emit-bytecode-version",
-        type=int,
-        default=None,
-        metavar="N",
-        help="the version of the bytecode that is written",
-    )
