@@ -14,6 +14,7 @@ from typing import Any
 
 from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, TensorSpec
+from morello.spec.elements.operations import Operations
 
 Value = Any
 """A scalar, a vector or an index in the code being written."""
@@ -48,7 +49,7 @@ class Buffer:
     """The operand's logical sizes."""
 
 
-class Emitter(ABC):
+class Emitter(Operations, ABC):
     """Writes code at one place of a program.
 
     Vectors lie along the innermost physical dimension of a buffer, or along the packs
@@ -149,63 +150,11 @@ class Emitter(ABC):
         """A scalar in every lane of a vector."""
 
     @abstractmethod
-    def convert(self, value: Value, source: Dtype, dest: Dtype) -> Value:
-        """A scalar, or a vector lane by lane, cast as `Move` defines it."""
-
-    @abstractmethod
-    def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
-        """``a * b + c``: rounded once for floats, wrapping for integers."""
-
-    @abstractmethod
     def split_bf16(self, vector: Value) -> tuple[Value, Value]:
         """The even lanes of a vector of bf16 and the odd ones, each as f32.
 
         A shift and a mask: cheaper than widening the lanes in their order.
         """
-
-    @abstractmethod
-    def add(self, a: Value, b: Value) -> Value:
-        """``a + b``, wrapping for integers."""
-
-    @abstractmethod
-    def subtract(self, a: Value, b: Value) -> Value:
-        """``a - b``, wrapping for integers."""
-
-    @abstractmethod
-    def multiply(self, a: Value, b: Value) -> Value:
-        """``a * b``, wrapping for integers."""
-
-    @abstractmethod
-    def divide(self, a: Value, b: Value) -> Value:
-        """``a / b`` of floats."""
-
-    @abstractmethod
-    def square_root(self, a: Value) -> Value:
-        """The square root of floats, rounded once."""
-
-    @abstractmethod
-    def greater(self, a: Value, b: Value) -> Value:
-        """``a`` where a > b, else ``b``, of floats: one instruction."""
-
-    @abstractmethod
-    def lesser(self, a: Value, b: Value) -> Value:
-        """``a`` where a < b, else ``b``, of floats: one instruction."""
-
-    @abstractmethod
-    def where_less(self, a: Value, b: Value, x: Value, y: Value) -> Value:
-        """``x`` where a < b, else ``y``, of floats: two instructions."""
-
-    @abstractmethod
-    def where_equal(self, a: Value, b: Value, x: Value, y: Value) -> Value:
-        """``x`` where a = b, else ``y``, of floats: two instructions."""
-
-    @abstractmethod
-    def shift_left(self, value: Value, count: int) -> Value:
-        """Integers whose bits are moved up."""
-
-    @abstractmethod
-    def shift_right(self, value: Value, count: int) -> Value:
-        """Signed integers divided by 2^count, rounded down."""
 
     @abstractmethod
     def half(self, bytes_in_words: Value, place: Value) -> Value:
@@ -216,11 +165,6 @@ class Emitter(ABC):
     def lookup(self, numbers: Sequence[float], words: Value) -> Value:
         """The floats that the lowest bits of words name, of as many as there are lanes
         (`Op.LOOKUP`)."""
-
-    @abstractmethod
-    def scale(self, values: Value, counts: Value) -> Value:
-        """A vector times 2 to the power of whole floats (`Op.SCALE`): lanes whose count
-        is below -151 become zero."""
 
     @abstractmethod
     def greater_number(self, a: Value, b: Value) -> Value:
@@ -277,20 +221,8 @@ class Emitter(ABC):
         """
 
     @abstractmethod
-    def minimum(self, dtype: Dtype, a: Value, b: Value) -> Value:
-        """The lesser of two scalars or, lane by lane, vectors (IEEE ``minimum``)."""
-
-    @abstractmethod
-    def reinterpret(self, value: Value, dtype: Dtype) -> Value:
-        """Reinterpret the bits of a scalar, or of vector lanes, as another dtype."""
-
-    @abstractmethod
     def extract(self, vector: Value, lane: int) -> Value:
         """One lane of a vector, as a scalar."""
-
-    @abstractmethod
-    def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:
-        """The greater of two scalars or, lane by lane, vectors (IEEE ``maximum``)."""
 
     @abstractmethod
     def shuffle(self, a: Value, b: Value, lanes: Sequence[int]) -> Value:

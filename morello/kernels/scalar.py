@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class Scalar(Kernel):
             return emitter.load_element(operands[operand], at(operand, step))
 
         steps = max((spec.sizes[dim] for dim in grouped), default=1)
-        elements = EmittedElements(emitter, read, steps=steps)
+        elements: Any = EmittedElements(emitter, read, steps=steps)
         result = spec.kind.element(elements, spec.dtypes)
         (out,) = spec.kind.written
         emitter.store_element(result, operands[out], at(out, 0))

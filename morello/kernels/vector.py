@@ -14,8 +14,12 @@ import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, add, times
 from morello.kernels.code.casts import cast_lanes
-from morello.kernels.code.elements import CountedElements, EmittedElements
-from morello.kernels.code.side_by_side import Side, SideBySide, of_vector
+from morello.kernels.code.elements import (
+    CountedElements,
+    EmittedElements,
+    Side,
+    of_vector,
+)
 from morello.kernels.code.vectors import (
     overlapping,
     overlapping_count,
@@ -260,7 +264,7 @@ def _write(vectors: Sequence[_Vector], spec: Spec, operands: Sequence[Buffer]) -
     def read(operand: int, step: int) -> Side:
         return Side(vector.load(inputs[operand]) for vector in vectors)
 
-    elements: Any = SideBySide(EmittedElements(emitter, width=width), read)
+    elements: Any = EmittedElements(emitter, read, width)
     result = spec.kind.element(elements, spec.dtypes)
     for i, vector in enumerate(vectors):
         vector.store(of_vector(result, i), out)

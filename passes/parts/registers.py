@@ -1,6 +1,7 @@
 """The part of the emitter that computes in registers: arithmetic, casts, shuffles."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from morello.kernels.emitter import Emitter, Value
 from morello.machine.isa import Op
@@ -35,6 +36,26 @@ _ROUND_AS_SET = 4
 
 _LESSER, _GREATER = 4, 5
 """Operands of VRANGEPS: which one it chooses, with the sign that it has."""
+
+
+def _either(of_integers: Any, of_floats: Any) -> Callable[..., Value]:
+    """An operation by the kind of its elements."""
+
+    def operation(self: "Registers", a: Value, b: Value) -> Value:
+        is_integer = isinstance(element_of(a), ir.IntegerType)
+        return (of_integers if is_integer else of_floats)(a, b).result
+
+    return operation
+
+
+def _where(predicate: str) -> Callable[..., Value]:
+    """An operation that chooses by a comparison: its operands, if no others."""
+
+    def operation(self: "Registers", a: Value, b: Value, *choice: Value) -> Value:
+        holds = arith.CmpFOp(arith.CmpFPredicate[predicate], a, b).result
+        return arith.SelectOp(holds, *(choice or (a, b))).result
+
+    return operation
 
 
 class Registers(Emitter):
@@ -83,20 +104,12 @@ class Registers(Emitter):
         odd = arith.AndIOp(words, splat(words.type, 0xFFFF0000)).result
         return self.reinterpret(even, Dtype.F32), self.reinterpret(odd, Dtype.F32)
 
-    def add(self, a: Value, b: Value) -> Value:
-        """`Emitter.add`."""
-        integer = isinstance(element_of(a), ir.IntegerType)
-        return (arith.AddIOp if integer else arith.AddFOp)(a, b).result
-
-    def subtract(self, a: Value, b: Value) -> Value:
-        """`Emitter.subtract`."""
-        integer = isinstance(element_of(a), ir.IntegerType)
-        return (arith.SubIOp if integer else arith.SubFOp)(a, b).result
-
-    def multiply(self, a: Value, b: Value) -> Value:
-        """`Emitter.multiply`."""
-        integer = isinstance(element_of(a), ir.IntegerType)
-        return (arith.MulIOp if integer else arith.MulFOp)(a, b).result
+    add = _either(arith.AddIOp, arith.AddFOp)
+    subtract = _either(arith.SubIOp, arith.SubFOp)
+    multiply = _either(arith.MulIOp, arith.MulFOp)
+    greater = _where("OGT")
+    lesser = where_less = _where("OLT")
+    where_equal = _where("OEQ")
 
     def divide(self, a: Value, b: Value) -> Value:
         """`Emitter.divide`."""
@@ -105,26 +118,6 @@ class Registers(Emitter):
     def square_root(self, a: Value) -> Value:
         """`Emitter.square_root`."""
         return math.SqrtOp(a).result
-
-    def greater(self, a: Value, b: Value) -> Value:
-        """`Emitter.greater`."""
-        is_greater = arith.CmpFOp(arith.CmpFPredicate.OGT, a, b).result
-        return arith.SelectOp(is_greater, a, b).result
-
-    def lesser(self, a: Value, b: Value) -> Value:
-        """`Emitter.lesser`."""
-        is_less = arith.CmpFOp(arith.CmpFPredicate.OLT, a, b).result
-        return arith.SelectOp(is_less, a, b).result
-
-    def where_less(self, a: Value, b: Value, x: Value, y: Value) -> Value:
-        """`Emitter.where_less`."""
-        is_less = arith.CmpFOp(arith.CmpFPredicate.OLT, a, b).result
-        return arith.SelectOp(is_less, x, y).result
-
-    def where_equal(self, a: Value, b: Value, x: Value, y: Value) -> Value:
-        """`Emitter.where_equal`."""
-        is_equal = arith.CmpFOp(arith.CmpFPredicate.OEQ, a, b).result
-        return arith.SelectOp(is_equal, x, y).result
 
     def shift_left(self, value: Value, count: int) -> Value:
         """`Emitter.shift_left`."""

@@ -1,6 +1,7 @@
 """Element-wise meaning of a kind (`Kind.element`), as code and as operation counts."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +13,34 @@ from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, Kind
 
 
+class Side(tuple[Any, ...]):
+    """Values of one name for several vectors that are computed side by side.
+
+    What waits for a result then has other instructions between: a core that looks a few
+    hundred instructions ahead sees a chain of twenty in each of a few vectors, and
+    would look at one vector after the other otherwise.
+    """
+
+    __slots__ = ()
+
+
+def of_vector(value: Any, place: int) -> Any:
+    """The part of a value that belongs to one of several vectors."""
+    return value[place] if isinstance(value, Side) else value
+
+
+def each(operation: Callable[..., Any], *given: Any) -> Any:
+    """Apply an operation to the values of each vector in turn."""
+    counts = {len(value) for value in given if isinstance(value, Side)}
+    if not counts:
+        return operation(*given)
+    (count,) = counts
+    return Side(operation(*(of_vector(v, i) for v in given)) for i in range(count))
+
+
 @dataclasses.dataclass(frozen=True)
 class EmittedElements:
-    """`Elements` as code: scalars, or vectors of ``width`` lanes."""
+    """`Elements` as code: scalars, vectors of ``width`` lanes, or a `Side` of these."""
 
     emitter: Emitter
     reads: Callable[[int, int], Value] | None = None
@@ -32,79 +58,24 @@ class EmittedElements:
         """`Elements.constant`."""
         return self.emitter.constant(dtype, number, self.width)
 
-    def convert(self, value: Value, source: Dtype, dest: Dtype) -> Value:
-        """`Elements.convert`."""
-        return self.emitter.convert(value, source, dest)
-
-    def add(self, a: Value, b: Value) -> Value:
-        """`Elements.add`."""
-        return self.emitter.add(a, b)
-
-    def subtract(self, a: Value, b: Value) -> Value:
-        """`Elements.subtract`."""
-        return self.emitter.subtract(a, b)
-
-    def multiply(self, a: Value, b: Value) -> Value:
-        """`Elements.multiply`."""
-        return self.emitter.multiply(a, b)
-
-    def divide(self, a: Value, b: Value) -> Value:
-        """`Elements.divide`."""
-        return self.emitter.divide(a, b)
-
-    def square_root(self, a: Value) -> Value:
-        """`Elements.square_root`."""
-        return self.emitter.square_root(a)
-
-    def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
-        """`Elements.multiply_add`."""
-        return self.emitter.multiply_add(a, b, c)
-
-    def greater(self, a: Value, b: Value) -> Value:
-        """`Elements.greater`."""
-        return self.emitter.greater(a, b)
-
-    def lesser(self, a: Value, b: Value) -> Value:
-        """`Elements.lesser`."""
-        return self.emitter.lesser(a, b)
-
-    def where_less(self, a: Value, b: Value, x: Value, y: Value) -> Value:
-        """`Elements.where_less`."""
-        return self.emitter.where_less(a, b, x, y)
-
-    def where_equal(self, a: Value, b: Value, x: Value, y: Value) -> Value:
-        """`Elements.where_equal`."""
-        return self.emitter.where_equal(a, b, x, y)
-
-    def reinterpret(self, value: Value, dtype: Dtype) -> Value:
-        """`Elements.reinterpret`."""
-        return self.emitter.reinterpret(value, dtype)
-
-    def shift_left(self, value: Value, count: int) -> Value:
-        """`Elements.shift_left`."""
-        return self.emitter.shift_left(value, count)
-
-    def shift_right(self, value: Value, count: int) -> Value:
-        """`Elements.shift_right`."""
-        return self.emitter.shift_right(value, count)
-
     @property
     def has_scale(self) -> bool:
         """`Elements.has_scale`: of whole vectors, where the instruction set has it."""
         isa = self.emitter.isa
         return isa.has(Op.SCALE) and self.width == isa.lanes(Dtype.F32)
 
-    def scale(self, value: Value, count: Value) -> Value:
-        """`Elements.scale`."""
-        return self.emitter.scale(value, count)
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """An operation of the emitter, of every vector."""
+        return functools.partial(each, getattr(self.emitter, name))
 
-    def maximum(self, dtype: Dtype, a: Value, b: Value) -> Value:
-        """`Elements.maximum`."""
-        return self.emitter.maximum(dtype, a, b)
 
-    def minimum(self, dtype: Dtype, a: Value, b: Value) -> Value:
-        """`Elements.minimum`."""
-        return self.emitter.minimum(dtype, a, b)
+def _counted(instructions: int) -> Callable[..., Any]:
+    """An operation that takes so many simple instructions, one after the other."""
+
+    def operation(self: "CountedElements", *given: Any) -> Any:
+        self._operation({"vector_op": instructions}, {"vector_op": instructions})
+
+    return operation
 
 
 @dataclasses.dataclass
@@ -155,63 +126,25 @@ class CountedElements:
         op: Counted = "fma" if self.dtype.is_float else "vector_op"
         self._operation({op: 1}, {op: 1})
 
-    def subtract(self, a: Any, b: Any) -> Any:
-        """`Elements.subtract`."""
-        self.add(a, b)
-
-    def multiply(self, a: Any, b: Any) -> Any:
+    def multiply(self, a: Any, b: Any, c: Any = None) -> Any:
         """`Elements.multiply`."""
-        self.multiply_add(a, b, None)
+        op: Counted = "fma" if self.dtype.is_float else "multiply_add_int"
+        self._operation({op: 1}, {op: 1})
 
-    def divide(self, a: Any, b: Any) -> Any:
-        """`Elements.divide`: a port takes as long as for ten simple operations."""
-        self._operation({"vector_op": 10}, {"vector_op": 10})
-
-    def square_root(self, a: Any) -> Any:
-        """`Elements.square_root`: as a division."""
-        self.divide(a, a)
-
-    def greater(self, a: Any, b: Any) -> Any:
-        """`Elements.greater`."""
-        self._operation({"vector_op": 1}, {"vector_op": 1})
-
-    def lesser(self, a: Any, b: Any) -> Any:
-        """`Elements.lesser`."""
-        self._operation({"vector_op": 1}, {"vector_op": 1})
-
-    def where_less(self, a: Any, b: Any, x: Any, y: Any) -> Any:
-        """`Elements.where_less`: a comparison and a choice."""
-        self._operation({"vector_op": 2}, {"vector_op": 2})
-
-    def where_equal(self, a: Any, b: Any, x: Any, y: Any) -> Any:
-        """`Elements.where_equal`: a comparison and a choice."""
-        self.where_less(a, b, x, y)
+    subtract = add
+    multiply_add = multiply
+    greater = lesser = shift_left = shift_right = _counted(1)
+    where_less = where_equal = _counted(2)
+    scale = _counted(3)
+    divide = square_root = _counted(10)
 
     def reinterpret(self, value: Any, dtype: Dtype) -> Any:
         """`Elements.reinterpret`: no instruction."""
-
-    def shift_left(self, value: Any, count: int) -> Any:
-        """`Elements.shift_left`."""
-        self._operation({"vector_op": 1}, {"vector_op": 1})
-
-    def shift_right(self, value: Any, count: int) -> Any:
-        """`Elements.shift_right`."""
-        self._operation({"vector_op": 1}, {"vector_op": 1})
 
     @property
     def has_scale(self) -> bool:
         """`Elements.has_scale`."""
         return self.isa is not None and self.isa.has(Op.SCALE)
-
-    def scale(self, value: Any, count: Any) -> Any:
-        """`Elements.scale`: a comparison, and what a port takes as long for as for two
-        simple operations."""
-        self._operation({"vector_op": 3}, {"vector_op": 3})
-
-    def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
-        """`Elements.multiply_add`."""
-        op: Counted = "fma" if self.dtype.is_float else "multiply_add_int"
-        self._operation({op: 1}, {op: 1})
 
     def maximum(self, dtype: Dtype, a: Any, b: Any) -> Any:
         """`Elements.maximum`: of floats it takes five instructions, three of them one
@@ -221,9 +154,7 @@ class CountedElements:
             count = 3
         self._operation({"vector_op": count}, {"vector_op": chain})
 
-    def minimum(self, dtype: Dtype, a: Any, b: Any) -> Any:
-        """`Elements.minimum`: as the maximum."""
-        self.maximum(dtype, a, b)
+    minimum = maximum
 
     def _operation(self, ops: Ops, chain: Ops) -> None:
         self.operations += 1

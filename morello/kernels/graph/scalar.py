@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class GraphScalar(Kernel):
         assert isinstance(kind, Compose)
         graph, number = kind.graph, computed_in(spec.dtypes)
         buffers = dict(zip(kind.values, operands, strict=True))
-        elements = EmittedElements(emitter)
+        elements: Any = EmittedElements(emitter)
         values: dict[int, Value] = {}
         for value in range(graph.count):
             origin = (0,) * len(graph.axes(value))

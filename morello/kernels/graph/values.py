@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from morello.kernels.code.deinterleave import every_second
-from morello.kernels.code.elements import EmittedElements
-from morello.kernels.code.side_by_side import Side, SideBySide, of_vector
+from morello.kernels.code.elements import EmittedElements, Side, of_vector
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.graph.shape import step_of
 from morello.spec import Dtype, Spec
@@ -114,7 +113,7 @@ class GraphValues:
         return self._computed_of(self.graph.node(value).expression, env, width)
 
     def _computed_of(self, expression: Expression, env: Env, width: int) -> Value:
-        elements: Any = SideBySide(EmittedElements(self.emitter, width=width))
+        elements: Any = EmittedElements(self.emitter, width=width)
         spread: Env = {}
 
         def read(argument: int) -> Value:

@@ -6,8 +6,8 @@ Written from the expressions of the nodes, for `GraphRows`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from morello.kernels.code.elements import of_vector
 from morello.kernels.code.running import Running
-from morello.kernels.code.side_by_side import of_vector
 from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.graph.shape import (

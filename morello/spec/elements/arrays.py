@@ -5,6 +5,7 @@ itself by `Kind.element` has the same bits here and in a kernel.
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,30 @@ from morello.spec.elements.casts import cast
 from morello.spec.elements.dtypes import Dtype
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def _silent(function: Any) -> Callable[..., Array]:
+    """A function of NumPy as an operation, without warnings."""
+
+    def operation(self: "ArrayElements", *given: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*given))
+
+    return operation
+
+
+def _where(holds: Any) -> Callable[..., Array]:
+    """An operation that chooses by a comparison: its operands, if no others."""
+    compared = _silent(holds)
+
+    def operation(self: "ArrayElements", a: Array, b: Array, *choice: Array) -> Array:
+        x, y = choice or (a, b)
+        return np.where(compared(self, a, b), x, y).astype(np.result_type(x, y))
+
+    return operation
+
+
+_MAXIMUM, _MINIMUM = _silent(np.maximum), _silent(np.minimum)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,25 +63,11 @@ class ArrayElements:
         """`Elements.convert`."""
         return cast(np.atleast_1d(value), source, dest).reshape(np.shape(value))
 
-    def add(self, a: Array, b: Array) -> Array:
-        """`Elements.add`."""
-        return _silent(np.add, a, b)
-
-    def subtract(self, a: Array, b: Array) -> Array:
-        """`Elements.subtract`."""
-        return _silent(np.subtract, a, b)
-
-    def multiply(self, a: Array, b: Array) -> Array:
-        """`Elements.multiply`."""
-        return _silent(np.multiply, a, b)
-
-    def divide(self, a: Array, b: Array) -> Array:
-        """`Elements.divide`."""
-        return _silent(np.divide, a, b)
-
-    def square_root(self, a: Array) -> Array:
-        """`Elements.square_root`."""
-        return _silent(np.sqrt, a)
+    add = _silent(np.add)
+    subtract = _silent(np.subtract)
+    multiply = _silent(np.multiply)
+    divide = _silent(np.divide)
+    square_root = _silent(np.sqrt)
 
     def multiply_add(self, a: Array, b: Array, c: Array) -> Array:
         """`Elements.multiply_add`."""
@@ -66,33 +77,21 @@ class ArrayElements:
 
     def maximum(self, dtype: Dtype, a: Array, b: Array) -> Array:
         """`Elements.maximum`."""
-        larger = _silent(np.maximum, a, b)
+        larger = _MAXIMUM(self, a, b)
         if not dtype.is_float:
             return larger
         zeros = (a == 0) & (b == 0)
-        return np.where(zeros, _silent(np.add, a, b), larger).astype(larger.dtype)
+        return np.where(zeros, self.add(a, b), larger).astype(larger.dtype)
 
     def minimum(self, dtype: Dtype, a: Array, b: Array) -> Array:
         """`Elements.minimum`."""
         if dtype.is_float:
             return -self.maximum(dtype, -a, -b)
-        return _silent(np.minimum, a, b)
+        return _MINIMUM(self, a, b)
 
-    def greater(self, a: Array, b: Array) -> Array:
-        """`Elements.greater`."""
-        return np.where(_silent(np.greater, a, b), a, b).astype(np.result_type(a, b))
-
-    def lesser(self, a: Array, b: Array) -> Array:
-        """`Elements.lesser`."""
-        return np.where(_silent(np.less, a, b), a, b).astype(np.result_type(a, b))
-
-    def where_less(self, a: Array, b: Array, x: Array, y: Array) -> Array:
-        """`Elements.where_less`."""
-        return np.where(_silent(np.less, a, b), x, y).astype(np.result_type(x, y))
-
-    def where_equal(self, a: Array, b: Array, x: Array, y: Array) -> Array:
-        """`Elements.where_equal`."""
-        return np.where(_silent(np.equal, a, b), x, y).astype(np.result_type(x, y))
+    greater = _where(np.greater)
+    lesser = where_less = _where(np.less)
+    where_equal = _where(np.equal)
 
     def reinterpret(self, value: Array, dtype: Dtype) -> Array:
         """`Elements.reinterpret`."""
@@ -115,12 +114,6 @@ class ArrayElements:
         """`Elements.scale`."""
         scaled = np.ldexp(value, np.nan_to_num(count).astype(np.int32))
         return np.where(count < -151, np.float32(0), scaled).astype(np.float32)
-
-
-def _silent(function: Any, *given: Array) -> Array:
-    """Calls a NumPy function with its floating-point warnings turned off."""
-    with np.errstate(all="ignore"):
-        return np.asarray(function(*given))
 
 
 def fused(a: Array, b: Array, c: Array) -> Array:

@@ -9,18 +9,8 @@ from typing import Any, Protocol
 from morello.spec.elements.dtypes import Dtype
 
 
-class Elements(Protocol):
-    """The elements of a Spec at one place, and the operations on them."""
-
-    @property
-    def steps(self) -> int:
-        """Neighbours along a grouped dimension (`Kind.grain`); 1 without one."""
-
-    def read(self, operand: int, step: int = 0) -> Any:
-        """The element of an operand, in the operand's dtype."""
-
-    def constant(self, dtype: Dtype, number: float | int) -> Any:
-        """A number."""
+class Operations(Protocol):
+    """Arithmetic on elements: numbers, arrays of them, or code on scalars and lanes."""
 
     def convert(self, value: Any, source: Dtype, dest: Dtype) -> Any:
         """A cast, as `Move` defines it."""
@@ -70,10 +60,6 @@ class Elements(Protocol):
     def shift_right(self, value: Any, count: int) -> Any:
         """A signed integer divided by 2^count, rounded down."""
 
-    @property
-    def has_scale(self) -> bool:
-        """Whether one instruction does what `scale` says."""
-
     def scale(self, value: Any, count: Any) -> Any:
         """``value`` · 2^count of f32, rounded once; 0 where the count is below -151.
 
@@ -81,3 +67,21 @@ class Elements(Protocol):
             value: from 0.5 to below 2, or NaN; anything where the count is below -151.
             count: a whole f32, -inf, or NaN where the value is.
         """
+
+
+class Elements(Operations, Protocol):
+    """The elements of a Spec at one place, and the operations on them."""
+
+    @property
+    def steps(self) -> int:
+        """Neighbours along a grouped dimension (`Kind.grain`); 1 without one."""
+
+    def read(self, operand: int, step: int = 0) -> Any:
+        """The element of an operand, in the operand's dtype."""
+
+    def constant(self, dtype: Dtype, number: float | int) -> Any:
+        """A number."""
+
+    @property
+    def has_scale(self) -> bool:
+        """Whether one instruction does what `scale` says."""
