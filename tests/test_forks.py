@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -16,6 +14,7 @@ import morello
 from morello.lazy import cached_property
 from morello.processes.forks import defer_forks
 from morello.processes.interrupts import defer_sigint
+from tests.child import python
 from tests.guarded import check_in_child
 
 HANG = 60
@@ -239,12 +238,7 @@ print([os.waitpid(child, 0)[1] for child in children])
 
 def test_forks_amid_the_first_compilation_of_a_process(tmp_path: Path) -> None:
     """Modules are imported, and the search is loaded."""
-    run = subprocess.run(
-        [sys.executable, "-c", FIRST, str(tmp_path / "tables.sqlite")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = python("-c", FIRST, str(tmp_path / "tables.sqlite"))
     found = run.stdout.strip().strip("[]").split(", ")
     assert run.returncode == 0, run.stderr
     assert set(found) == {"0"}, run

@@ -1,14 +1,13 @@
 """Ctrl-C is deferred inside a block, and is not lost."""
 
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 
 import pytest
 
 from morello.processes.interrupts import check_sigint, defer_sigint
+from tests.child import python
 
 pytestmark = pytest.mark.quick
 
@@ -96,5 +95,5 @@ def test_handlers_outside_python_stay(handler: str, status: int) -> None:
         f"signal.signal(signal.SIGINT, signal.{handler})\n"
         "with defer_sigint(): signal.raise_signal(signal.SIGINT)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], check=False)
+    done = python("-c", script)
     assert done.returncode == status

@@ -2,8 +2,6 @@
 
 import ast
 import fnmatch
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 
 from morello.spec import MEMORIES
 from morello.spec.kinds import KINDS
+from tests.child import python
 
 pytestmark = pytest.mark.quick
 
@@ -327,14 +326,7 @@ def test_the_search_runs_without_mlir() -> None:
         "target = find_target('avx2')\n"
         "print(best_program(parse_spec('fill:64', target.limits), target).impl)\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
+    run = python("-c", code, check=True, cwd=ROOT)
     assert "fill_rows" in run.stdout
 
 

@@ -1,15 +1,13 @@
 """The lit suite, one item a file: lit runs once, each item looks up its result."""
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.child import python
 from tests.command_server import serving
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,26 +28,17 @@ def results(
     report = folder / "report.json"
     # The path of a socket has at most 107 characters.
     with tempfile.TemporaryDirectory() as short, serving(Path(short, "socket")):
-        run = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                "from lit.main import main; main()",
-                "-q",
-                "-j2",
-                f"-Dserver={short}/socket",
-                f"--output={report}",
-                str(LIT),
-            ],
+        run = python(
+            "-c",
+            "from lit.main import main; main()",
+            "-q",
+            "-j2",
+            f"-Dserver={short}/socket",
+            f"--output={report}",
+            str(LIT),
+            env={"MORELLO_LIT_OUTPUT": str(folder), "MORELLO_DB": str(shared_database)},
             cwd=folder,
-            env={
-                **os.environ,
-                "MORELLO_LIT_OUTPUT": str(folder),
-                "MORELLO_DB": str(shared_database),
-            },
-            capture_output=True,
-            text=True,
-            check=False,
+            timeout=None,
         )
     assert report.exists(), run.stdout + run.stderr
     tests = json.loads(report.read_text())["tests"]

@@ -2,9 +2,6 @@
 
 import contextlib
 import ctypes
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ import morello
 from morello.errors import CompileError
 from morello.runtime.engine import compile_llvm
 from tests.aot.compiler import NEEDS_CC, Linked
+from tests.child import python
 from tests.compiler.test_parallel import CHEAP_FORK_TEXT
 from tests.quality.compiled import same_bytes, unsearched
 
@@ -141,15 +139,13 @@ with controlled(LOOSE):
     call()
 assert np.array_equal(arrays[-1], other[-1]) and np.count_nonzero(other[-1]) == 64
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "KMP_INHERIT_FP_CONTROL": inherit},
+    python(
+        "-c",
+        code,
+        env={"KMP_INHERIT_FP_CONTROL": inherit},
+        check=True,
         cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    assert done.returncode == 0, done.stderr
 
 
 @NEEDS_CC

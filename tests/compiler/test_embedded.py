@@ -1,24 +1,12 @@
 """Compiling in programs that embed Python: other threads, other interpreters."""
 
 import importlib.util
-import subprocess
-import sys
 
 import pytest
 
+from tests.child import printed
+
 pytestmark = pytest.mark.quick
-
-
-def run(code: str, *words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 THREAD = """
@@ -37,7 +25,7 @@ print(done)
 
 def test_python_takes_another_thread_for_the_main_one(tmp_path: object) -> None:
     """The first that imports `threading`, as in a program that embeds Python."""
-    assert run(THREAD, f"{tmp_path}/t.sqlite") == "[0.0]"
+    assert printed(THREAD, f"{tmp_path}/t.sqlite") == "[0.0]"
 
 
 INTERPRETER = """
@@ -61,4 +49,4 @@ print(kernel().sum(), flush=True)
 )
 @pytest.mark.parametrize("isolated", ["True", "False"])
 def test_subinterpreters(isolated: str) -> None:
-    assert run(f"ISOLATED = {isolated}\n{INTERPRETER}") == "0.0\n0.0"
+    assert printed(f"ISOLATED = {isolated}\n{INTERPRETER}") == "0.0\n0.0"

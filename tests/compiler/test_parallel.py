@@ -3,8 +3,6 @@
 import concurrent.futures
 import dataclasses
 import os
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from morello.runtime import openmp
 from morello.runtime.calls.glue import process
 from morello.search import Branch, Impl, best_program
 from morello.spec import parse_spec
+from tests.child import printed, python
 from tests.quality.compiled import arguments, same_bytes
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -148,12 +147,7 @@ def test_a_kernel_works_after_a_fork() -> None:
         "if child == 0: os._exit(0)\n"
         "assert os.waitpid(child, 0)[1] == 0\n"
     )
-    subprocess.run(
-        [sys.executable, "-c", code],
-        check=True,
-        timeout=300,
-        cwd=Path(__file__).parents[2],
-    )
+    python("-c", code, check=True, cwd=Path(__file__).parents[2])
 
 
 def test_without_a_runtime_there_is_a_warning_and_one_thread(
@@ -172,21 +166,6 @@ def test_the_runtime_is_found_and_loaded() -> None:
         assert openmp.load_openmp()
 
 
-def in_new_process(code: str, **environment: str) -> str:
-    """The output of a Python program in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, **environment},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 SPIN = (
     "import ctypes\n"
     "from morello.runtime.openmp import openmp_library\n"
@@ -195,8 +174,8 @@ SPIN = (
 
 
 def test_idle_threads_soon_leave_the_processor_to_others() -> None:
-    assert in_new_process(SPIN) == "1\n"
-    assert in_new_process(SPIN, KMP_BLOCKTIME="30") == "30\n"
+    assert printed(SPIN) == "1"
+    assert printed(SPIN, KMP_BLOCKTIME="30") == "30"
 
 
 AFFINITY = """
@@ -232,7 +211,7 @@ print(os.sched_getaffinity(worker) == every)
 )
 def test_threads_leave_the_processor_of_the_one_that_calls() -> None:
     code = AFFINITY.replace("TARGET", CHEAP_FORK_TEXT)
-    left, everywhere = in_new_process(code, KMP_BLOCKTIME="infinite").split()
+    left, everywhere = printed(code, KMP_BLOCKTIME="infinite").split()
     assert int(left) >= 20  # of 40: others use the processors, too
     assert everywhere == "True"
 

@@ -5,7 +5,6 @@ import fcntl
 import os
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -26,6 +25,7 @@ from morello.search.storage.overlay import (
     named_paths,
     open_database,
 )
+from tests.child import python
 from tests.database.small import row
 
 pytestmark = pytest.mark.quick
@@ -33,14 +33,7 @@ pytestmark = pytest.mark.quick
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """``morello`` in a new process."""
-    return subprocess.run(
-        [sys.executable, "-m", "morello", *words],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        errors="surrogateescape",
-        check=False,
-    )
+    return python("-m", "morello", *words, env=environment, errors="surrogateescape")
 
 
 def test_a_relative_path_is_of_the_folder_at_the_time(

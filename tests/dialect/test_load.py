@@ -1,8 +1,6 @@
 """Loading the dialects into contexts."""
 
 import gc
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -12,6 +10,7 @@ from morello.dialect.build import spec_function, spec_of
 from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import parse_spec
+from tests.child import python
 
 pytestmark = pytest.mark.quick
 
@@ -89,4 +88,4 @@ def test_importing_the_package_is_light() -> None:
         "import sys, morello.dialect; "
         "assert not [m for m in sys.modules if 'torch_mlir' in m], 'imports MLIR'"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+    python("-c", code, check=True)

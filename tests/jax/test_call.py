@@ -1,7 +1,5 @@
 """Kernels in JAX programs compute what they compute alone, and refuse as XLA does."""
 
-import subprocess
-import sys
 import threading
 from typing import Any
 
@@ -14,6 +12,7 @@ import morello
 import morello.jax
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
+from tests.child import python
 from tests.compiler.test_parallel import CHEAP_FORK
 from tests.quality.compiled import arguments, unsearched
 
@@ -261,9 +260,7 @@ def test_an_exported_program_finds_the_kernel_by_its_name() -> None:
 
 def test_without_jax_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['jax'] = None\nimport morello.jax"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
+    run = python("-c", code)
     assert "ImportError: morello.jax needs the package jax: pip install" in run.stderr
 
 

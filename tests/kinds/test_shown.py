@@ -1,13 +1,11 @@
 """Kinds with several outputs, windows and options of any type go all the way: the
 dialect, the search, kernels, verification, the tools."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.child import python
 from tests.kinds.checks import CHECKS
 from tests.kinds.shown import TARGET
 
@@ -25,16 +23,11 @@ NAMES = [
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_kind_that_is_registered_goes_all_the_way(name: str, tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.kinds.checks", name],
+    python(
+        "-m",
+        "tests.kinds.checks",
+        name,
+        env={"MORELLO_TARGET": TARGET.name, "MORELLO_DB": str(tmp_path / "db.sqlite")},
+        check=True,
         cwd=ROOT,
-        env={
-            **os.environ,
-            "MORELLO_TARGET": TARGET.name,
-            "MORELLO_DB": str(tmp_path / "db.sqlite"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    assert run.returncode == 0, run.stderr

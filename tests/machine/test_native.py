@@ -1,8 +1,6 @@
 """``native``: the known target that is nearest to a machine."""
 
 import dataclasses
-import subprocess
-import sys
 import warnings
 
 import pytest
@@ -22,6 +20,7 @@ from morello.machine.targets.avx512_vnni_bf16 import AVX512_VNNI_BF16
 from morello.machine.targets.avx512_zen4 import AVX512_ZEN4
 from morello.machine.targets.avx512_zen5 import AVX512_ZEN5
 from morello.machine.text import TargetWarning
+from tests.child import python
 
 pytestmark = pytest.mark.quick
 
@@ -100,4 +99,4 @@ def test_naming_a_target_does_not_load_llvm() -> None:
         "import sys; from morello.machine import find_target; find_target('avx2'); "
         "sys.exit('llvmlite' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+    assert python("-c", code).returncode == 0

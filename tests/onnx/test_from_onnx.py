@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from onnx.reference import ReferenceEvaluator
 import morello
 from morello.errors import ArgumentError, CompileError
 from morello.frontends import onnx as from_onnx
+from tests.child import python
 from tests.onnx.models import (
     Shape,
     check_by_reference,
@@ -152,9 +151,7 @@ def test_without_onnx_it_says_what_to_install() -> None:
         "import sys; sys.modules['onnx'] = None\n"
         "import morello; morello.from_onnx('x.onnx')"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
+    run = python("-c", code)
     assert "ImportError: morello.from_onnx needs the package onnx: pip" in run.stderr
 
 

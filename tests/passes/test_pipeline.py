@@ -1,7 +1,6 @@
 """Pipelines: parsing, printing, running, and every message."""
 
 import dataclasses
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from morello.passes.pipelines.steps import Nest, Step, _groups
 from morello.passes.pipelines.text import PipelineTextError, parse_options
 from morello.passes.pipelines.upstream_names import UPSTREAM_NAMES
 from morello.passes.registry import PASSES, Registry, Row
+from tests.child import python
 from tests.tables import rows
 
 pytestmark = pytest.mark.quick
@@ -337,13 +337,7 @@ def test_a_field_without_a_default_is_a_defect() -> None:
 
 def test_registry_imports_no_mlir() -> None:
     code = "import sys, morello.passes.registry; print('torch_mlir' in sys.modules)"
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).parent.parent.parent,
-    )
+    run = python("-c", code, check=True, cwd=Path(__file__).parent.parent.parent)
     assert run.stdout == "False\n"
 
 

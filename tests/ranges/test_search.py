@@ -2,9 +2,6 @@
 
 import itertools
 import math
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -15,6 +12,7 @@ from morello.search.ranges.cover import Cover, cover
 from morello.search.ranges.over import Over
 from morello.search.ranges.sizes import search_sizes
 from morello.spec import Spec, parse_spec
+from tests.child import python
 
 
 def parsed(text: str) -> Spec:
@@ -153,13 +151,7 @@ def test_hash_seeds_change_nothing() -> None:
         "print(cover(parse_spec('matmul:1..9x4x8:f32', AVX2.limits), AVX2).impl)"
     )
     texts = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        python("-c", code, env={"PYTHONHASHSEED": seed}, check=True).stdout
         for seed in ("1", "2")
     }
     assert len(texts) == 1

@@ -1,8 +1,6 @@
 """Compiling and loading LLVM IR."""
 
 import gc
-import subprocess
-import sys
 import threading
 import weakref
 from dataclasses import FrozenInstanceError
@@ -21,6 +19,7 @@ from morello.runtime.engine import (
     load,
 )
 from morello.runtime.object_file import undefined_symbols
+from tests.child import python
 from tests.guarded import check_in_child
 from tests.runtime.build import raw
 
@@ -97,16 +96,7 @@ def test_the_object_is_the_same_in_every_process() -> None:
         "c = compile_object(sys.stdin.read(), cpu='haswell'); "
         "print(hashlib.sha256(c.object).hexdigest())"
     )
-    prints = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            input=DOUBLE,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for _ in range(2)
-    }
+    prints = {python("-c", code, check=True, input=DOUBLE).stdout for _ in range(2)}
     assert len(prints) == 1
     compiled = compile_object(DOUBLE, cpu="haswell")
     assert compiled == compile_object(DOUBLE, cpu="haswell")

@@ -1,19 +1,12 @@
 """Code loaded into a process whose free address space is fragmented."""
 
-import os
-import subprocess
-import sys
+from tests.child import python
 
 
 def test_code_and_constants_may_lie_far_apart() -> None:
     """MCJIT puts them into gaps that it finds; beyond 2 GiB LLVM ended the process."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.runtime.fragmented_memory"],
-        env={**os.environ, "PYTHONMALLOC": "malloc"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
+    done = python(
+        "-m", "tests.runtime.fragmented_memory", env={"PYTHONMALLOC": "malloc"}
     )
     assert done.stdout.splitlines() == [
         "calls [1.0, 1.5] 2",

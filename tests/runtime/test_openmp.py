@@ -5,28 +5,13 @@ Each case is a new process: a runtime stays.
 
 import ctypes
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from morello.runtime import openmp
 from morello.runtime.openmp import openmp_library
-
-
-def run(code: str, **environment: str) -> str:
-    """What the code prints in a new process, which must end well."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
+from tests.child import printed
 
 KERNEL = """
 import numpy as np
@@ -66,7 +51,7 @@ def test_a_runtime_that_is_there_is_used(
     """Two that are used would end the process."""
     head = f"NAMES, USED = {names}, {used}\n"
     tail = "shutil.rmtree(folder)\n"
-    path = run(head + COPIES + KERNEL + tail)
+    path = printed(head + COPIES + KERNEL + tail)
     assert os.path.basename(path) == found  # noqa: PTH119
     assert path != openmp_library()
 
@@ -98,7 +83,7 @@ shown = "import os; print(*map(os.environ.get, {list(BINDING)}))"
 seen = subprocess.check_output([sys.executable, "-c", shown], text=True)
 assert seen.split() == {list(BINDING.values())}
 """
-    run(code, **BINDING)
+    printed(code, **BINDING)
 
 
 def test_no_program_is_started() -> None:
@@ -109,7 +94,7 @@ subprocess.Popen.__init__ = refuse
 from morello.runtime.openmp import openmp_library
 assert openmp_library()
 """
-    run(code)
+    printed(code)
 
 
 def test_a_search_of_the_system_that_fails_does_no_harm() -> None:
@@ -129,7 +114,7 @@ assert kernel.threads == 1
 assert "no OpenMP runtime was found" in str(said[0].message)
 print(said[0].filename)
 """
-    assert run(code) == "<string>"
+    assert printed(code) == "<string>"
 
 
 def test_no_folder_for_temporary_files_is_needed() -> None:
@@ -138,7 +123,7 @@ import tempfile
 def nothing(): raise FileNotFoundError(2, "No usable temporary directory found")
 tempfile.gettempdir = tempfile._get_default_tempdir = nothing
 """
-    run(code + KERNEL)
+    printed(code + KERNEL)
 
 
 def test_runtimes_are_told_from_other_files(monkeypatch: pytest.MonkeyPatch) -> None:

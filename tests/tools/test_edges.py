@@ -1,7 +1,5 @@
 """Cases at the edges that new users and other projects' bug reports have shown."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ from morello.errors import ArgumentError, SpecError
 from morello.spec.kinds import labels
 from morello.tools import morello_opt
 from morello.tools.morello import main
+from tests.child import python
 
 pytestmark = pytest.mark.quick
 
@@ -30,14 +29,13 @@ sys.exit(main())
 def test_morello_opt_needs_no_folder_for_temporary_files() -> None:
     pipeline = "builtin.module(canonicalize{max-iterations=3},cse)"
     flags = [f"--pass-pipeline={pipeline}", "--mlir-print-ir-after=cse"]
-    run = subprocess.run(
-        [sys.executable, "-c", _NO_FOLDER, *flags],
+    run = python(
+        "-c",
+        _NO_FOLDER,
+        *flags,
+        check=True,
         input="func.func @f(%a: i32) -> i32 { return %a : i32 }\n",
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    assert run.returncode == 0, run.stderr
     assert "func.func @f" in run.stdout
     assert "IR Dump After" in run.stderr
 
@@ -148,13 +146,7 @@ assert main(["run", "gone.mlir", "--db", "none"]) == 2
 """
     folder = tmp_path / "gone"
     folder.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = python("-c", code, str(folder), check=True)
     assert "Traceback" not in done.stderr
 
 

@@ -2,8 +2,6 @@
 
 import logging
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +17,7 @@ import morello.torch
 from morello.errors import MorelloError
 from morello.frontends.held_arrays import ModelArrays
 from morello.torch import graph_breaks, group, partition, worker
+from tests.child import python
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
@@ -219,9 +218,7 @@ def test_a_change_of_a_weight_is_seen(
     changes = SEEN if freeze else UNSEEN | SEEN | AFTERWARDS
     if not freeze:
         changes = {
-            "another process": lambda _: subprocess.run(
-                [sys.executable, "-c", code], check=True
-            ),
+            "another process": lambda _: python("-c", code, check=True),
             **changes,
         }
     assert is_right()
@@ -547,9 +544,7 @@ def test_the_backend_is_listed() -> None:
 
 def test_without_torch_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['torch'] = None\nimport morello.torch"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
+    run = python("-c", code)
     assert "ImportError: morello.torch needs the package torch: pip i" in run.stderr
 
 
@@ -563,13 +558,7 @@ with torch.no_grad():
     fast(torch.randn(1, 197, 768))
 print("was compiled before the end:", morello.torch.wait(0))
 """
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
+    run = python("-W", "ignore", "-c", code)
     assert (run.returncode, run.stdout) == (0, "was compiled before the end: False\n")
     assert "Traceback" not in run.stderr
 

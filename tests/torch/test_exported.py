@@ -1,7 +1,6 @@
 """Modules as kernels with their weights: equal to eager, without PyTorch."""
 
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from torch import nn
 
 from morello.errors import ArgumentError, MorelloError
 from morello.torch import export
+from tests.child import python
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
@@ -58,7 +58,7 @@ def test_a_process_without_pytorch_computes_what_eager_does(tmp_path: Path) -> N
     path = tmp_path / "small.kernel"
     arrays = [argument.numpy() for argument in ARGUMENTS]
     path.write_bytes(pickle.dumps((kernel, arrays, expected)))
-    subprocess.run([sys.executable, "-c", LOADS, str(path)], check=True)
+    python("-c", LOADS, str(path), check=True)
     kernel.save(tmp_path / "small.h", "small")
     header = (tmp_path / "small.h").read_text()
     assert all(name in header for name in kernel.constants)

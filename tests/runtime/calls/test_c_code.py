@@ -2,8 +2,6 @@
 
 import ctypes
 import importlib.metadata
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +12,7 @@ from morello.errors import CompileError
 from morello.machine.architectures import HOST
 from morello.runtime.calls import glue
 from morello.runtime.calls.c import build
+from tests.child import python
 
 
 def _compiler() -> str:
@@ -80,4 +79,4 @@ kernel = morello.compile("max:4x4:f32", threads=1, db=None)
 kernel(np.ones((4, 4), np.float32))
 assert len(loaded) == 1, len(loaded)
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    python("-c", program, check=True)
