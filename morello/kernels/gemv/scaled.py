@@ -26,7 +26,7 @@ from morello.kernels.gemv.scaled_operands import (
     rows_of,
 )
 from morello.machine.isa import Op
-from morello.spec import Dtype, Spec, SpecKey
+from morello.spec import Dtype, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.tensors.layout import ceil_div
@@ -143,14 +143,14 @@ class ScaledRows(ScaledKernel):
         is_whole = product.zero == int(product.zero)
         return is_whole and 0 < abs(product.zero) <= _LARGEST_ZERO and not is_looked_up
 
-    def writer(self, reads: ScaledCode, spec: Spec) -> "_Code":
+    def writer(self, reads: ScaledCode) -> "_Code":
         """Write the sums of factors, or the copy of them, that columns need."""
-        of, product = reads.of, reads.product
+        of, product, spec = reads.of, reads.product, reads.spec
         m, k = rows_of(product, spec.sizes), spec.sizes[product.inner]
         is_apart = bool(_is_apart(of, product, m, k))
         is_folded = not is_apart and self._folds(spec.key, of, product)
-        factors = Factors(reads, spec).prepared(is_apart and bool(of.offsets))
-        return _Code(reads, spec, is_apart, is_folded, factors)
+        factors = Factors(*reads.fields).prepared(is_apart and bool(of.offsets))
+        return _Code(*reads.fields, is_apart, is_folded, factors)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,7 +193,7 @@ class _Code(ScaledColumns):
         """Add the products of rows that share a block of scales, which are loaded
         once."""
         first = self.emitter.linear([(number, self.factors.each)])
-        zeros = [self.reads.beside(self.of.zeros, 0, number, *p) for p in places]
+        zeros = [self.beside(self.of.zeros, 0, number, *p) for p in places]
         if not self.is_apart:
             beside = self._beside(number, places)
             if self.is_folded:
@@ -234,7 +234,7 @@ class _Code(ScaledColumns):
             added = list(carried)
             for by in range(min(_TRIP, length)):
                 here = self.emitter.offset(place, by)
-                self.reads.prefetch(here, places, self.lanes, last, self.length, 1)
+                self.prefetch(here, places, self.lanes, last, self.length, 1)
                 self._place(here, by, places, beside, zeros, added)
             return added
 
@@ -277,7 +277,7 @@ class _Code(ScaledColumns):
     def _words(self, at: Value, place: tuple[Value, int]) -> Value:
         """The bytes at a place, as words."""
         buffer = self.operands[self.of.integers]
-        index = self.reads.index(self.of.integers, 0, at, place[0])
+        index = self.index(self.of.integers, 0, at, place[0])
         loaded = self.emitter.load(buffer, index, self.lanes, place[1])
         return self.emitter.convert(loaded, buffer.tensor.dtype, Dtype.S32)
 
@@ -325,8 +325,7 @@ class _Code(ScaledColumns):
         """The scales and the offsets of some columns in a block."""
         of = self.of.scales
         return [
-            (self.reads.beside(of, 0, number, *p), self.reads.offsets(number, *p))
-            for p in places
+            (self.beside(of, 0, number, *p), self.offsets(number, *p)) for p in places
         ]
 
 

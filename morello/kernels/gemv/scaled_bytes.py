@@ -21,10 +21,9 @@ from morello.kernels.gemv.scaled_operands import (
     ScaledColumns,
     ScaledKernel,
     product_of,
-    rows_of,
 )
 from morello.machine.isa import Op
-from morello.spec import Dtype, Layout, PhysicalDim, Spec, SpecKey, TensorSpec
+from morello.spec import Dtype, Layout, PhysicalDim, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.index_map import IndexMap
@@ -153,10 +152,10 @@ class ScaledBytes(ScaledKernel):
             return {"dot": 1}
         return {"fma": 1, "vector_op": 1}
 
-    def writer(self, reads: ScaledCode, spec: Spec) -> "_Code":
+    def writer(self, reads: ScaledCode) -> "_Code":
         """Put the bytes in order, and add up those of each block."""
         product, emitter = reads.product, reads.emitter
-        rows, length = int(rows_of(product, spec.sizes)), spec.sizes[product.inner]
+        rows, length = reads.rows, reads.spec.sizes[product.inner]
         factors = reads.operands[reads.of.factors]
         near = factors.tensor.level
         if product.halves:
@@ -166,7 +165,7 @@ class ScaledBytes(ScaledKernel):
         blocks = length // (product.block or length)
         sums = emitter.scratch(form, (rows, blocks))
         scaled = emitter.scratch(form, (rows, blocks)) if product.offsets else None
-        code = _Code(reads, spec, factors, sums, scaled)
+        code = _Code(*reads.fields, factors, sums, scaled)
         for row in range(rows):
             if product.halves:
                 code.put_in_order(row)
@@ -226,7 +225,7 @@ class _Code(ScaledColumns):
         ]
 
         def some(at: Value, _: Sequence[Value]) -> list[Value]:
-            index = self.reads.index(self.of.factors, row, at, 0)
+            index = self.index(self.of.factors, row, at, 0)
             loaded = self.emitter.load(source, index, _ORDERED)
             ordered = self.emitter.shuffle(loaded, loaded, order)
             self.emitter.store(ordered, self.factors, (row, at))
@@ -246,7 +245,7 @@ class _Code(ScaledColumns):
             less = self.emitter.extract(self.emitter.multiply(total, minus), 0)
             self.emitter.store_element(less, self.sums, (row, number))
             if self.scaled_sums is not None:
-                scale = self.reads.beside(self.of.row_scales, row, number, 0, 1)
+                scale = self.beside(self.of.row_scales, row, number, 0, 1)
                 if scale is not None:
                     total = self.emitter.multiply(total, scale)
                 scalar = self.emitter.extract(total, 0)
@@ -268,16 +267,16 @@ class _Code(ScaledColumns):
         end = self.length // self.step
 
         def words(at: Value) -> list[list[Value]]:
-            self.reads.prefetch(at, places, self.width, last, end, _GROUP)
+            self.prefetch(at, places, self.width, last, end, _GROUP)
             return [self._integers(at, place) for place in places]
 
         sums = self._dots(number, words, range(self.rows), len(places))
-        scales = [self.reads.beside(of.scales, 0, number, *p) for p in places]
-        zeros = [self.reads.beside(of.zeros, 0, number, *p) for p in places]
-        offsets = [self.reads.offsets(number, *p) for p in places]
+        scales = [self.beside(of.scales, 0, number, *p) for p in places]
+        zeros = [self.beside(of.zeros, 0, number, *p) for p in places]
+        offsets = [self.offsets(number, *p) for p in places]
         added = []
         for row in range(self.rows):
-            of_row = self.reads.beside(of.row_scales, row, number, 0, 1)
+            of_row = self.beside(of.row_scales, row, number, 0, 1)
             less = emitter.load_element(self.sums, (row, number))
             less = emitter.broadcast(less, self.lanes)
             for j, (scale, zero) in enumerate(zip(scales, zeros, strict=True)):
@@ -373,14 +372,14 @@ class _Code(ScaledColumns):
         at = self.emitter.linear([(place, self.step), (half, _GROUP)])
         if self.product.halves:
             return row, at
-        return self.reads.index(self.of.factors, row, at, 0)
+        return self.index(self.of.factors, row, at, 0)
 
     def _integers(self, at: Value, place: tuple[Value, int]) -> list[Value]:
         """The integers at a place: those of the low halves, and of the high ones."""
         emitter, integers = self.emitter, self.of.integers
         buffer = self.operands[integers]
-        index = self.reads.index(integers, 0, Pack(at, _GROUP), place[0])
-        by = self.reads.axes[integers]
+        index = self.index(integers, 0, Pack(at, _GROUP), place[0])
+        by = self.spec.kind.operands[integers].axes
         dim = next(i for i, a in enumerate(by) if a.dim == self.product.columns)
         loaded = emitter.load_groups(buffer, index, dim, _GROUP, self.width, place[1])
         if self.product.halves:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from morello.cost.counts import Ops, add, times
 from morello.kernels.code.horizontal_sum import horizontal_sums, horizontal_sums_ops
 from morello.kernels.emitter import Buffer, Value
-from morello.kernels.gemv.scaled_operands import ScaledCode, rows_of
+from morello.kernels.gemv.scaled_operands import ScaledCode
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Layout, PhysicalDim, Spec, TensorSpec
+from morello.spec import Dtype, Layout, PhysicalDim, TensorSpec
 from morello.spec.frame import Ints
 from morello.spec.tensors.layout import ceil_div
 
@@ -36,11 +36,9 @@ def factors_ops(isa: Isa, m: Ints, k: Ints, sums: Ints) -> Ops:
 
 
 @dataclasses.dataclass(frozen=True)
-class Factors:
+class Factors(ScaledCode):
     """Reads the factors of a product."""
 
-    reads: ScaledCode
-    spec: Spec
     block_sums: Buffer | None = None
     """For each row and block, the sum of its factors, where offsets are multiplied by
     it."""
@@ -66,59 +64,54 @@ class Factors:
     @property
     def step(self) -> int:
         """Integers along k of a place."""
-        return 2 if self.reads.product.halves else 1
+        return 2 if self.product.halves else 1
 
     @property
     def length(self) -> int:
         """Places along k."""
-        return self.spec.sizes[self.reads.product.inner] // self.step
+        return self.spec.sizes[self.product.inner] // self.step
 
     @property
     def each(self) -> int:
         """Places along k of a block."""
-        block = self.reads.product.block
+        block = self.product.block
         return self.length if block is None else min(block // self.step, self.length)
-
-    @property
-    def rows(self) -> int:
-        """Rows of factors."""
-        return int(rows_of(self.reads.product, self.spec.sizes))
 
     def vector(self, row: int, inner: Value) -> Value:
         """A factor in every lane."""
         if self.copied is None:
             element = self._element(row, inner)
         else:
-            element = self.reads.emitter.load_element(self.copied, (inner, row))
-        return self.reads.emitter.broadcast(element, self.reads.lanes)
+            element = self.emitter.load_element(self.copied, (inner, row))
+        return self.emitter.broadcast(element, self.lanes)
 
     def of_block(self, row: int, number: Value) -> Value | None:
         """The sum of a block of a row, in every lane; None where there are no sums."""
         if self.block_sums is None:
             return None
-        element = self.reads.emitter.load_element(self.block_sums, (row, number))
-        return self.reads.emitter.broadcast(element, self.reads.lanes)
+        element = self.emitter.load_element(self.block_sums, (row, number))
+        return self.emitter.broadcast(element, self.lanes)
 
     @property
     def _buffer(self) -> Buffer:
-        return self.reads.operands[self.reads.of.factors]
+        return self.operands[self.of.factors]
 
     def _scratch(self, rows: int, columns: int) -> Buffer:
         """Memory for numbers, where the factors are."""
         near = self._buffer.tensor.level
         form = TensorSpec(Dtype.F32, near, _ROW_MAJOR, contiguous=True)
-        return self.reads.emitter.scratch(form, (rows, columns))
+        return self.emitter.scratch(form, (rows, columns))
 
     def _element(self, row: int, inner: Value) -> Value:
         """A factor in f32, from where it lies."""
-        emitter, buffer = self.reads.emitter, self._buffer
-        index = self.reads.index(self.reads.of.factors, row, inner, 0)
+        emitter, buffer = self.emitter, self._buffer
+        index = self.index(self.of.factors, row, inner, 0)
         element = emitter.load_element(buffer, index)
         return emitter.convert(element, buffer.tensor.dtype, Dtype.F32)
 
     def _copy(self, copied: Buffer) -> None:
         """Bring the factors of each place together."""
-        emitter = self.reads.emitter
+        emitter = self.emitter
 
         def place(inner: Value, _: Sequence[Value]) -> list[Value]:
             for row in range(self.rows):
@@ -129,7 +122,7 @@ class Factors:
 
     def _sum_blocks(self, row: int, sums: Buffer) -> None:
         """Store the sum of each block of a row."""
-        emitter, each = self.reads.emitter, self.each * self.step
+        emitter, each = self.emitter, self.each * self.step
         blocks, rest = divmod(self.length * self.step, each)
 
         def one(number: Value, length: int) -> list[Value]:
@@ -146,11 +139,11 @@ class Factors:
 
     def _sum(self, row: int, first: Value, length: int) -> Value:
         """The sum of some neighbours of a row."""
-        emitter, buffer, lanes = self.reads.emitter, self._buffer, self.reads.lanes
+        emitter, buffer, lanes = self.emitter, self._buffer, self.lanes
 
         def vector(at: Value, count: int, total: Value) -> Value:
             inner = emitter.linear([(first, 1), (at, 1)])
-            index = self.reads.index(self.reads.of.factors, row, inner, 0)
+            index = self.index(self.of.factors, row, inner, 0)
             loaded = emitter.load(buffer, index, lanes, count)
             wide = emitter.convert(loaded, buffer.tensor.dtype, Dtype.F32)
             return emitter.add(total, wide)

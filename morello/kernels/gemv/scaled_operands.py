@@ -14,6 +14,7 @@ from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
 from morello.kernels.predicates import free_vectors
 from morello.kernels.template import Kernel
+from morello.lazy import cached_property
 from morello.spec import Compose, Dtype, Form, Layout, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct, scaled_product
@@ -102,7 +103,7 @@ class ScaledKernel(Kernel):
         """Conditions on the length of the sums."""
 
     @abstractmethod
-    def writer(self, reads: "ScaledCode", spec: Spec) -> "ScaledColumns":
+    def writer(self, reads: "ScaledCode") -> "ScaledColumns":
         """Write what is computed once for all columns; what writes these."""
 
     def accepts(self, key: SpecKey) -> bool:
@@ -156,10 +157,8 @@ class ScaledKernel(Kernel):
         """The code for rows alone, then that of each panel."""
         product = product_of(spec.key)
         assert product is not None
-        axes = tuple(own.axes for own in spec.kind.operands)
-        of = Operands.of(spec.key, product)
-        reads = ScaledCode(emitter, product, of, operands, axes, self.distance)
-        writer = self.writer(reads, spec)
+        reads = ScaledCode(emitter, spec, operands, product, self.distance)
+        writer = self.writer(reads)
         width = int(self.side(writer.rows)) * self.lanes
         self._over_panels(writer, spec.sizes[product.columns], width)
 
@@ -244,13 +243,26 @@ class ScaledCode:
     """Reads the operands of a product."""
 
     emitter: Emitter
-    product: ScaledProduct
-    of: Operands
+    spec: Spec
     operands: Sequence[Buffer]
-    axes: tuple[tuple[IndexMap, ...], ...]
-    """The axes of each operand."""
+    product: ScaledProduct
     distance: int
     """Bytes of integers from what is read to what is prefetched; 0 if nothing is."""
+
+    @property
+    def fields(self) -> tuple[Emitter, Spec, Sequence[Buffer], ScaledProduct, int]:
+        """What another reader of the same operands is made of."""
+        return self.emitter, self.spec, self.operands, self.product, self.distance
+
+    @cached_property
+    def of(self) -> Operands:
+        """The operands of the product, by number."""
+        return Operands.of(self.spec.key, self.product)
+
+    @property
+    def rows(self) -> int:
+        """Rows of factors."""
+        return int(rows_of(self.product, self.spec.sizes))
 
     @property
     def lanes(self) -> int:
@@ -266,7 +278,8 @@ class ScaledCode:
         product: Value | None = None
         for operand in operands:
             buffer = self.operands[operand]
-            dtype, axes = buffer.tensor.dtype, self.axes[operand]
+            dtype = buffer.tensor.dtype
+            axes = self.spec.kind.operands[operand].axes
             index = self._index_of_block(axes, row, number, column)
             if any(axis.dim == self.product.columns for axis in axes):
                 loaded = self.emitter.load(buffer, index, self.lanes, count)
@@ -308,9 +321,8 @@ class ScaledCode:
         by = {self.product.inner: inner, self.product.columns: column}
         if self.product.rows is not None:
             by[self.product.rows] = row
-        return tuple(
-            by[axis.dims[0]] if axis.terms else 0 for axis in self.axes[operand]
-        )
+        axes = self.spec.kind.operands[operand].axes
+        return tuple(by[axis.dims[0]] if axis.terms else 0 for axis in axes)
 
     def prefetch(
         self, at: Value, places: "Places", nbytes: int, last: bool, end: int, group: int
@@ -343,41 +355,8 @@ Places = Sequence[tuple[Value, int]]
 
 
 @dataclasses.dataclass(frozen=True)
-class ScaledColumns(ABC):
+class ScaledColumns(ScaledCode, ABC):
     """Writes the code of some columns: sums of blocks of k, one after another."""
-
-    reads: ScaledCode
-    spec: Spec
-
-    @property
-    def emitter(self) -> Emitter:
-        """Writes instructions."""
-        return self.reads.emitter
-
-    @property
-    def product(self) -> ScaledProduct:
-        """The product that is computed."""
-        return self.reads.product
-
-    @property
-    def of(self) -> Operands:
-        """The operands of the product, by number."""
-        return self.reads.of
-
-    @property
-    def operands(self) -> Sequence[Buffer]:
-        """Their memory."""
-        return self.reads.operands
-
-    @property
-    def lanes(self) -> int:
-        """Sums of a vector."""
-        return self.reads.lanes
-
-    @property
-    def rows(self) -> int:
-        """Rows of factors."""
-        return int(rows_of(self.product, self.spec.sizes))
 
     @property
     @abstractmethod
@@ -433,7 +412,7 @@ class ScaledColumns(ABC):
 
     def _store(self, row: int, column: Value, count: int, total: Value) -> None:
         out = self.operands[self.of.out]
-        index = self.reads.index(self.of.out, row, 0, column)
+        index = self.index(self.of.out, row, 0, column)
         if self.spec.kind.accumulates:
             held = self.emitter.load(out, index, self.lanes, count)
             total = self.emitter.add(held, total)
