@@ -364,19 +364,6 @@ def test_a_crafted_index_is_not_followed(
     assert asked == [table]
 
 
-def test_rows_of_the_index_and_of_notes_have_checksums(tmp_path: Path) -> None:
-    path = tmp_path / "tables.sqlite"
-    filled(path).close()
-    database = Database(path)
-    assert len(database.covers()) > 1
-    assert len(database.searches()) == 1
-    database.close()
-    change(path, "UPDATE covers SET sizes = '[]'")
-    change(path, "UPDATE searches SET seconds = 1.0")
-    assert Database(path).covers() == ()
-    assert Database(path).searches() == ()
-
-
 NOTES = {
     "a time that is none": {"seconds": float("inf")},
     "counts below 0": {"tables": -1},
