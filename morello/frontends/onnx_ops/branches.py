@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 from morello.errors import CompileError
+from morello.frontends.onnx_ops.writing import NodeWriter
 
 
 def without_branches(proto: Any) -> Any:
@@ -26,69 +27,28 @@ def without_branches(proto: Any) -> Any:
 
 def _flattened(proto: Any) -> Any:
     """A model in which the nodes of branches stand before their choices."""
-    helper: Any = importlib.import_module("onnx.helper")
-    flat = type(proto)()
-    flat.CopyFrom(proto)
-    del flat.graph.node[:]
-    choices = []
-    for node in proto.graph.node:
-        if node.op_type != "If":
-            flat.graph.node.append(node)
-            continue
-        branches = {own.name: own.g for own in node.attribute}
-        results = [
-            inlined_body(flat.graph, branches[name], f"{node.name}.{name}", {})
-            for name in ("then_branch", "else_branch")
-        ]
-        for output, one, other in zip(node.output, *results, strict=True):
-            inputs = [node.input[0], one, other]
-            flat.graph.node.append(
-                helper.make_node("Where", inputs, [output], name=node.name)
-            )
-            choices.append((node.name, one, other))
-    _check_shapes(flat, choices)
-    return flat
+    return _Flattening(proto).run()
 
 
-def inlined_body(
-    graph: Any, branch: Any, prefix: str, inputs: dict[str, str]
-) -> list[str]:
-    """Add the nodes of a body to a graph.
-
-    Args:
-        graph: is changed.
-        branch: the body.
-        prefix: of the names of its values.
-        inputs: what its inputs are, by name.
-
-    Returns:
-        The names of its results.
-    """
-    own = [name for node in branch.node for name in node.output if name]
-    own += [held.name for held in branch.initializer]
-    names = inputs | {name: f"{prefix}.{name}" for name in own}
-    for held in branch.initializer:
-        graph.initializer.add().CopyFrom(held)
-        graph.initializer[-1].name = names[held.name]
-    for node in branch.node:
-        graph.node.append(_renamed(node, names))
-        graph.node[-1].name = f"{prefix}.{node.name}" if node.name else ""
-    return [names.get(value.name, value.name) for value in branch.output]
-
-
-def _renamed(node: Any, names: dict[str, str]) -> Any:
-    """A node, and those of its own graphs, with other names of values."""
-    copy = type(node)()
-    copy.CopyFrom(node)
-    copy.input[:] = [names.get(name, name) for name in node.input]
-    copy.output[:] = [names.get(name, name) for name in node.output]
-    for attribute in copy.attribute:
-        inner = [_renamed(own, names) for own in attribute.g.node]
-        del attribute.g.node[:]
-        attribute.g.node.extend(inner)
-        for value in attribute.g.output:
-            value.name = names.get(value.name, value.name)
-    return copy
+class _Flattening(NodeWriter):
+    def run(self) -> Any:
+        choices = []
+        for node in list(self._made.graph.node):
+            if node.op_type != "If":
+                self._nodes.append(node)
+                continue
+            self._name = node.name
+            branches = {own.name: own.g for own in node.attribute}
+            results = [
+                self.inlined(branches[name], name, {})
+                for name in ("then_branch", "else_branch")
+            ]
+            for output, one, other in zip(node.output, *results, strict=True):
+                self.op("Where", node.input[0], one, other, output=output)
+                choices.append((node.name, one, other))
+        flat = self.written()
+        _check_shapes(flat, choices)
+        return flat
 
 
 def _check_shapes(proto: Any, choices: list[tuple[str, str, str]]) -> None:

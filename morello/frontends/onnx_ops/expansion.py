@@ -8,9 +8,10 @@ import numpy as np
 
 from morello.errors import CompileError
 from morello.frontends.onnx_ops.reads import check_read
+from morello.frontends.onnx_ops.writing import NodeWriter
 
 
-class Expansion:
+class Expansion(NodeWriter):
     """Writes the nodes of a graph again.
 
     Args:
@@ -28,12 +29,9 @@ class Expansion:
         rules: "Rules",
         of_any_dtype: frozenset[str],
     ) -> None:
+        super().__init__(proto)
         self._onnx: Any = importlib.import_module("onnx")
-        self._helper: Any = importlib.import_module("onnx.helper")
-        self.arrays: Any = importlib.import_module("onnx.numpy_helper")
         self._given = proto
-        self._made = type(proto)()
-        self._made.CopyFrom(proto)
         graph = self._inferred(self._made)
         self.held = {array.name: array for array in graph.initializer}
         """The constants, by name."""
@@ -41,8 +39,6 @@ class Expansion:
             for own in node.attribute if node.op_type == "Constant" else ():
                 if own.name == "value":
                     self.held[node.output[0]] = own.t
-        self._taken = {name for node in graph.node for name in node.output}
-        self._taken |= {*self.held, *(value.name for value in graph.input)}
         self._kinds = {name: array.data_type for name, array in self.held.items()}
         self._shapes = {name: tuple(array.dims) for name, array in self.held.items()}
         for value in (*graph.input, *graph.value_info, *graph.output):
@@ -50,8 +46,6 @@ class Expansion:
             if value.type.tensor_type.HasField("shape"):
                 self._shapes[value.name] = tuple(dim.dim_value for dim in dims)
             self._kinds[value.name] = value.type.tensor_type.elem_type
-        self._nodes: list[Any] = []
-        self._name = ""
         self._kind = ""
         self._final = final
         self._rules, self._of_any_dtype = rules, of_any_dtype
@@ -87,12 +81,7 @@ class Expansion:
             for own, result in zip(node.output, results, strict=False):
                 if own:
                     self.op("Identity", result, output=own)
-        if not changed:
-            return self._given
-        nodes = list(self._nodes)
-        del self._made.graph.node[:]
-        self._made.graph.node.extend(nodes)
-        return self._made
+        return self.written() if changed else self._given
 
     def _check(self, node: Any, arguments: "Arguments", results: Sequence[str]) -> None:
         """Check that a rule has read all that a node has, and gives all its results.
@@ -141,11 +130,10 @@ class Expansion:
         shape = self._shapes.get(name)
         return None if shape is None or 0 in shape else shape
 
-    def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
-        """A new node, and its result."""
-        name = output or self._fresh(kind)
-        self._add(kind, inputs, [name], attributes)
-        return name
+    def extent(self, name: str, axis: int) -> int:
+        """The size of a value along an axis; 0 where it is not known."""
+        shape = self._shapes.get(name, ())
+        return shape[axis] if shape else 0
 
     def several(
         self,
@@ -166,19 +154,9 @@ class Expansion:
         outputs: Sequence[str],
         attributes: dict[str, Any],
     ) -> None:
-        self._nodes.append(
-            self._helper.make_node(kind, inputs, outputs, name=self._name, **attributes)
-        )
+        super()._add(kind, inputs, outputs, attributes)
         if kind == self._kind:
             self._final.add(outputs[0])
-
-    def constant(self, array: Any) -> str:
-        """A new constant."""
-        name = self._fresh("constant")
-        self._made.graph.initializer.append(
-            self.arrays.from_array(np.asarray(array), name)
-        )
-        return name
 
     def number(self, value: float) -> str:
         """A new constant of f32."""
@@ -206,13 +184,6 @@ class Expansion:
         """A slice along an axis."""
         places = (self.numbers(n) for n in (start, end, axis, step))
         return self.op("Slice", value, *places)
-
-    def _fresh(self, kind: str) -> str:
-        name = f"{self._name}.{kind}"
-        while name in self._taken:
-            name += "_"
-        self._taken.add(name)
-        return name
 
 
 class Arguments:

@@ -10,6 +10,7 @@ from typing import Any
 
 from morello.errors import CompileError
 from morello.frontends.onnx_ops.folding import folded
+from morello.frontends.onnx_ops.writing import copied
 
 VERSION = 18
 """The least version of the operators: axes of reductions are inputs from here on."""
@@ -58,7 +59,7 @@ def modern(proto: Any) -> Any:
     if versions and versions[0] < _BROADCASTS:
         proto = _with_channels(proto)
     if proto.ir_version < _CONSTANTS:
-        proto = _copied(proto)
+        proto = copied(proto)
         proto.ir_version = _CONSTANTS
     if versions and versions[0] < VERSION:
         converter: Any = importlib.import_module("onnx.version_converter")
@@ -79,7 +80,7 @@ def _with_channels(proto: Any) -> Any:
         value.name: len(value.type.tensor_type.shape.dim)
         for value in (*graph.input, *graph.value_info)
     } | {held.name: len(held.dims) for held in graph.initializer}
-    made = _copied(proto)
+    made = copied(proto)
     del made.graph.node[:]
     for node in proto.graph.node:
         if node.op_type == "PRelu" and ranks.get(node.input[1]) == 1:
@@ -88,17 +89,10 @@ def _with_channels(proto: Any) -> Any:
             made.graph.node.append(
                 helper.make_node("Unsqueeze", [node.input[1]], [slope], axes=axes)
             )
-            changed = type(node)()
-            changed.CopyFrom(node)
+            changed = copied(node)
             changed.input[1] = slope
             node = changed
         made.graph.node.append(node)
-    return made
-
-
-def _copied(proto: Any) -> Any:
-    made = type(proto)()
-    made.CopyFrom(proto)
     return made
 
 
@@ -202,7 +196,7 @@ def _with_types(proto: Any) -> Any:
     """A model that says the type of each constant, by which functions are chosen, and
     of inputs that are left out, which the inliner asks for, too."""
     helper: Any = importlib.import_module("onnx.helper")
-    typed = _copied(proto)
+    typed = copied(proto)
     typed.graph.value_info.extend(
         helper.make_tensor_value_info(held.name, held.data_type, held.dims)
         for held in proto.graph.initializer

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from morello.frontends.expected import Expected
+from morello.frontends.onnx_ops.writing import NodeWriter, copied
 
 Shape = tuple[int, ...]
 Array = np.ndarray[Any, Any]
@@ -56,7 +57,7 @@ def implied(proto: Any) -> tuple[Any, tuple[Expected, ...]]:
             if parameter is None:
                 continue
             if isinstance(parameter, Choice):
-                made = _chosen(made, value.name, parameter)
+                made = _Choosing(made).run(value.name, parameter)
             else:
                 made = _settled(made, value.name, parameter.value)
             expected.append(
@@ -115,63 +116,46 @@ class Choice:
         return " or ".join(str(list(axes)) for axes in self.sets)
 
 
-def _copied(proto: Any) -> Any:
-    made = type(proto)()
-    made.CopyFrom(proto)
-    return made
-
-
 def _settled(proto: Any, name: str, value: Array) -> Any:
     """A model in which what reads an input reads a constant."""
     helper: Any = importlib.import_module("onnx.numpy_helper")
-    made, constant = _copied(proto), f"{name}.implied"
+    made, constant = copied(proto), f"{name}.implied"
     made.graph.initializer.append(helper.from_array(value, constant))
     for node in made.graph.node:
         node.input[:] = [constant if own == name else own for own in node.input]
     return made
 
 
-def _chosen(proto: Any, name: str, choice: Choice) -> Any:
-    """A model that computes a reduction for each set of axes, and takes one of them.
+class _Choosing(NodeWriter):
+    def run(self, name: str, choice: Choice) -> Any:
+        """A model that computes a reduction for each set of axes, and takes one of
+        them.
 
-    A set is known by the sum of powers of two of its axes.
-    """
-    helper: Any = importlib.import_module("onnx.helper")
-    arrays: Any = importlib.import_module("onnx.numpy_helper")
-    made = _copied(proto)
-    del made.graph.node[:]
-
-    def constant(array: Array) -> str:
-        label = f"{name}.implied{len(made.graph.initializer)}"
-        made.graph.initializer.append(arrays.from_array(array, label))
-        return label
-
-    def op(kind: str, *inputs: str, output: str = "", **options: Any) -> str:
-        label = output or f"{name}.{kind}{len(made.graph.node)}"
-        made.graph.node.append(
-            helper.make_node(kind, inputs, [label], name=node.name, **options)
-        )
-        return label
-
-    for node in proto.graph.node:
-        if name not in node.input:
-            made.graph.node.append(node)
-            continue
-        powers = constant(np.array([2**i for i in range(choice.rank)] * 2, np.int64))
-        rank = constant(np.array(choice.rank, np.int64))
-        places = op("Add", op("Cast", name, to=7), rank)
-        each = op("Gather", powers, places)
-        code = op("ReduceSum", each, keepdims=0)
-        options = {own.name: helper.get_attribute_value(own) for own in node.attribute}
-        y = ""
-        for axes in choice.sets:
-            own = constant(np.array(axes, np.int64))
-            inputs = [own if value == name else value for value in node.input]
-            one = op(node.op_type, *inputs, **options)
-            number = constant(np.array(sum(2**axis for axis in axes), np.int64))
-            y = op("Where", op("Equal", code, number), one, y) if y else one
-        op("Identity", y, output=node.output[0])
-    return made
+        A set is known by the sum of powers of two of its axes.
+        """
+        for node in list(self._made.graph.node):
+            if name not in node.input:
+                self._nodes.append(node)
+                continue
+            self._name = node.name
+            places = [2**i for i in range(choice.rank)] * 2
+            powers, rank = self.constant(places), self.constant(choice.rank)
+            each = self.op("Add", self.op("Cast", name, to=7), rank)
+            code = self.op("ReduceSum", self.op("Gather", powers, each), keepdims=0)
+            options = {
+                own.name: self._helper.get_attribute_value(own)
+                for own in node.attribute
+            }
+            y = ""
+            for axes in choice.sets:
+                own = self.constant(np.array(axes, np.int64))
+                inputs = [own if value == name else value for value in node.input]
+                one = self.op(node.op_type, *inputs, **options)
+                number = self.constant(sum(2**axis for axis in axes))
+                is_own = self.op("Equal", code, number)
+                y = self.op("Where", is_own, one, y) if y else one
+            self.op("Identity", y, output=node.output[0])
+        return self.written()
 
 
 def _parameter(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from morello.frontends.linalg.unrolling import MOST_TRIPS
-from morello.frontends.onnx_ops.branches import inlined_body
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
 
 
 def without_loops(proto: Any) -> Any:
@@ -20,124 +20,69 @@ def without_loops(proto: Any) -> Any:
     Returns:
         The same object where there is none.
     """
-    if not any(node.op_type in ("Loop", "Scan") for node in proto.graph.node):
+    if not any(node.op_type in _RULES for node in proto.graph.node):
         return proto
-    return _Unrolling(proto).run()
+    return Expansion(proto, set(), _RULES, frozenset(_RULES)).run()
 
 
-class _Unrolling:
-    def __init__(self, proto: Any) -> None:
-        self._helper: Any = importlib.import_module("onnx.helper")
-        self._arrays: Any = importlib.import_module("onnx.numpy_helper")
-        inference: Any = importlib.import_module("onnx.shape_inference")
-        self._proto = proto
-        self._made = type(proto)()
-        self._made.CopyFrom(proto)
-        self._graph = self._made.graph
-        del self._graph.node[:]
-        graph = inference.infer_shapes(proto, data_prop=True).graph
-        self._shapes = {
-            value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-            for value in (*graph.input, *graph.value_info, *graph.output)
-        } | {held.name: list(held.dims) for held in graph.initializer}
-        self._held = {held.name: held for held in graph.initializer}
-        self._name = ""
+def _scanned(to: Expansion, own: Arguments) -> Results:
+    body, count = own.get("body", None), own.get("num_scan_inputs", 1)
+    inputs = [own.input(place) for place in range(own.count)]
+    states, scanned = inputs[:-count], inputs[-count:]
+    results = len(own.outputs) - len(states)
+    axes = own.get("scan_input_axes", [0] * count)
+    back = own.get("scan_input_directions", [0] * count)
+    trips = to.extent(scanned[0], axes[0])
+    if not 0 < trips <= MOST_TRIPS:
+        return None
+    rows: list[list[str]] = [[] for _ in range(results)]
+    for trip in range(trips):
+        inputs = list(states)
+        for name, axis, is_back in zip(scanned, axes, back, strict=True):
+            place = to.constant(np.int64(trips - 1 - trip if is_back else trip))
+            inputs.append(to.op("Gather", name, place, axis=axis))
+        made = _trip(to, body, trip, inputs)
+        states = made[: len(states)]
+        for row, result in zip(rows, made[len(states) :], strict=True):
+            row.append(result)
+    axes = own.get("scan_output_axes", [0] * results)
+    back = own.get("scan_output_directions", [0] * results)
+    return states + [
+        _stacked(to, row[::-1] if is_back else row, axis)
+        for row, axis, is_back in zip(rows, axes, back, strict=True)
+    ]
 
-    def run(self) -> Any:
-        """The model without the loops that can be written out."""
-        changed = False
-        for node in self._proto.graph.node:
-            self._name = node.name
-            options = {
-                own.name: self._helper.get_attribute_value(own)
-                for own in node.attribute
-            }
-            results = None
-            if node.op_type == "Scan":
-                results = self._scanned(node, options)
-            elif node.op_type == "Loop":
-                results = self._looped(node, options["body"])
-            if results is None:
-                self._graph.node.append(node)
-                continue
-            changed = True
-            for name, result in zip(node.output, results, strict=True):
-                if name:
-                    self._op("Identity", result, output=name)
-        return self._made if changed else self._proto
 
-    def _op(self, kind: str, *inputs: str, output: str = "", **options: Any) -> str:
-        name = output or f"{self._name}.{kind}.{len(self._graph.node)}"
-        self._graph.node.append(
-            self._helper.make_node(kind, inputs, [name], name=self._name, **options)
-        )
-        return name
+def _looped(to: Expansion, own: Arguments) -> Results:
+    body, count = own.get("body", None), to.array(own.input(0))
+    starts = to.array(own.input(1)) if own.input(1) else np.array(True)
+    if count is None or starts is None or not starts.any() or not _goes_on(body):
+        return None
+    trips = int(count.reshape(-1)[0])
+    if not 0 < trips <= MOST_TRIPS:
+        return None
+    states = [own.input(place) for place in range(2, own.count)]
+    rows: list[list[str]] = [[] for _ in range(len(own.outputs) - len(states))]
+    for trip in range(trips):
+        inputs = [to.constant(np.int64(trip)), to.constant(np.array(True))]
+        made = _trip(to, body, trip, [*inputs, *states])[1:]
+        states = made[: len(states)]
+        for row, result in zip(rows, made[len(states) :], strict=True):
+            row.append(result)
+    return states + [_stacked(to, row, 0) for row in rows]
 
-    def _constant(self, array: Any) -> str:
-        name = f"{self._name}.constant.{len(self._graph.initializer)}"
-        held = self._arrays.from_array(np.asarray(array), name)
-        self._graph.initializer.append(held)
-        return name
 
-    def _scanned(self, node: Any, options: dict[str, Any]) -> list[str] | None:
-        body, count = options["body"], options["num_scan_inputs"]
-        states, scanned = list(node.input[:-count]), list(node.input[-count:])
-        results = len(node.output) - len(states)
-        axes = options.get("scan_input_axes", [0] * count)
-        back = options.get("scan_input_directions", [0] * count)
-        shape = self._shapes.get(scanned[0], [])
-        trips = shape[axes[0]] if shape else 0
-        if not 0 < trips <= MOST_TRIPS:
-            return None
-        rows: list[list[str]] = [[] for _ in range(results)]
-        for trip in range(trips):
-            inputs = list(states)
-            for name, axis, is_back in zip(scanned, axes, back, strict=True):
-                place = self._constant(np.int64(trips - 1 - trip if is_back else trip))
-                inputs.append(self._op("Gather", name, place, axis=axis))
-            made = self._trip(body, trip, inputs)
-            states = made[: len(states)]
-            for row, result in zip(rows, made[len(states) :], strict=True):
-                row.append(result)
-        axes = options.get("scan_output_axes", [0] * results)
-        back = options.get("scan_output_directions", [0] * results)
-        return states + [
-            self._stacked(row[::-1] if is_back else row, axis)
-            for row, axis, is_back in zip(rows, axes, back, strict=True)
-        ]
+def _trip(to: Expansion, body: Any, trip: int, inputs: list[str]) -> list[str]:
+    names = [value.name for value in body.input]
+    return to.inlined(body, str(trip), dict(zip(names, inputs, strict=True)))
 
-    def _looped(self, node: Any, body: Any) -> list[str] | None:
-        count = self._number(node.input[0])
-        starts = not node.input[1] or self._number(node.input[1])
-        if count is None or not 0 < count <= MOST_TRIPS or not starts:
-            return None
-        if not _goes_on(body):
-            return None
-        states = list(node.input[2:])
-        rows: list[list[str]] = [[] for _ in range(len(node.output) - len(states))]
-        for trip in range(count):
-            inputs = [self._constant(np.int64(trip)), self._constant(np.array(True))]
-            made = self._trip(body, trip, [*inputs, *states])[1:]
-            states = made[: len(states)]
-            for row, result in zip(rows, made[len(states) :], strict=True):
-                row.append(result)
-        return states + [self._stacked(row, 0) for row in rows]
 
-    def _trip(self, body: Any, trip: int, inputs: list[str]) -> list[str]:
-        names = [value.name for value in body.input]
-        given = dict(zip(names, inputs, strict=True))
-        return inlined_body(self._graph, body, f"{self._name}.{trip}", given)
+def _stacked(to: Expansion, rows: list[str], axis: int) -> str:
+    wide = [to.op("Unsqueeze", row, to.numbers(axis)) for row in rows]
+    return to.op("Concat", *wide, axis=axis)
 
-    def _stacked(self, rows: list[str], axis: int) -> str:
-        place = self._constant(np.array([axis], np.int64))
-        wide = [self._op("Unsqueeze", row, place) for row in rows]
-        return self._op("Concat", *wide, axis=axis)
 
-    def _number(self, name: str) -> int | None:
-        held = self._held.get(name)
-        if held is None:
-            return None
-        return int(self._arrays.to_array(held).reshape(-1)[0])
+_RULES: Rules = {"Loop": _looped, "Scan": _scanned}
 
 
 def _goes_on(body: Any) -> bool:

@@ -7,10 +7,11 @@ bytes have the numbers.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from morello.frontends.onnx_ops.writing import NodeWriter
 
 _BITS = {21: 4, 22: 4, 25: 2, 26: 2}
 """The widths of UINT4, INT4, UINT2 and INT2, by their numbers in ONNX."""
@@ -46,17 +47,13 @@ def _kind(value: Any) -> int:
     return int(value.type.tensor_type.elem_type)
 
 
-class _Widening:
+class _Widening(NodeWriter):
     def __init__(self, proto: Any) -> None:
-        onnx: Any = importlib.import_module("onnx")
-        self._helper: Any = importlib.import_module("onnx.helper")
-        self._arrays: Any = importlib.import_module("onnx.numpy_helper")
-        self._made = onnx.shape_inference.infer_shapes(proto)
+        inference: Any = importlib.import_module("onnx.shape_inference")
+        super().__init__(inference.infer_shapes(proto))
         graph = self._made.graph
         values = (*graph.initializer, *graph.input, *graph.value_info, *graph.output)
         self._kinds = {value.name: _kind(value) for value in values}
-        self._nodes: list[Any] = []
-        self._count = 0
 
     def run(self) -> Any:
         graph = self._made.graph
@@ -78,9 +75,7 @@ class _Widening:
         for name in results:
             self._unsigned(names[name], name, _BITS[self._kinds[name]])
         self._retype()
-        del graph.node[:]
-        graph.node.extend(self._nodes)
-        return self._made
+        return self.written()
 
     def _retype(self) -> None:
         graph = self._made.graph
@@ -93,8 +88,8 @@ class _Widening:
 
     def _bytes(self, array: Any) -> Any:
         dtype = np.int8 if array.data_type in _SIGNED else np.uint8
-        return self._arrays.from_array(
-            self._arrays.to_array(array).astype(dtype), array.name
+        return self.arrays.from_array(
+            self.arrays.to_array(array).astype(dtype), array.name
         )
 
     def _node(self, node: Any) -> None:
@@ -121,47 +116,33 @@ class _Widening:
         low, high = (-half, half - 1) if kind in _SIGNED else (0, 2 * half - 1)
         dtype = np.int8 if kind in _SIGNED else np.uint8
         bounds = (self._number(bound, dtype) for bound in (low, high))
-        self._op("Clip", [node.output[0], *bounds], name)
+        self.op("Clip", node.output[0], *bounds, output=name)
 
     def _wrapped(self, x: str, name: str, kind: int) -> None:
         """The low bits of whole numbers."""
         half = 2 ** (_BITS[kind] - 1) if kind in _SIGNED else 0
-        number = self._op("Cast", [x], to=_INT32)
-        raised = self._op("Add", [number, self._number(half, np.int32)])
+        number = self.op("Cast", x, to=_INT32)
+        raised = self.op("Add", number, self._number(half, np.int32))
         mask = self._number(2 ** _BITS[kind] - 1, np.int32)
-        low = self._op("BitwiseAnd", [raised, mask])
-        y = self._op("Sub", [low, self._number(half, np.int32)])
-        self._op("Cast", [y], name, to=_wide(kind))
+        low = self.op("BitwiseAnd", raised, mask)
+        y = self.op("Sub", low, self._number(half, np.int32))
+        self.op("Cast", y, output=name, to=_wide(kind))
 
     def _signed(self, x: str, bits: int) -> str:
         """The numbers that low bits are."""
         half, whole = (self._number(2**n, np.int8) for n in (bits - 1, bits))
-        is_positive = self._op("Less", [x, half])
-        below = self._op("Sub", [x, whole])
-        return self._op("Where", [is_positive, x, below], f"{x}.signed")
+        is_positive = self.op("Less", x, half)
+        below = self.op("Sub", x, whole)
+        return self.op("Where", is_positive, x, below, output=f"{x}.signed")
 
     def _unsigned(self, x: str, name: str, bits: int) -> None:
         """The low bits of numbers."""
         zero, whole = (self._number(n, np.int8) for n in (0, 2**bits))
-        is_negative = self._op("Less", [x, zero])
-        self._op("Where", [is_negative, self._op("Add", [x, whole]), x], name)
+        is_negative = self.op("Less", x, zero)
+        self.op("Where", is_negative, self.op("Add", x, whole), x, output=name)
 
     def _number(self, value: int, dtype: Any) -> str:
-        name = self._fresh()
-        array = self._arrays.from_array(np.array(value, dtype), name)
-        self._made.graph.initializer.append(array)
-        return name
-
-    def _op(
-        self, kind: str, inputs: Sequence[str], output: str = "", **options: Any
-    ) -> str:
-        name = output or self._fresh()
-        self._nodes.append(self._helper.make_node(kind, inputs, [name], **options))
-        return name
-
-    def _fresh(self) -> str:
-        self._count += 1
-        return f"narrow.{self._count}"
+        return self.constant(np.array(value, dtype))
 
 
 _SCALED = ("QuantizeLinear",)
