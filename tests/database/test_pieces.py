@@ -17,7 +17,7 @@ from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import Box
 from morello.search.dp.table import NO_ACTION, Costs
-from morello.search.storage import table_store
+from morello.search.storage import strangers, table_store
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.search.storage.database import Database
 from morello.search.storage.overlay import Overlay
@@ -271,6 +271,6 @@ def test_axes_begin_with_others(short: Any, long: Any, begins: bool) -> None:
 
 @pytest.mark.parametrize("sizes", [[0, 1], [2, 1], [1, 1], [1, True], [1, 2.0], ["1"]])
 def test_what_is_no_axis_is_refused(sizes: Any) -> None:
-    assert table_store._axis([1, 2, 4]) == (1, 2, 4)
+    assert strangers.read_axis([1, 2, 4]) == (1, 2, 4)
     with pytest.raises((ValueError, TypeError)):
-        table_store._axis(sizes)
+        strangers.read_axis(sizes)

@@ -1,6 +1,6 @@
 """Regions of StableHLO, which compute tensors without axes, as ops on numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from morello.frontends.plain.outlining import renamed
 from morello.mlir import PassManager, dialect, ir
@@ -95,6 +95,29 @@ def index_constants(numbers: Sequence[int]) -> list[ir.Value]:
     """Numbers as indices, by ops at the current place."""
     arith = dialect("arith")
     return [arith.ConstantOp(ir.IndexType.get(), n).result for n in numbers]
+
+
+def nested(
+    shape: Sequence[int],
+    into: Sequence[ir.Value],
+    body: Callable[[list[ir.Value], list[ir.Value]], Sequence[ir.Value]],
+    *index: ir.Value,
+) -> list[ir.Value]:
+    """Writes loops over the indices of a shape, which carry tensors.
+
+    Args:
+        into: the tensors.
+        body: gives them after an index.
+        index: its first numbers.
+    """
+    if len(index) == len(shape):
+        return list(body(list(into), list(index)))
+    scf = dialect("scf")
+    loop = scf.ForOp(*index_constants([0, shape[len(index)], 1]), list(into))
+    with ir.InsertionPoint(loop.body):
+        at = (*index, loop.induction_variable)
+        scf.YieldOp(nested(shape, list(loop.inner_iter_args), body, *at))
+    return list(loop.results)
 
 
 def is_signless(*values: ir.Value) -> bool:

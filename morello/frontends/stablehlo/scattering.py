@@ -9,6 +9,7 @@ from morello.frontends.stablehlo.scalar_body import (
     ScalarBody,
     index_constants,
     is_signless,
+    nested,
 )
 from morello.mlir import BACKEND, all_ops, dialect, ir
 
@@ -100,34 +101,22 @@ class _Scatter:
     def run(self) -> None:
         """Write the loop, and remove the op."""
         with self.op.location, ir.InsertionPoint(self.op):
-            result = self._loop(self.into, [])
-        self.op.results[0].replace_all_uses_with(result)
+            results = nested(self.update_shape, [self.into], self._updated)
+        self.op.results[0].replace_all_uses_with(results[0])
         self.op.erase()
 
-    def _loop(self, into: ir.Value, update: list[ir.Value]) -> ir.Value:
-        """The tensor after all updates that have some first indices."""
-        if len(update) == len(self.update_shape):
-            return self._updated(into, update)
-        scf = dialect("scf")
-        bounds = index_constants([0, self.update_shape[len(update)], 1])
-        loop = scf.ForOp(*bounds, [into])
-        with ir.InsertionPoint(loop.body):
-            inner = self._loop(
-                loop.inner_iter_args[0], [*update, loop.induction_variable]
-            )
-            scf.YieldOp([inner])
-        return loop.results[0]
-
-    def _updated(self, into: ir.Value, update: list[ir.Value]) -> ir.Value:
+    def _updated(
+        self, tensors: list[ir.Value], update: list[ir.Value]
+    ) -> list[ir.Value]:
         """The tensor after one update; where its place is outside, the element that is
         nearest is written as it is."""
         arith, tensor = dialect("arith"), dialect("tensor")
-        at = self._index(update)
+        (into,), at = tensors, self._index(update)
         number = tensor.ExtractOp(self.updates, update).result
         held = tensor.ExtractOp(into, at).result
         made = self.combine(held, number)
         written = arith.SelectOp(self._is_inside(at), made, held).result
-        return tensor.InsertOp(written, into, at).result
+        return [tensor.InsertOp(written, into, at).result]
 
     def _index(self, update: list[ir.Value]) -> list[ir.Value]:
         """The index of the element that an update is written to."""

@@ -14,6 +14,7 @@ from morello.frontends.stablehlo.scalar_body import (
     ScalarBody,
     index_constants,
     is_signless,
+    nested,
 )
 from morello.mlir import all_ops, dialect, ir
 
@@ -128,20 +129,9 @@ class _Rows(abc.ABC):
         """The results, one for each tensor."""
         tensor = dialect("tensor")
         kinds = [t.type.maybe_downcast().element_type for t in self.tensors]
-        return self._loop([tensor.EmptyOp(self.shape, k).result for k in kinds], [])
-
-    def _loop(self, into: list[ir.Value], index: list[ir.Value]) -> list[ir.Value]:
-        """Some tensors after those elements are written that have some first indices,
-        the one along the sorted axis left out."""
-        scf = dialect("scf")
-        axis = len(index) + (len(index) >= self.axis)
-        if axis == len(self.shape):
-            return self._row(into, index)
-        loop = scf.ForOp(*index_constants([0, self.shape[axis], 1]), into)
-        with ir.InsertionPoint(loop.body):
-            own = list(loop.inner_iter_args)
-            scf.YieldOp(self._loop(own, [*index, loop.induction_variable]))
-        return list(loop.results)
+        others = [*self.shape[: self.axis], *self.shape[self.axis + 1 :]]
+        made = [tensor.EmptyOp(self.shape, k).result for k in kinds]
+        return nested(others, made, self._row)
 
     @abc.abstractmethod
     def _row(self, into: list[ir.Value], index: list[ir.Value]) -> list[ir.Value]:

@@ -9,50 +9,31 @@ The way through `check` for arrays that fit is short: one comparison a property.
 when one differs does `diagnose.py` say which and why.
 """
 
-import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from morello.errors import ArgumentError
+from morello.runtime.calls.array_layout import (
+    ALIGNED,
+    WRITEABLE,
+    asked,
+    data_of,
+    is_known,
+)
 from morello.runtime.calls.call_size import call_size
 from morello.runtime.calls.diagnose import diagnose
 from morello.runtime.calls.parameter import Parameter, may_interleave
 
-# NumPy's flag bits (NPY_ARRAY_…), part of its ABI.
 _C_CONTIGUOUS = 0x0001
-_ALIGNED = 0x0100
-_WRITEABLE = 0x0400
-_READABLE = _C_CONTIGUOUS | _ALIGNED
+"""A flag bit of NumPy (NPY_ARRAY_…), part of its ABI."""
+
+_READABLE = _C_CONTIGUOUS | ALIGNED
 
 _ARRAY = np.ndarray
 
-_DATA_OFFSET = object.__basicsize__
-"""Offset of the pointer to the elements in an array object: after Python's header."""
-
-_pointer_at = ctypes.c_size_t.from_address
-
-
-def _read_pointer(array: np.ndarray[Any, Any]) -> int:
-    """The address of an array's elements, read from the array object itself."""
-    return _pointer_at(id(array) + _DATA_OFFSET).value
-
-
-def _ask_pointer(array: np.ndarray[Any, Any]) -> int:
-    """The address of an array's elements, as NumPy's API gives it (about 1 µs)."""
-    return int(array.ctypes.data)
-
-
-def _choose_pointer() -> Callable[[np.ndarray[Any, Any]], int]:
-    """The quick way where this Python and NumPy lay arrays out as their ABI says."""
-    probes = [np.zeros(5, np.int8)[start:] for start in range(3)]
-    if all(_read_pointer(probe) == _ask_pointer(probe) for probe in probes):
-        return _read_pointer
-    return _ask_pointer
-
-
-pointer = _choose_pointer()
+pointer = data_of if is_known() else asked
 """The address of an array's elements."""
 
 
@@ -76,7 +57,7 @@ class ArgumentChecker:
             (
                 parameter.dtype,
                 () if parameter.strides else parameter.shapes,
-                _READABLE | (_WRITEABLE if parameter.is_output else 0),
+                _READABLE | (WRITEABLE if parameter.is_output else 0),
             )
             for parameter in parameters
         )

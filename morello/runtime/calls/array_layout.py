@@ -33,6 +33,19 @@ WRITEABLE = 0x0400
 """NumPy's flag bits (NPY_ARRAY_…), part of its ABI."""
 
 
+_pointer_at = ctypes.c_size_t.from_address
+
+
+def data_of(array: np.ndarray[Any, Any]) -> int:
+    """The address of an array's elements, read from the array object itself."""
+    return _pointer_at(id(array) + DATA).value
+
+
+def asked(array: np.ndarray[Any, Any]) -> int:
+    """The address of an array's elements, as NumPy's API gives it (about 1 µs)."""
+    return int(array.ctypes.data)
+
+
 def _word(address: int) -> int:
     return ctypes.c_int64.from_address(address).value
 

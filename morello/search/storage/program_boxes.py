@@ -8,13 +8,11 @@ a lookup inflates it once.
 
 import dataclasses
 import functools
-import itertools
 import json
 import math
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +28,7 @@ from morello.search.storage.deflated import (
 )
 from morello.search.storage.row_tables import RowTable, StoredRow, checksum_of
 from morello.search.storage.schema import PROGRAMS, ProgramRow
-from morello.search.storage.strangers import MOST_NUMBER
+from morello.search.storage.strangers import read_axis
 from morello.spec import Limits, Spec, parse_spec, print_spec
 
 MOST_POINTS = 1 << 22
@@ -117,7 +115,7 @@ class _Grid:
     def read(cls, data: bytes) -> "_Grid":
         """The contents in bytes of `encode`; within `refusing`."""
         header, (ends, labels) = read_part(data, ("<u2", "<u4"))
-        axes = tuple(map(_axis, header["axes"]))
+        axes = tuple(map(read_axis, header["axes"]))
         programs = tuple(header["programs"])
         shape = tuple(map(len, axes))
         ends = np.ascontiguousarray(ends.reshape(-1, 2, len(axes)), np.int32)
@@ -162,13 +160,6 @@ def _grid(data: bytes) -> _Grid:
     """
     with refusing():
         return _Grid.read(data)
-
-
-def _axis(sizes: list[Any]) -> Axis:
-    pairs = itertools.pairwise([0, *sizes])
-    if not all(type(b) is int and a < b < MOST_NUMBER for a, b in pairs):
-        raise CodecError("these are no sizes")
-    return tuple(sizes)
 
 
 def _point(axes: tuple[Axis, ...], sizes: Axis) -> Axis:

@@ -5,6 +5,7 @@ when a row is read or written. A file has our tables, word for word, or is refus
 are believed only as far as their checks go.
 """
 
+import itertools
 import json
 import re
 import sqlite3
@@ -54,6 +55,18 @@ def bounded_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def read_axis(sizes: list[Any]) -> tuple[int, ...]:
+    """The sizes of an axis: they ascend, and are sizes that a Spec can have.
+
+    Raises:
+        ValueError: they are not.
+    """
+    pairs = itertools.pairwise([0, *sizes])
+    if not all(type(b) is int and a < b < MOST_NUMBER for a, b in pairs):
+        raise ValueError("these are no sizes")
+    return tuple(sizes)
 
 
 def _foreign(rows: Iterable[tuple[Any, ...]], known: set[str]) -> Iterator[str]:

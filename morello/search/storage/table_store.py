@@ -10,7 +10,6 @@ again from the boxes.
 import contextlib
 import dataclasses
 import functools
-import itertools
 import json
 import math
 import threading
@@ -31,7 +30,7 @@ from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.schema import Cover
 from morello.search.storage.shelf import Once, Shelf, Shelved
-from morello.search.storage.strangers import MOST_NUMBER, bounded_json
+from morello.search.storage.strangers import bounded_json, read_axis
 from morello.search.storage.table_rows import Row
 from morello.spec import Limits
 from morello.spec.structure import is_common
@@ -470,20 +469,12 @@ def _other(identity: TableId, cover: Cover) -> TableId | None:
     """The table of an index, if its goal's axes begin with those of this one's."""
     try:
         axes = bounded_json(cover.sizes)
-        sizes = tuple(map(_axis, axes))
+        sizes = tuple(map(read_axis, axes))
     except (ValueError, TypeError):
         return None
     if not _begins(identity.sizes, sizes) or math.prod(map(len, sizes)) > _MOST_POINTS:
         return None
     return dataclasses.replace(identity, sizes=sizes)
-
-
-def _axis(sizes: list[int]) -> Axis:
-    """The sizes of an axis: they ascend, and are sizes that a Spec can have."""
-    pairs = itertools.pairwise([0, *sizes])
-    if not all(type(b) is int and a < b < MOST_NUMBER for a, b in pairs):
-        raise ValueError("these are no sizes")
-    return tuple(sizes)
 
 
 def _begins(short: tuple[Axis, ...], long: tuple[Axis, ...]) -> bool:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -293,30 +293,22 @@ def _clear_code(path: Path, options: DbOptions) -> int:
 
 
 def _verify(path: Path, options: DbOptions) -> int:
-    wrong = []
     rows = 0
     with opened(path) as database:
-        wrong += [f"file: {text}" for text in database.check()]
-        for row, is_whole in database.rows():
-            rows += 1
-            reason = _fault(row) if is_whole else "the checksum is wrong"
-            if reason:
-                wrong.append(f"{row.key.hex()[:16]} {row.name}: {reason}")
-        for pin, is_whole in database.pins():
-            rows += 1
-            reason = pin_fault(pin) if is_whole else "the checksum is wrong"
-            if reason:
-                wrong.append(f"pin of {pin.spec}: {reason}")
-        for program, is_whole in database.programs():
-            rows += 1
-            reason = _program_fault(program) if is_whole else "the checksum is wrong"
-            if reason:
-                wrong.append(f"program of {program.spec}: {reason}")
-        for measured, is_whole in database.measured():
-            rows += 1
-            reason = measured_fault(measured) if is_whole else "the checksum is wrong"
-            if reason:
-                wrong.append(f"measured of {measured.key.spec}: {reason}")
+        wrong = [f"file: {text}" for text in database.check()]
+        checks: tuple[tuple[Iterable[Any], Callable[[Any], str], str], ...] = (
+            (database.rows(), _fault, "{0.name}"),
+            (database.pins(), pin_fault, "pin of {0.spec}"),
+            (database.programs(), _program_fault, "program of {0.spec}"),
+            (database.measured(), measured_fault, "measured of {0.key.spec}"),
+        )
+        for every, fault, name in checks:
+            for row, is_whole in every:
+                rows += 1
+                reason = fault(row) if is_whole else "the checksum is wrong"
+                if reason:
+                    key = f"{row.key.hex()[:16]} " if isinstance(row, Row) else ""
+                    wrong.append(f"{key}{name.format(row)}: {reason}")
     lines = [*wrong, f"{path}: {counted(rows, 'row')}, {counted(len(wrong), 'fault')}"]
     write_output("-", visible("\n".join(lines) + "\n"))
     return 1 if wrong else 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from morello.errors import ArgumentError, MorelloError
-from morello.runtime.calls import arguments
+from morello.runtime.calls import array_layout
 from morello.runtime.calls.arguments import ArgumentChecker
 from morello.runtime.calls.parameter import Parameter
 
@@ -319,11 +319,4 @@ def test_parameters_that_do_not_go_together() -> None:
 
 def test_both_ways_to_a_pointer_agree() -> None:
     for array in (*arrays(), np.zeros(9)[3:], np.zeros((), np.int8)):
-        assert arguments._read_pointer(array) == arguments._ask_pointer(array)
-
-
-def test_the_slow_way_to_a_pointer_where_the_layout_is_unknown(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(arguments, "_read_pointer", lambda array: 0)
-    assert arguments._choose_pointer() is arguments._ask_pointer
+        assert array_layout.data_of(array) == array_layout.asked(array)
