@@ -17,15 +17,9 @@ _ZEN1 = (_V3 | {"adx", "aes", "clflushopt", "pclmul", "prfchw", "rdrnd", "rdseed
 _ZEN2 = _ZEN1 | {"clwb", "rdpid"}
 _ZEN3 = _ZEN2 | {"vaes", "vpclmulqdq"}
 _ZEN4 = (_ZEN3 | _V4) | {
-    "avx512bf16",
-    "avx512bitalg",
-    "avx512ifma",
-    "avx512vbmi",
-    "avx512vbmi2",
-    "avx512vnni",
-    "avx512vpopcntdq",
-    "gfni",
-}
+    "avx512bf16", "avx512bitalg", "avx512ifma", "avx512vbmi", "avx512vbmi2",
+    "avx512vnni", "avx512vpopcntdq", "gfni",
+}  # fmt: skip
 
 _CPU_FEATURES = {
     "x86-64": _V1,

@@ -23,21 +23,10 @@ ABSENT = object()
 
 PURE = frozenset(
     {
-        "builtins",
-        "collections",
-        "copy",
-        "dataclasses",
-        "enum",
-        "functools",
-        "itertools",
-        "math",
-        "morello",
-        "numpy",
-        "operator",
-        "string",
-        "typing",
+        "builtins", "collections", "copy", "dataclasses", "enum", "functools",
+        "itertools", "math", "morello", "numpy", "operator", "string", "typing",
     }
-)
+)  # fmt: skip
 """Modules whose functions give the same for the same arguments."""
 
 _NUMBERS = (int, float, complex, np.generic)

@@ -27,29 +27,11 @@ _MOST_STEPS = 4000
 
 _WORLD = frozenset(
     {
-        "__class__",
-        "__dict__",
-        "breakpoint",
-        "compile",
-        "dir",
-        "eval",
-        "exec",
-        "fromfile",
-        "genfromtxt",
-        "globals",
-        "id",
-        "input",
-        "load",
-        "loadtxt",
-        "locals",
-        "memmap",
-        "open",
-        "random",
-        "super",
-        "type",
-        "vars",
+        "__class__", "__dict__", "breakpoint", "compile", "dir", "eval", "exec",
+        "fromfile", "genfromtxt", "globals", "id", "input", "load", "loadtxt", "locals",
+        "memmap", "open", "random", "super", "type", "vars",
     }
-)
+)  # fmt: skip
 """Names that read or write what no guard sees."""
 
 

@@ -13,17 +13,11 @@ from morello.passes.parts.placement import Lifetime
 
 _ALIASES = frozenset(
     {
-        "memref.cast",
-        "memref.collapse_shape",
-        "memref.expand_shape",
-        "memref.extract_strided_metadata",
-        "memref.memory_space_cast",
-        "memref.reinterpret_cast",
-        "memref.subview",
-        "memref.transpose",
-        "memref.view",
+        "memref.cast", "memref.collapse_shape", "memref.expand_shape",
+        "memref.extract_strided_metadata", "memref.memory_space_cast",
+        "memref.reinterpret_cast", "memref.subview", "memref.transpose", "memref.view",
     }
-)
+)  # fmt: skip
 """Ops whose result is the same memory as their first operand."""
 
 _ESCAPES = frozenset(

@@ -11,37 +11,17 @@ ABSENT = 1 << 30
 """The place of a hole that is not there: it adds nothing."""
 
 ACTION = (
-    "code",
-    "points",
-    "rows",
-    "own",
-    "own_point",
-    "own_near",
-    "own_far",
-    "first",
+    "code", "points", "rows", "own", "own_point", "own_near", "own_far", "first",
     "holes",
-)
+)  # fmt: skip
 """The words of an action: its decision; the points that it is tried at, and where each
 begins in the table; its costs and their steps; its first hole, and how many it has."""
 
 HOLE = (
-    "table",
-    "slice",
-    "slices",
-    "most",
-    "at",
-    "at_point",
-    "times",
-    "times_point",
-    "fixed",
-    "fixed_point",
-    "near",
-    "near_point",
-    "near_class",
-    "far",
-    "far_point",
+    "table", "slice", "slices", "most", "at", "at_point", "times", "times_point",
+    "fixed", "fixed_point", "near", "near_point", "near_class", "far", "far_point",
     "far_class",
-)
+)  # fmt: skip
 """The words of a hole: where its arrays are, and their steps along points and classes;
 how many slices its table has, and the one of the greatest limits.
 ``table`` (`Costs.slices`) and ``times`` hold float64, ``slice`` int64, the others
@@ -68,17 +48,9 @@ CODE, POINTS, ROWS, OWN, OWN_POINT, OWN_NEAR, OWN_FAR, FIRST, HOLES = range(len(
 ) = range(len(HOLE))
 
 AXIS = (
-    "stride",
-    "extent",
-    "holes",
-    "starts",
-    "main",
-    "rest",
-    "trips",
-    "share",
-    "own",
+    "stride", "extent", "holes", "starts", "main", "rest", "trips", "share", "own",
     "codes",
-)
+)  # fmt: skip
 """The words of an axis: how many points are from one of its coordinates to the next;
 how many coordinates it has, and the table of the holes; and the arrays of the loops
 (`tiling.Plan`)."""
