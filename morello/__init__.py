@@ -38,21 +38,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "Candidate",
-    "Kernel",
-    "MorelloError",
-    "Spec",
-    "__version__",
-    "candidates",
-    "compile",
-    "from_mlir",
-    "from_onnx",
-    "jit",
-    "nn",
-    "solve_all",
-    "trace",
-    "tune_all",
-]
+    "Candidate", "Kernel", "MorelloError", "Spec", "__version__", "candidates",
+    "compile", "from_mlir", "from_onnx", "jit", "nn", "solve_all", "trace", "tune_all",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -222,16 +222,6 @@ def _windows(x: Tracer, weight: Tracer, steps: _Steps) -> Tracer:
 
 
 __all__ = [
-    "attention",
-    "conv2d",
-    "einsum",
-    "erf",
-    "gelu",
-    "layer_norm",
-    "relu",
-    "rms_norm",
-    "rsqrt",
-    "sigmoid",
-    "silu",
-    "softmax",
-]
+    "attention", "conv2d", "einsum", "erf", "gelu", "layer_norm", "relu", "rms_norm",
+    "rsqrt", "sigmoid", "silu", "softmax",
+]  # fmt: skip

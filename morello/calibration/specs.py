@@ -48,22 +48,14 @@ IN_MEM = (
     "max:1200x1000:f32:x0=[1,0]",
 )  # fmt: skip
 GRAPHS = (
-    "exp:64x1000:f32",
-    "add:256x1024:f32",
-    "sum:500x700:f32:x0=[1,0]",
-    "softmax:32x512:f32",
-    "softmax:300x49:f32",
-    "softmax:4x20000:f32",
-    "layer_norm:100x640:f32",
-    "rms_norm:64x2048:f32",
-    "gelu_matmul:64x512x768:f32",
-    "residual_matmul:100x256x320:f32",
-    "chain:96x64x96x64:f32",
-    "attention:4x100x100x64x64:f32",
-    "conv:1x32x28x28x64x3x3:f32:pad=1",
+    "exp:64x1000:f32", "add:256x1024:f32", "sum:500x700:f32:x0=[1,0]",
+    "softmax:32x512:f32", "softmax:300x49:f32", "softmax:4x20000:f32",
+    "layer_norm:100x640:f32", "rms_norm:64x2048:f32", "gelu_matmul:64x512x768:f32",
+    "residual_matmul:100x256x320:f32", "chain:96x64x96x64:f32",
+    "attention:4x100x100x64x64:f32", "conv:1x32x28x28x64x3x3:f32:pad=1",
     "conv:1x32x28x28x64x3x3:f32:pad=1:layout=nhwc",
     "conv:1x48x28x28x48x3x3:f32:pad=1:groups=48",
-)
+)  # fmt: skip
 ALL = (*IN_L1, *IN_L2, *IN_MEM, *GRAPHS)
 
 QUICK = (

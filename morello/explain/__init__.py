@@ -13,13 +13,6 @@ from morello.explain.page import as_page
 from morello.explain.text import as_text
 
 __all__ = [
-    "Explanation",
-    "Node",
-    "Request",
-    "Unfused",
-    "as_data",
-    "as_page",
-    "as_text",
-    "explain",
-    "unfused",
-]
+    "Explanation", "Node", "Request", "Unfused", "as_data", "as_page", "as_text",
+    "explain", "unfused",
+]  # fmt: skip

@@ -24,16 +24,6 @@ from morello.search.queries.layout_choice import best_settled
 from morello.search.statistics import Statistics
 
 __all__ = [
-    "Alternative",
-    "Alternatives",
-    "Branch",
-    "Explorer",
-    "Impl",
-    "Patience",
-    "Place",
-    "Solution",
-    "Solver",
-    "Statistics",
-    "best_program",
-    "best_settled",
-]
+    "Alternative", "Alternatives", "Branch", "Explorer", "Impl", "Patience", "Place",
+    "Solution", "Solver", "Statistics", "best_program", "best_settled",
+]  # fmt: skip

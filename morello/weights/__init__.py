@@ -5,12 +5,6 @@ from morello.weights.packed_words import from_awq, from_gptq, from_torch_int4
 from morello.weights.scaled import ScaledWeights, bytes_spec, in_bytes
 
 __all__ = [
-    "Gguf",
-    "ScaledWeights",
-    "bytes_spec",
-    "from_awq",
-    "from_gptq",
-    "from_torch_int4",
-    "in_bytes",
-    "read_gguf",
-]
+    "Gguf", "ScaledWeights", "bytes_spec", "from_awq", "from_gptq", "from_torch_int4",
+    "in_bytes", "read_gguf",
+]  # fmt: skip

@@ -5,12 +5,6 @@ from morello.spec.graphs.text import parse_graph
 from morello.spec.text.graphs import print_graph
 
 __all__ = [
-    "Graph",
-    "Node",
-    "Output",
-    "Part",
-    "canonical",
-    "parse_graph",
-    "part_of",
+    "Graph", "Node", "Output", "Part", "canonical", "parse_graph", "part_of",
     "print_graph",
-]
+]  # fmt: skip
