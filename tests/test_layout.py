@@ -134,17 +134,9 @@ IMPORTS = {
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 
 EVERYWHERE = (
-    "_version",
-    "docstrings",
-    "errors",
-    "lazy",
-    "processes",
-    "python_api",
-    "new_arrays",
-    "suggestions",
-    "user_warnings",
-    "whole_files",
-)
+    "_version", "docstrings", "errors", "lazy", "processes", "python_api", "new_arrays",
+    "suggestions", "user_warnings", "whole_files",
+)  # fmt: skip
 """What any package may import."""
 
 UNUSED_BY_SEARCH = (

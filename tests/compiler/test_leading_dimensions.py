@@ -24,20 +24,15 @@ from tests.quality.compiled import unsearched
 SPECS = (
     "matmul:33x40x56:f32:lhs=ld64:rhs=ld100:out=ld77",
     "matmul:33x40x57:f32:rhs=[0,2,1]/ld41:out=ld58",
-    "matmul:3x5x17x33:f32:lhs=ld19:rhs=ld34:out=ld40",
-    "matmul:1x300x65:f32:rhs=ld66",
+    "matmul:3x5x17x33:f32:lhs=ld19:rhs=ld34:out=ld40", "matmul:1x300x65:f32:rhs=ld66",
     "matmul:64x64x64:f32:lhs=ld1024:rhs=ld1024:out=ld1024",
     "matmul:9x33x40:bf16,bf16,f32:lhs=ld35:rhs=ld47:out=ld41",
     "matmul:9x33x40:u8,s8,s32:lhs=ld35:rhs=ld47:out=ld41",
-    "matmul_accum:17x19x23:f32:lhs=ld20:out=ld29",
-    "move:13x17:f32:src=ld20:dst=ld18",
-    "move:13x17:f32:src=ld20:dst=[1,0]/ld16",
-    "fill:9x33:f32:out=ld40",
-    "sum:9x33:f32:x0=ld50",
-    "max:9x33:f32:x0=ld50",
-    "exp:9x33:f32:x0=ld35:v0=ld37",
+    "matmul_accum:17x19x23:f32:lhs=ld20:out=ld29", "move:13x17:f32:src=ld20:dst=ld18",
+    "move:13x17:f32:src=ld20:dst=[1,0]/ld16", "fill:9x33:f32:out=ld40",
+    "sum:9x33:f32:x0=ld50", "max:9x33:f32:x0=ld50", "exp:9x33:f32:x0=ld35:v0=ld37",
     "add:9x33:f32:x0=ld34:x1=ld35:v0=ld36",
-)
+)  # fmt: skip
 """A case of each kind, of each dtype of products, and of each place of gaps."""
 
 SHARED = (SPECS[1], SPECS[3], SPECS[4], SPECS[6])

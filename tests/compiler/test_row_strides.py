@@ -23,13 +23,10 @@ SPECS = (
     "matmul:3x5x17x33:f32:lhs=ld?:rhs=ld34:out=ld?",
     "matmul:9x33x40:bf16,bf16,f32:lhs=ld?:rhs=ld?",
     "matmul:9x33x40:u8,s8,s32:lhs=ld?:rhs=ld?:out=ld?",
-    "matmul_accum:17x19x23:f32:lhs=ld?:out=ld?",
-    "move:13x17:f32:src=ld?:dst=[1,0]/ld?",
-    "fill:9x33:f32:out=ld?",
-    "max:9x33:f32:x0=ld?",
-    "add:9x33:f32:x0=ld?:x1=ld?:v0=ld?",
+    "matmul_accum:17x19x23:f32:lhs=ld?:out=ld?", "move:13x17:f32:src=ld?:dst=[1,0]/ld?",
+    "fill:9x33:f32:out=ld?", "max:9x33:f32:x0=ld?", "add:9x33:f32:x0=ld?:x1=ld?:v0=ld?",
     "softmax:5x33:f32:x0=ld?",
-)
+)  # fmt: skip
 """A case of each kind, of each dtype of products, and of each place of gaps."""
 
 

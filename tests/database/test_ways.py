@@ -20,15 +20,11 @@ EXAMPLES = 200
 MEMORY = Path("/dev/shm")
 
 TEXTS = (
-    "fill:4:f32",
-    "fill:6:s32:out=[0]@L2",
-    "fill:2x3:f32:value=lowest",
-    "move:2:f32:l2=0",
-    "move:3:f32:src=[0]@L2:dst=[0]@L2",
-    "move:2x9:f32:src=[1,0]@L1:dst=[0,1]@L1",
-    "max:3x4:f32:x0=[0,1]@L1:v0=[0]@L1",
+    "fill:4:f32", "fill:6:s32:out=[0]@L2", "fill:2x3:f32:value=lowest",
+    "move:2:f32:l2=0", "move:3:f32:src=[0]@L2:dst=[0]@L2",
+    "move:2x9:f32:src=[1,0]@L1:dst=[0,1]@L1", "max:3x4:f32:x0=[0,1]@L1:v0=[0]@L1",
     "max_accum:2x9:s32:x0=[0,1]@L1:v0=[0]@L1",
-)
+)  # fmt: skip
 
 
 @functools.cache

@@ -32,19 +32,13 @@ from morello.spec.graphs.unfolding import unfolded, windows
 FILE = Path(__file__).with_suffix(".txt")
 
 SPECS = (
-    "softmax:5x9:f32",
-    "softmax_max_and_sum:5x9:f32",
-    "layer_norm:5x9:f32",
-    "gelu_matmul:5x6x7:f32",
-    "chain:5x7x6x4:f32",
-    "attention:3x5x9x4x6:f32:causal=true",
-    "conv:2x3x6x7x4x3x2:f32",
-    "conv:1x3x9x8x4x3x3:f32:pad=2:stride=2",
-    "conv:1x5x6x7x5x3x3:f32:groups=5:pad=1",
-    "compose:6x9:f32:graph=y[n,m]=exp(x[m,n])",
+    "softmax:5x9:f32", "softmax_max_and_sum:5x9:f32", "layer_norm:5x9:f32",
+    "gelu_matmul:5x6x7:f32", "chain:5x7x6x4:f32", "attention:3x5x9x4x6:f32:causal=true",
+    "conv:2x3x6x7x4x3x2:f32", "conv:1x3x9x8x4x3x3:f32:pad=2:stride=2",
+    "conv:1x5x6x7x5x3x3:f32:groups=5:pad=1", "compose:6x9:f32:graph=y[n,m]=exp(x[m,n])",
     "compose:6x4x8:f32:graph=t[m,n]=sum(a[m,k]*b[k,n]);y[m,n]=t+c[n]",
     "compose:6x4x64:f32,f32,u8,f32:graph=y[m,n]=sum(a[m,k]*(s[k//32,n]*(q[k/2,n]-8)))",
-)
+)  # fmt: skip
 
 OF_GRAPHS: tuple[Callable[[Graph], Any], ...] = (
     squeezed,

@@ -13,19 +13,14 @@ from tests.quality.mutated_inputs import INPUTS, Inputs, mutate_text, quietly
 _PROGRAMS = Path(__file__).parents[1] / "frontends" / "programs"
 
 _GRAPHS = (
-    "softmax:5x33:f32",
-    "layer_norm:4x16:f32",
-    "gelu_matmul:4x8x16:f32",
-    "chain:4x8x8x8:f32",
-    "attention:2x8x8x4x4:f32:causal=true",
-    "conv:1x3x8x8x4x3x3:f32",
-    "mean:2x3x4:f32:axis=0,2",
-    "log_softmax:3x9:bf16",
+    "softmax:5x33:f32", "layer_norm:4x16:f32", "gelu_matmul:4x8x16:f32",
+    "chain:4x8x8x8:f32", "attention:2x8x8x4x4:f32:causal=true",
+    "conv:1x3x8x8x4x3x3:f32", "mean:2x3x4:f32:axis=0,2", "log_softmax:3x9:bf16",
     "compose:8x33:f32:graph=y[m]=sum(x[m,n])",
     "compose:8x9x10:f32:graph=t[m,n]=sum(a[m,k]*b[k,n]);y[m,n]=exp(t[m,n])",
     "compose:8x33:f32:graph=c[m,n]=where(less(x[m,n],y[m,n]),x[m,n],0.5);z[m]=max(c[m,n])",
     "compose:4x6:f32:graph=y[m,n]=x[m,n]+b[n]:x0=ld?:v0=ld9",
-)
+)  # fmt: skip
 
 
 def _prepare_graphs(place: Path) -> None:

@@ -21,16 +21,10 @@ from tests.quality.specs import random_spec
 from tests.quality.walks import DeadEndError, random_program
 
 STAGES = (
-    "morello-apply-schedule",
-    "morello-lower-kernels",
-    "morello-plan-memory",
-    "morello-entry-points",
-    "canonicalize",
-    "cse",
-    "convert-vector-to-scf",
-    "lower-affine",
-    "loop-invariant-code-motion",
-)
+    "morello-apply-schedule", "morello-lower-kernels", "morello-plan-memory",
+    "morello-entry-points", "canonicalize", "cse", "convert-vector-to-scf",
+    "lower-affine", "loop-invariant-code-motion",
+)  # fmt: skip
 """Every pass that leaves loops, in the compiler's order."""
 
 SMALL = 9

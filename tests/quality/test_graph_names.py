@@ -22,17 +22,11 @@ from tests.quality.programs import build_programs
 from tests.quality.walks import random_program
 
 F32 = (
-    "log_softmax:3x9:f32",
-    "softmax_max_and_sum:3x19:f32",
-    "softmax_unscaled:3x9:f32",
-    "softmax_complete:3x19:f32",
-    "rms_norm:3x19:f32",
-    "residual_matmul:5x7x9:f32",
-    "sum:3x4x9:f32:axis=0,2",
-    "mean:3x19:f32",
-    "min:5x9:f32:axis=0",
+    "log_softmax:3x9:f32", "softmax_max_and_sum:3x19:f32", "softmax_unscaled:3x9:f32",
+    "softmax_complete:3x19:f32", "rms_norm:3x19:f32", "residual_matmul:5x7x9:f32",
+    "sum:3x4x9:f32:axis=0,2", "mean:3x19:f32", "min:5x9:f32:axis=0",
     "max:3x4x9:f32:axis=all",
-)
+)  # fmt: skip
 """Names that `tests/graphs/test_programs.py` has not."""
 
 NARROW = (

@@ -21,13 +21,10 @@ from tests.search.goals import KINDS, goals_of, random_goal
 TEXTS = (
     "matmul:6x16x32:f32:l2=0",
     "matmul_accum:2x5x7x9:s32:lhs=[0,1,2]@L2:rhs=[0,1,2]@L2:out=[0,1,2]@L2",
-    "matmul:17x9x31:f32:rhs=[0,2,1]@L2:lhs=[0,1,2]@L1:out=[0,1,2]@L2",
-    "max:33x65:f32",
-    "max_accum:16x100:s32:x0=[1,0]",
-    "move:37x41:f32:src=[1,0]",
-    "move:3x20x16:f32:dst=[0,2,1,2p16]",
-    "fill:9x100:f32:value=lowest",
-)
+    "matmul:17x9x31:f32:rhs=[0,2,1]@L2:lhs=[0,1,2]@L1:out=[0,1,2]@L2", "max:33x65:f32",
+    "max_accum:16x100:s32:x0=[1,0]", "move:37x41:f32:src=[1,0]",
+    "move:3x20x16:f32:dst=[0,2,1,2p16]", "fill:9x100:f32:value=lowest",
+)  # fmt: skip
 
 
 def repriced(impl: Impl, target: Target) -> int:
