@@ -6,8 +6,9 @@
 | ``#morello.tensor<"f32", "L1", #morello.layout<"[0,1]">, false, 0>`` | `TensorSpec` |
 | ``#morello.limits<"vrf=16,l1=512,l2=8192">`` | `Limits` |
 
-The bindings do not check the content of an attribute, so each ``…_of`` does, and the
-verifiers of ops call them. A ``…_attr`` takes a value that has been checked already.
+The bindings do not check the content of an attribute, so each ``…_of`` does, by a
+`SpecError` of what it is not, and the verifiers of ops call them. A ``…_attr`` takes a
+value that has been checked already.
 """
 
 import contextlib
@@ -118,30 +119,15 @@ def i64_attr(value: int) -> ir.Attribute:
 
 
 def layout_of(attr: ir.Attribute) -> Layout:
-    """The layout that an attribute holds.
-
-    Raises:
-        SpecError: it is not a layout attribute, or its text is no layout.
-    """
-    layout = attr.maybe_downcast()
-    if not isinstance(layout, LayoutAttr):
-        raise SpecError(
-            f"'{attr}' is not a layout", 'write #morello.layout<"[0,2,1,2p16]">'
-        )
-    return _layout(string_of(layout.text, "the text of a layout"))
+    """The layout that an attribute holds."""
+    layout = _own(attr, LayoutAttr, "a layout", '#morello.layout<"[0,2,1,2p16]">')
+    parsed: Layout = _parsed(Layout, string_of(layout.text, "the text of a layout"))
+    return parsed
 
 
 def tensor_of(attr: ir.Attribute) -> TensorSpec:
-    """The form of an operand that an attribute holds.
-
-    Raises:
-        SpecError: it is not a tensor attribute, or its parts do not fit.
-    """
-    form = attr.maybe_downcast()
-    if not isinstance(form, TensorAttr):
-        raise SpecError(
-            f"'{attr}' is not the form of an operand", f"write {TENSOR_FORM}"
-        )
+    """The form of an operand that an attribute holds."""
+    form = _own(attr, TensorAttr, "the form of an operand", TENSOR_FORM)
     width = int_of(form.vector_width, "the vector width of a form")
     if width < 0:
         raise SpecError(f"the vector width {width} of '{attr}' is negative")
@@ -155,77 +141,58 @@ def tensor_of(attr: ir.Attribute) -> TensorSpec:
 
 
 def limits_of(attr: ir.Attribute) -> Limits:
-    """The limits that an attribute holds.
-
-    Raises:
-        SpecError: it is not a limits attribute, or its text is no set of limits.
-    """
-    limits = attr.maybe_downcast()
-    if not isinstance(limits, LimitsAttr):
-        raise SpecError(
-            f"'{attr}' is not a set of limits",
-            'write #morello.limits<"vrf=16,l1=512,l2=8192">',
-        )
-    return _limits(string_of(limits.text, "the text of limits"))
+    """The limits that an attribute holds."""
+    example = '#morello.limits<"vrf=16,l1=512,l2=8192">'
+    limits = _own(attr, LimitsAttr, "a set of limits", example)
+    parsed: Limits = _parsed(Limits, string_of(limits.text, "the text of limits"))
+    return parsed
 
 
 def string_of(attr: Any, what: str) -> str:
-    """The text of a string attribute; ``what`` names it in the error.
-
-    Raises:
-        SpecError: it is another attribute.
-    """
-    text = attr.maybe_downcast()
-    if not isinstance(text, ir.StringAttr):
-        raise SpecError(f"{what} must be a string, not '{attr}'")
-    return str(text.value)
+    """The text of a string attribute; ``what`` names it in the error."""
+    return str(_builtin(attr, ir.StringAttr, f"{what} must be a string").value)
 
 
 def bool_of(attr: Any, what: str) -> bool:
-    """The value of a bool attribute; ``what`` names it in the error.
-
-    Raises:
-        SpecError: it is another attribute.
-    """
-    truth = attr.maybe_downcast()
-    if not isinstance(truth, ir.BoolAttr):
-        raise SpecError(f"{what} must be true or false, not '{attr}'")
-    return bool(truth.value)
+    """The value of a bool attribute; ``what`` names it in the error."""
+    return bool(_builtin(attr, ir.BoolAttr, f"{what} must be true or false").value)
 
 
 def int_of(attr: Any, what: str) -> int:
-    """The value of an ``i64`` attribute; ``what`` names it in the error.
-
-    Raises:
-        SpecError: it is another attribute.
-    """
-    number = attr.maybe_downcast()
-    if not isinstance(number, ir.IntegerAttr) or str(number.type) != "i64":
-        raise SpecError(f"{what} must be an integer (i64), not '{attr}'")
+    """The value of an ``i64`` attribute; ``what`` names it in the error."""
+    text = f"{what} must be an integer (i64)"
+    number = _builtin(attr, ir.IntegerAttr, text)
+    if str(number.type) != "i64":
+        raise SpecError(f"{text}, not '{attr}'")
     return int(number.value)
 
 
 def ints_of(attr: Any, what: str) -> tuple[int, ...]:
-    """The values of an array of ``i64``; ``what`` names it in the error.
-
-    Raises:
-        SpecError: it is another attribute.
-    """
-    numbers = attr.maybe_downcast()
-    if not isinstance(numbers, ir.DenseI64ArrayAttr):
-        raise SpecError(f"{what} must be an array<i64: …>, not '{attr}'")
-    return tuple(numbers)
+    """The values of an array of ``i64``; ``what`` names it in the error."""
+    return tuple(
+        _builtin(attr, ir.DenseI64ArrayAttr, f"{what} must be an array<i64: …>")
+    )
 
 
-@functools.lru_cache(maxsize=4096)
-def _layout(text: str) -> Layout:
+def _own(attr: ir.Attribute, kind: Any, what: str, example: str) -> Any:
+    """An attribute of the dialect."""
+    own = attr.maybe_downcast()
+    if not isinstance(own, kind):
+        raise SpecError(f"'{attr}' is not {what}", f"write {example}")
+    return own
+
+
+def _builtin(attr: Any, kind: Any, need: str) -> Any:
+    """An attribute of MLIR's own."""
+    own = attr.maybe_downcast()
+    if not isinstance(own, kind):
+        raise SpecError(f"{need}, not '{attr}'")
+    return own
+
+
+@functools.lru_cache(maxsize=8192)
+def _parsed(kind: Any, text: str) -> Any:
     if len(text) > _MAX_TEXT:
-        raise SpecError(f"a layout of {len(text)} characters is too long")
-    return Layout.parse(text)
-
-
-@functools.lru_cache(maxsize=4096)
-def _limits(text: str) -> Limits:
-    if len(text) > _MAX_TEXT:
-        raise SpecError(f"limits of {len(text)} characters are too long")
-    return Limits.parse(text)
+        name = kind.__name__.lower()
+        raise SpecError(f"a text of {len(text)} characters is too long for '{name}'")
+    return kind.parse(text)

@@ -241,5 +241,5 @@ def test_endless_layouts_are_refused(text: str) -> None:
     limits = ir.Attribute.parse(f'#morello.limits<"vrf={"1" * 5000},l1=0,l2=0">')
     from morello.dialect.attributes import limits_of
 
-    with pytest.raises(SpecError, match="characters are too long"):
+    with pytest.raises(SpecError, match="characters is too long"):
         limits_of(limits)
