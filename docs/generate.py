@@ -31,6 +31,7 @@ from morello.spec import IndexMap, Kind, parse_spec
 from morello.spec.kinds import KINDS, instances_of
 from morello.spec.text.spellings import labels_of, option_names
 from morello.tools.commands import COMMANDS
+from morello.tools.flags import flag_fields
 from morello.whole_files import write_whole
 
 DOCS = Path(__file__).resolve().parent
@@ -201,7 +202,7 @@ def _commands() -> str:
     parts = []
     for command in COMMANDS.values():
         rows = ["| flag | |", "|---|---|"]
-        for field in dataclasses.fields(command.options):
+        for field in flag_fields(command.options):
             flag = field.metadata["flag"]
             word = flag.metavar
             if not flag.is_positional:

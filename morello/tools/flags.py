@@ -74,13 +74,21 @@ def flag(
     )
 
 
+def flag_fields(options: type[Any]) -> "list[dataclasses.Field[Any]]":
+    """The flags of a class of options: words, its own flags, then those it inherits."""
+    own = vars(options).get("__annotations__", {})
+    fields = [field for field in dataclasses.fields(options) if _KEY in field.metadata]
+    return sorted(
+        fields,
+        key=lambda f: (not f.metadata[_KEY].is_positional, f.name not in own),
+    )
+
+
 def add_flags(parser: argparse.ArgumentParser, options: type[Any]) -> None:
     """Give a parser every flag of a class of options."""
     groups: dict[str, Any] = {"": parser}
-    for field in dataclasses.fields(options):
-        row = field.metadata.get(_KEY)
-        if row is None:
-            continue
+    for field in flag_fields(options):
+        row = field.metadata[_KEY]
         if row.group not in groups:
             groups[row.group] = parser.add_argument_group(row.group)
         _add(groups[row.group], field, row)
