@@ -8,7 +8,7 @@ import pytest
 from morello.errors import ScheduleError, SearchError
 from morello.machine import AVX2, Target
 from morello.search import Impl, Solver, Statistics, best_program
-from morello.search.ranges.cover import Cover, cover
+from morello.search.ranges.cover import REGRETS, Cover, cover
 from morello.search.ranges.over import Over
 from morello.search.ranges.sizes import search_sizes
 from morello.spec import Spec, parse_spec
@@ -123,8 +123,25 @@ def test_tiles_take_sizes_that_no_other_program_takes() -> None:
     assert [(part.first, part.last) for part in few.parts] == [(2, 40)]
     assert "tile(d0, " in str(few.parts[0].impl)
     assert max(few.regrets.values()) < 0.02
-    with pytest.raises(SearchError, match="programs, more than 2"):
-        cover(parsed("matmul:1..5x4x6:f32"), AVX2, 0.0, None, 2)
+
+
+def test_more_programs_than_are_wanted_are_taken_where_it_takes_more() -> None:
+    spec = parsed("matmul:1..5x4x6:f32")
+    fewest = cover(spec, AVX2, None, None, 0)
+    exact = cover(spec, AVX2, 0.0, None, 1)
+    assert len(fewest.parts) < len(exact.parts)
+    assert max(exact.regrets.values()) == 0
+    wide = cover(spec, AVX2, REGRETS[-1], None, 0)
+    assert len(wide.parts) == len(fewest.parts)
+    assert max(wide.regrets.values()) >= max(fewest.regrets.values())
+
+
+def test_more_programs_than_a_kernel_has_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("morello.search.ranges.cover.MOST_PARTS", 1)
+    with pytest.raises(SearchError, match="programs, more than 1"):
+        cover(parsed("matmul:1..5x4x6:f32"), AVX2, 0.0)
 
 
 @pytest.mark.quick

@@ -8,7 +8,7 @@ fewest ranges that these programs can make.
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,26 +93,21 @@ def cover(
         spec: the Spec, with one range.
         target: the machine.
         regret: how much more than its best program a size may cost, in percent; None
-            for the least of `REGRETS` that has no more programs than ``most``.
+            for the least of `REGRETS` that has no more programs than ``most``, or for
+            that which has the fewest.
         watch: told before each table that is solved.
-        most: the programs that are taken.
+        most: the programs that are wanted; more are taken only where it takes more.
 
     Raises:
-        SearchError: a size has no program; there are two ranges, or too many sizes; too
-            many programs would be needed.
+        SearchError: a size has no program; there are two ranges, or too many sizes;
+            more programs than `MOST_PARTS` would be needed.
     """
     sizes = search_sizes(spec, target, watch)
     runs = [_Run.of(sizes, run) for run in _runs(sizes)]
-    count = 0
-    for percent in REGRETS if regret is None else (regret,):
-        numbers = [(run, number) for run in runs for *_, number in run.chosen(percent)]
-        count = len(numbers)
-        leaves = sum(run.programs[number].leaves for run, number in numbers)
-        if count <= most and leaves <= MOST_LEAVES:
-            break
-    if count > most:
+    count, percent = _fewest(runs, REGRETS if regret is None else (regret,), most)
+    if count > MOST_PARTS:
         raise SearchError(
-            f"{spec} takes {count} programs, more than {most}",
+            f"{spec} takes {count} programs, more than {MOST_PARTS}",
             "give a shorter range, or allow a regret",
         )
     parts = [part for run in runs for part in run.parts(percent)]
@@ -120,6 +115,21 @@ def cover(
     over = Over(sizes.tables[parts[-1].last])
     impl = switch(spec, [(part.last, part.impl) for part in parts], over)
     return Cover(sizes, tuple(parts), impl, least)
+
+
+def _fewest(
+    runs: list["_Run"], regrets: Sequence[float], most: int
+) -> tuple[int, float]:
+    """The number of programs, and the regret that has it: the least that has no more
+    than ``most``, and few kernels; else the fewest."""
+    counts: list[tuple[int, float]] = []
+    for percent in regrets:
+        numbers = [(run, number) for run in runs for *_, number in run.chosen(percent)]
+        counts.append((len(numbers), percent))
+        leaves = sum(run.programs[number].leaves for run, number in numbers)
+        if len(numbers) <= most and leaves <= MOST_LEAVES:
+            return counts[-1]
+    return min(counts)
 
 
 @dataclasses.dataclass(frozen=True)
