@@ -15,7 +15,7 @@ from morello.errors import SpecError
 from morello.machine import Target, print_target
 from morello.mlir import dialect, ir
 from morello.spec import Layout, Spec, argument_tensor
-from morello.spec.varying import why_no_arguments
+from morello.spec.varying import why_settled
 
 
 def spec_of(op: Any) -> Spec:
@@ -115,8 +115,7 @@ def check_ranges(spec: Spec) -> None:
     """Refuse ranges that the arguments of a function cannot have.
 
     Raises:
-        SpecError: they are two, or an operand is not row-major, or has two dimensions
-            of one size.
+        SpecError: they are two, or an operand is not row-major.
     """
     if len(spec.ranges) > 1:
         raise SpecError(
@@ -124,7 +123,7 @@ def check_ranges(spec: Spec) -> None:
             "takes one",
             "settle the others",
         )
-    reason = why_no_arguments(spec)
+    reason = why_settled(spec)
     for one in spec.ranges:
         for i, operand in enumerate(spec.kind.operands):
             if {*one.dims} & {*operand.dims} and not reason:
@@ -133,6 +132,6 @@ def check_ranges(spec: Spec) -> None:
                     reason = f"'{operand.name}' is not row-major without gaps"
     if reason:
         raise SpecError(
-            f"{spec}: {reason}, and a call says one dimension of row-major arrays",
+            f"{spec}: {reason}, and a call says sizes of row-major arrays",
             "settle this size",
         )

@@ -350,9 +350,12 @@ def _sized(
     ]
     for i, each in enumerate(parameters):
         if each.size is not None:
-            place = i * len(_memory(each))
+            place, bytes_of = i * len(_memory(each)), f"{each.size_bytes}"
+            for axis_number in range(len(each.size.axes) - 1):
+                lines.append(f"  %bytes{i}.{axis_number} = mul i64 %size, {bytes_of}")
+                bytes_of = f"%bytes{i}.{axis_number}"
             lines += [
-                f"  %bytes{i} = mul i64 %size, {each.nbytes // sizes[-1]}",
+                f"  %bytes{i} = mul i64 %size, {bytes_of}",
                 f"  %bytes{i}.at = getelementptr i64, ptr %memories, i64 {place}",
                 f"  store i64 %bytes{i}, ptr %bytes{i}.at",
             ]

@@ -447,13 +447,13 @@ def parameters(spec: Spec) -> tuple[Parameter, ...]:
 
 
 def _size_axis(spec: Spec, index: int) -> SizeAxis | None:
-    """The dimension of an operand whose size each call says."""
+    """The dimensions of an operand whose size each call says."""
+    operand = spec.kind.operands[index]
     for one, greatest in zip(spec.ranges, spec.greatest, strict=True):
-        for dim in one.dims:
-            operand = spec.kind.operands[index]
-            if dim in operand.dims:
-                name = spec.kind.dims[dim]
-                return SizeAxis(name, operand.axis(dim), one.sizes(greatest))
+        dims = [dim for dim in one.dims if dim in operand.dims]
+        if dims:
+            axes = tuple(sorted(map(operand.axis, dims)))
+            return SizeAxis(spec.kind.dims[dims[0]], axes, one.sizes(greatest))
     return None
 
 

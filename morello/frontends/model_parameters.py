@@ -29,8 +29,10 @@ def parameters(tensors: Tensors) -> tuple[Parameter, ...]:
     return tuple(every)
 
 
-def _axis(size: CallSize, places: Mapping[int, int], own: int) -> SizeAxis | None:
-    """The dimension of one tensor that has the size."""
+def _axis(
+    size: CallSize, places: Mapping[int, tuple[int, ...]], own: int
+) -> SizeAxis | None:
+    """The dimensions of one tensor that have the size."""
     return SizeAxis(size.name, places[own], size.sizes) if own in places else None
 
 

@@ -7,6 +7,7 @@ What depends on the size in another way is refused by name.
 """
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,10 +19,10 @@ from morello.errors import ArgumentError, SpecError
 from morello.frontends.grouping.parts import Operand, Part, PlainPart, Step
 from morello.frontends.model import Model
 from morello.frontends.nodes.prepared import Preparation
-from morello.frontends.nodes.tensors import CallSize, Given, Tensors
+from morello.frontends.nodes.tensors import CallSize, Given, Tensor, Tensors
 from morello.frontends.refusals import ModelError, Refusal
 from morello.spec import Limits, SizeRange
-from morello.spec.varying import why_no_arguments
+from morello.spec.varying import why_settled
 
 Shapes = Sequence[tuple[int, ...]]
 """The shape of one tensor at each size."""
@@ -92,6 +93,7 @@ class _Comparison:
             "its arguments",
         )
         self._same([_prepared(model.preparation) for model in self.models], "weights")
+        tensors = dataclasses.replace(tensors, all=self._with_beginnings(every))
         steps = tuple(map(self._step, zip(*self._steps(), strict=True)))
         results = [[t.all[r].shape for r in t.results] for t in every]
         size = CallSize(
@@ -112,32 +114,66 @@ class _Comparison:
         self._same(list(map(len, steps)), "its parts")
         return steps
 
-    def _varying_given(self, every: list[Tensors]) -> Iterator[tuple[int, int]]:
-        """The numbers of the arguments that have the size, each with the dimension."""
-        self._same([[_settled(g) for g in _given(t)] for t in every], "its constants")
-        given = [_given(tensors) for tensors in every]
+    def _varying_given(
+        self, every: list[Tensors]
+    ) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The numbers of the arguments that have the size, each with dimensions."""
+        given = [self._given(tensors) for tensors in every]
+        self._same([[_settled(g) for g in own] for own in given], "its constants")
         shapes = zip(*([g.shape for g in own] for own in given), strict=True)
-        for place, axis in self._varying(shapes, "argument"):
+        for place, axes in self._varying(shapes, "argument"):
             if given[0][place].argument < 0:
                 raise self._refusal("a constant", given[0][place].name)
-            yield given[0][place].argument, axis
+            yield given[0][place].argument, axes
 
-    def _varying(self, shapes: Any, what: str) -> Iterator[tuple[int, int]]:
-        """The places of the tensors one dimension of which is the size, each with the
-        dimension."""
+    def _given(self, tensors: Tensors) -> list[Given]:
+        """The given tensors but for constants of which a call reads the beginning."""
+        every = enumerate(tensors.all)
+        return [
+            tensor
+            for number, tensor in every
+            if isinstance(tensor, Given) and number not in self._beginnings
+        ]
+
+    @functools.cached_property
+    def _beginnings(self) -> frozenset[int]:
+        """The constants that differ from size to size, and are the beginning, along
+        each axis, of those of greater sizes: masks, and what follows from places."""
+        every = (model.tensors.all for model in self.models)
+        found = set()
+        for number, own in enumerate(zip(*every, strict=False)):
+            given = [one for one in own if isinstance(one, Given) and one.argument < 0]
+            if len({one.shape for one in given}) > 1 and len(given) == len(own):
+                given.sort(key=lambda one: math.prod(one.shape))
+                if all(itertools.starmap(_begins, itertools.pairwise(given))):
+                    found.add(number)
+        first = self.models[0].tensors
+        return frozenset(found.difference(map(first.root, first.results)))
+
+    def _with_beginnings(self, every: list[Tensors]) -> list[Tensor]:
+        """The tensors, with the constants of the size after the greatest: then rows of
+        those with two axes of the size are as far apart in calls of every size."""
+        return [
+            every[1].all[number] if number in self._beginnings else tensor
+            for number, tensor in enumerate(every[0].all)
+        ]
+
+    def _varying(self, shapes: Any, what: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The places of the tensors with dimensions of the size, each with these."""
         for place, own in enumerate(shapes):
             if len(set(own)) == 1:
                 continue
             ranks = {len(shape) for shape in own}
             extents = [*zip(*own, strict=True)] if len(ranks) == 1 else []
             axes = [axis for axis, each in enumerate(extents) if len({*each}) > 1]
-            if len(axes) != 1:
-                reason = f"{len(axes)} of its dimensions depend on the size"
+            if not axes:
+                reason = "its number of dimensions depends on the size"
                 raise self._refusal(f"{what} {place}", "program", reason)
-            if extents[axes[0]] != self.probes:
-                reason = f"its dimension {axes[0]} is not the size itself"
-                raise self._refusal(f"{what} {place}", "program", reason)
-            yield place, axes[0]
+            for axis in axes:
+                if extents[axis] != self.probes:
+                    reason = f"its dimension {axis} is not the size itself"
+                    raise self._refusal(f"{what} {place}", "program", reason)
+            yield place, tuple(axes)
 
     def _step(self, steps: tuple[Step, ...]) -> Step:
         """A step for every size."""
@@ -165,17 +201,21 @@ class _Comparison:
         (factor,) = found
         dims = tuple(dim for dim, own in enumerate(factors) if own)
         least, step = self.sizes[0] * factor, self.sizes.step * factor
+        every = zip(*(part.operands for part in parts), strict=True)
+        operands = tuple(self._operand(own, *what) for own in every)
+        forms = zip(first.forms, operands, strict=True)
         part = dataclasses.replace(
             first,
             ranges=(SizeRange(dims, least, step),),
-            operands=tuple(
-                dataclasses.replace(own[0], sized=self._growing(own, *what))
-                for own in zip(*(part.operands for part in parts), strict=True)
+            operands=operands,
+            forms=tuple(
+                dataclasses.replace(form, contiguous=operand.is_gapless)
+                for form, operand in forms
             ),
         )
         try:
             spec = part.spec(Limits())
-            reason = why_no_arguments(spec)
+            reason = why_settled(spec)
         except SpecError as error:
             reason = str(error)
         if reason:
@@ -195,6 +235,19 @@ class _Comparison:
             if last >= count // self.sizes[-1] * self.sizes[0]:
                 reason = f"it reads rows that {self.name} = {self.sizes[0]} lacks"
                 raise self._refusal(what, place, reason)
+
+    def _operand(self, own: Sequence[Operand], what: str, place: str) -> Operand:
+        """An operand for every size."""
+        tensor = own[0].tensor
+        if tensor not in self._beginnings:
+            return dataclasses.replace(own[0], sized=self._growing(own, what, place))
+        for operand, model in zip(own, self.models, strict=True):
+            shapes = operand.shape, model.tensors.all[tensor].shape
+            long = [[extent for extent in shape if extent > 1] for shape in shapes]
+            if long[0] != long[1] or not operand.is_gapless:
+                reason = "it reads a constant of this size as one of another shape"
+                raise self._refusal(what, place, reason)
+        return dataclasses.replace(own[0], strides=own[1].strides)
 
     def _growing(
         self, own: Sequence[Operand], what: str, place: str
@@ -229,8 +282,13 @@ class _Comparison:
         return ModelError((Refusal(what, place, reason, remedy),))
 
 
-def _given(tensors: Tensors) -> list[Given]:
-    return [tensor for tensor in tensors.all if isinstance(tensor, Given)]
+def _begins(smaller: Given, greater: Given) -> bool:
+    """Whether a constant is the beginning of another one along each axis."""
+    if len(smaller.shape) != len(greater.shape) or smaller.dtype != greater.dtype:
+        return False
+    own, other = np.asarray(smaller.array), np.asarray(greater.array)
+    beginning = other.reshape(greater.shape)[tuple(map(slice, smaller.shape))]
+    return own.tobytes() == beginning.tobytes()
 
 
 def _settled(given: Given) -> Any:

@@ -37,14 +37,3 @@ def why_settled(spec: Spec) -> str:
         if any(layout.pack(layout.dims[place].dim) > 1 for place in places):
             return f"'{operand.name}' has a size that varies in packs"
     return ""
-
-
-def why_no_arguments(spec: Spec) -> str:
-    """Why a function cannot take the operands of a Spec for any size of its ranges, one
-    dimension of each; empty if it can."""
-    reason = why_settled(spec)
-    for index, operand in enumerate(spec.kind.operands):
-        count = len(varying_places(spec, index))
-        if count > 1 and not reason:
-            reason = f"'{operand.name}' has {count} dimensions of this size"
-    return reason

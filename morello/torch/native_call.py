@@ -149,10 +149,8 @@ class SizedCall(NativeCall):
 
     def __init__(self, compiled: Kernel, *args: Any, **kwargs: Any) -> None:
         super().__init__(compiled, *args, **kwargs)
-        dims = [None if p.size is None else p.size.axis for p in compiled.parameters]
-        self._from, self._dim = next(
-            (i, d) for i, d in enumerate(dims) if d is not None
-        )
+        dims = [() if p.size is None else p.size.axes for p in compiled.parameters]
+        self._from, self._dim = next((i, d[0]) for i, d in enumerate(dims) if d)
         """The first tensor that has the size, and its dimension."""
         self._varying = dims[len(dims) - len(self._forms) :]
 
@@ -164,8 +162,8 @@ class SizedCall(NativeCall):
             given[place] = given[place].contiguous()
         size = given[self._from].shape[self._dim]
         made = [
-            _empty(*_at_size(shape, strides, dim, size), dtype)
-            for dim, (shape, strides, dtype) in zip(
+            _empty(*_at_size(shape, strides, own, size), dtype)
+            for own, (shape, strides, dtype) in zip(
                 self._varying, self._forms, strict=True
             )
         ]
@@ -174,13 +172,12 @@ class SizedCall(NativeCall):
 
 
 def _at_size(
-    shape: tuple[int, ...], strides: tuple[int, ...], dim: int | None, size: int
+    shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[int, ...], size: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shape and the strides of a result without gaps, a dimension of a size."""
-    if dim is None:
-        return shape, strides
-    shape = (*shape[:dim], size, *shape[dim + 1 :])
-    return shape, _strides(shape) if dim else strides
+    """The shape and the strides of a result without gaps, some dimensions of a size."""
+    for dim in dims:
+        shape = (*shape[:dim], size, *shape[dim + 1 :])
+    return shape, _strides(shape) if any(dims) else strides
 
 
 def _strides(shape: Sequence[int]) -> tuple[int, ...]:

@@ -143,7 +143,7 @@ def test_a_size_inside_of_arguments_and_results(
 
     model = ranged(lambda s: parts(function, at(s), (4, 4)), ROWS, "length")
     x, *_, out = (p.size for p in model.parameters)
-    assert (x.axis, out.axis) == axes
+    assert (x.axes, out.axes) == tuple((axis,) for axis in axes)
     kernel = model.compile(target="avx2", threads=1)
 
     def run() -> None:
@@ -197,10 +197,51 @@ def test_equal_parts_whose_strides_follow_the_size() -> None:
         np.testing.assert_allclose(kernel(x), twice(x), rtol=1e-5)
 
 
+def test_results_and_arguments_with_two_dimensions_of_the_size() -> None:
+    def both(x: Any, mask: Any) -> Any:
+        return np.exp(x[:, None] - x) * mask
+
+    kernel = ranged(lambda s: parts(both, (s,), (s, s)), ROWS, "length").compile(
+        target="avx2", threads=1
+    )
+    rng = np.random.default_rng(1)
+    for size in ROWS:
+        x, mask = numbers(rng, size), numbers(rng, size, size)
+        np.testing.assert_allclose(kernel(x, mask), both(x, mask), rtol=1e-5)
+
+
+def test_constants_are_the_beginning_of_those_of_greater_sizes() -> None:
+    def before(x: Any) -> Any:
+        size = len(x)
+        mask = np.tril(np.ones((size, size), np.float32))
+        return (np.exp(x @ x.T) * mask) @ x + np.arange(size, dtype=np.float32)[:, None]
+
+    model = ranged(lambda s: parts(before, (s, 4)), ROWS, "length")
+    kernel = model.compile(target="avx2", threads=1)
+    rng = np.random.default_rng(1)
+    for size in ROWS:
+        x = numbers(rng, size, 4) * 0.25
+        np.testing.assert_allclose(kernel(x), before(x), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.quick
-def test_results_with_two_dimensions_of_the_size_are_refused() -> None:
-    with pytest.raises(ModelError, match="'v0' has 2 dimensions of this size"):
-        ranged(lambda s: parts(lambda x: np.exp(x[:, None] - x), (s,)), ROWS, "length")
+@pytest.mark.parametrize(
+    "constant",
+    [
+        lambda s: np.tril(np.ones((s, s), np.float32))[::-1],
+        lambda s: np.arange(s * s, dtype=np.float32).reshape(s, s),
+    ],
+    ids=["turned", "numbered"],
+)
+def test_constants_that_depend_on_the_size_otherwise_are_refused(constant: Any) -> None:
+    with pytest.raises(ModelError, match="it depends on length"):
+        ranged(
+            lambda s: parts(
+                lambda x: x * np.ascontiguousarray(constant(len(x))), (s, s)
+            ),
+            ROWS,
+            "length",
+        )
 
 
 PRODUCT = """

@@ -186,3 +186,38 @@ def test_a_cache_that_grows(told: pytest.LogCaptureFixture) -> None:
     assert len(messages(told, "compiled a group")) == before > 0
     assert not messages(told, "ops stay eager")
     assert not messages(told, "a graph")
+
+
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_masks_of_as_many_queries_as_keys(
+    is_causal: bool, told: pytest.LogCaptureFixture
+) -> None:
+    """A causal mask is a constant, another one an argument."""
+
+    class Layer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.q, self.k, self.v = (torch.nn.Linear(8, 8) for _ in range(3))
+
+        def forward(self, x: Any, mask: Any) -> Any:
+            q, k, v = (
+                own(x).view(1, -1, 2, 4).transpose(1, 2)
+                for own in (self.q, self.k, self.v)
+            )
+            found = nn.functional.scaled_dot_product_attention(
+                q, k, v, None if is_causal else mask, is_causal=is_causal
+            )
+            return x + found.transpose(1, 2).reshape(x.shape)
+
+    layer = Layer()
+    fast = torch.compile(layer, backend="morello", options={**WAIT, "batch": 7})
+    with torch.no_grad():
+        for length in (4, 7, 2, 3):
+            x, mask = torch.randn(1, length, 8), torch.randn(length, length)
+            torch._dynamo.mark_dynamic(x, 1)
+            if not is_causal:
+                torch._dynamo.mark_dynamic(mask, (0, 1))
+            own = x, mask if not is_causal else None
+            torch.testing.assert_close(fast(*own), layer(*own), rtol=1e-4, atol=1e-5)
+    assert not messages(told, "a graph is compiled for each shape")
+    assert len(messages(told, "compiled a group")) == 1

@@ -262,17 +262,17 @@ Tensor = Given | Node | View | Joined | Plain
 
 @dataclasses.dataclass(frozen=True)
 class CallSize:
-    """A size that each call says: one dimension of some tensors.
+    """A size that each call says: dimensions of some tensors.
 
     Shapes have the greatest.
     """
 
     name: str
     sizes: range
-    given: Mapping[int, int]
-    """The dimension that has it, by the numbers of the arguments."""
-    results: Mapping[int, int]
-    """The dimension that has it, by the places of the results."""
+    given: Mapping[int, tuple[int, ...]]
+    """The dimensions that have it, by the numbers of the arguments."""
+    results: Mapping[int, tuple[int, ...]]
+    """The dimensions that have it, by the places of the results."""
 
 
 @dataclasses.dataclass

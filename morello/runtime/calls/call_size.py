@@ -32,10 +32,10 @@ class CallSize:
             if axis is None:
                 continue
             is_shape = isinstance(shape, tuple)
-            place = parameter.place_in(shape) if shape and is_shape else None
-            if shape is None or place is None:
+            places = parameter.places_in(shape) if shape and is_shape else ()
+            if shape is None or not places:
                 continue
-            size = int(shape[place])
+            size = int(shape[places[0]])
             if size not in axis.sizes:
                 raise ArgumentError(
                     f"{parameter.role}: {axis.name} is {size}, and the kernel takes "

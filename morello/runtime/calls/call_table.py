@@ -114,9 +114,11 @@ def _entry(parameter: Parameter) -> np.ndarray[Any, Any]:
     """The words of one array: an `Entry`, then its forms."""
     dtype, forms = parameter.dtype, []
     row = parameter.any_row * dtype.itemsize
-    for shape, strides in parameter.forms:
-        place = parameter.place_in(shape) if parameter.size is not None else None
-        if place is not None:
+    known = parameter.forms
+    if parameter.size is not None and len(parameter.size.axes) > 1:
+        known = ()  # that they are equal is for the slow way to find out
+    for shape, strides in known:
+        for place in parameter.places_in(shape):
             outer = (_ANY_ROW - stride // shape[place] for stride in strides[:place])
             strides = (*outer, *strides[place:])
             shape = (*shape[:place], _ANY_SIZE, *shape[place + 1 :])
@@ -136,7 +138,7 @@ def _entry(parameter: Parameter) -> np.ndarray[Any, Any]:
         dlpack=dlpack_word(dtype),
         format=buffer_format(dtype),
         typestr=typestr_word(dtype),
-        count=len(parameter.forms),
+        count=len(known),
     )
     return np.append(np.frombuffer(bytes(entry), np.int64), np.array(forms, np.int64))
 

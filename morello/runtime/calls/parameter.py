@@ -10,16 +10,16 @@ from morello.lazy import cached_property
 
 @dataclasses.dataclass(frozen=True)
 class SizeAxis:
-    """A dimension whose size each call says.
+    """The dimensions of an array whose size each call says.
 
     Args:
         name: as errors have it.
-        axis: of the full shape; what is outside of it has a size of 1.
+        axes: of the full shape, ascending; what is outside of them has a size of 1.
         sizes: those that are taken.
     """
 
     name: str
-    axis: int
+    axes: tuple[int, ...]
     sizes: range
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Parameter:
         any_row: the rows may be any distance apart, which the native function is told:
             ``strides`` and ``views`` have the strides for this number of elements from
             row to row, which is more than a row. 0 if the distance is fixed.
-        size: the dimension of which each call says the size: the shapes have the
+        size: the dimensions of which each call says the size: the shapes have the
             greatest. Such an array is row-major, without gaps. None for settled shapes.
     """
 
@@ -145,30 +145,25 @@ class Parameter:
 
     def resized(self, shape: tuple[int, ...], size: int) -> tuple[int, ...]:
         """A shape of the greatest size in a call that says this size."""
-        place = self._place(len(shape))
-        return (*shape[:place], size, *shape[place + 1 :])
+        places = self._places[len(shape)]
+        return tuple(size if i in places else n for i, n in enumerate(shape))
 
-    def _place(self, rank: int) -> int:
-        """The place of the dimension that varies in a shape of so many."""
-        assert self.size is not None
-        return self.size.axis - len(self.shape) + rank
-
-    def place_in(self, shape: tuple[int, ...]) -> int | None:
-        """The place of the dimension that varies in a shape; None where it is none of
+    def places_in(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The places of the dimensions that vary in a shape; none where it is none of
         the parameter's."""
-        return self._places.get(len(shape))
+        return self._places.get(len(shape), ())
 
     @cached_property
-    def _places(self) -> dict[int, int]:
-        """The place of the dimension that varies in a shape of so many."""
-        return {len(shape): self._place(len(shape)) for shape in self.shapes}
+    def _places(self) -> dict[int, tuple[int, ...]]:
+        """The places of the dimensions that vary in a shape of so many."""
+        axes = () if self.size is None else self.size.axes
+        dropped = {len(shape): len(self.shape) - len(shape) for shape in self.shapes}
+        return {rank: tuple(a - less for a in axes) for rank, less in dropped.items()}
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of one more of the dimension that varies; 0 if there is none."""
-        if self.size is None:
-            return 0
-        return self.nbytes // self.shape[self.size.axis]
+        """The bytes of the array in a call that says 1; 0 where no size varies."""
+        return 0 if self.size is None else self.at(1).nbytes
 
     def with_row(self, row: int) -> "Parameter":
         """The parameter with rows so many elements apart, where any number is taken."""

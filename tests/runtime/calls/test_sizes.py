@@ -15,13 +15,15 @@ from morello.runtime.calls.parameter import Parameter, SizeAxis, may_interleave
 pytestmark = pytest.mark.quick
 
 F32, BYTES = np.dtype(np.float32), np.dtype(np.int8)
-ROWS = SizeAxis("m", 1, range(2, 9, 2))
-COLUMNS = SizeAxis("n", 2, range(1, 6))
+ROWS = SizeAxis("m", (1,), range(2, 9, 2))
+COLUMNS = SizeAxis("n", (2,), range(1, 6))
+BOTH = SizeAxis("n", (1, 2), range(1, 6))
 
 A = Parameter("a", F32, (1, 8, 3), ((8, 3),), size=ROWS)
 B = Parameter("b", F32, (1, 3, 4), ((3, 4),))
 C = Parameter("c", BYTES, (1, 8, 4), ((8, 4),), is_output=True, size=ROWS)
 WIDE = Parameter("w", F32, (2, 3, 5), size=COLUMNS)
+MASK = Parameter("mask", BYTES, (1, 5, 5), ((5, 5),), size=BOTH)
 
 
 def test_sizes_print_as_a_range() -> None:
@@ -38,13 +40,25 @@ def test_a_parameter_in_a_call_that_says_a_size(size: int) -> None:
 
 
 def test_places_of_the_dimension_that_varies() -> None:
-    assert [A.place_in(s) for s in ((1, 5, 3), (5, 3), (3,), (1, 1, 5, 3))] == [
-        1,
-        0,
-    ] + [None] * 2
-    assert WIDE.place_in((2, 3, 4)) == 2
-    assert WIDE.place_in((3, 4)) is None
-    assert [p.size_bytes for p in (A, B, C, WIDE)] == [12, 0, 4, 24]
+    assert [A.places_in(s) for s in ((1, 5, 3), (5, 3), (3,), (1, 1, 5, 3))] == [
+        (1,),
+        (0,),
+    ] + [()] * 2
+    assert WIDE.places_in((2, 3, 4)) == (2,)
+    assert WIDE.places_in((3, 4)) == ()
+    assert [MASK.places_in(s) for s in ((1, 3, 3), (3, 3))] == [(1, 2), (0, 1)]
+    assert [p.size_bytes for p in (A, B, C, WIDE, MASK)] == [12, 0, 4, 24, 1]
+
+
+def test_dimensions_of_one_size_are_equal() -> None:
+    assert MASK.at(3).shapes == ((1, 3, 3), (3, 3))
+    checker = ArgumentChecker((MASK, dataclasses.replace(C, size=None)))
+    out = np.zeros((8, 4), np.int8)
+    mask = np.zeros((4, 4), np.int8)
+    assert checker.check([mask, out]) == [mask.ctypes.data, out.ctypes.data, 4]
+    for shape in ((1, 4), (4, 1), (4, 5), (5, 4)):
+        with pytest.raises(ArgumentError, match="input 'mask' has shape"):
+            checker.check([np.zeros(shape, np.int8), out])
 
 
 @pytest.mark.parametrize(
