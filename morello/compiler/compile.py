@@ -96,7 +96,7 @@ def compile(
     _check(goal, schedule)
     count = available_threads(thread_count(threads, schedule), load)
     if goal.spec.ranges:
-        _check_range(goal, tune)
+        _check_range(goal.spec, tune)
     driver = Driver(machine, count, Searches(db, time_limit, tuning, regret), load)
     stages = driver.stages(goal, schedule)
     return driver.kernel(stages, parameters(stages.spec), goal.open)
@@ -110,18 +110,14 @@ def _check_schedule(schedule: Any) -> None:
         )
 
 
-def _check_range(goal: OpenSpec, tune: Any) -> None:
+def _check_range(spec: Spec, tune: Any) -> None:
     """Refuse what a Spec with a size that each call says cannot have yet."""
-    for given, what in (
-        (bool(tune), "tuning"),
-        (not goal.is_settled, "an open layout"),
-    ):
-        if given:
-            raise CompileError(
-                f"{goal.spec.kind.label} has a size that each call says, and {what}",
-                "settle the size, or leave that out",
-            )
-    check_ranges(goal.spec)
+    if tune:
+        raise CompileError(
+            f"{spec.kind.label} has a size that each call says, and tuning",
+            "settle the size, or leave that out",
+        )
+    check_ranges(spec)
 
 
 def _check(goal: OpenSpec, schedule: str | None) -> None:

@@ -23,6 +23,7 @@ from morello.search.ranges.cover import MOST_PARTS, CoverOptions, covered
 from morello.search.storage.overlay import NONE, Overlay, PathLike, open_database
 from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec
+from morello.spec.varying import varying_places
 
 
 class UnsearchedError(MorelloError):
@@ -179,9 +180,18 @@ class Searches:
             return None
 
     def settle(self, goal: OpenSpec, target: Target) -> tuple[Spec, Solution]:
-        """The best program of a Spec with open layouts, and the settled Spec."""
+        """The best program of a Spec with open layouts, and the settled Spec; of every
+        size of a range with the layouts that are best for the greatest, but for
+        operands that have it."""
         if goal.is_settled:
             return goal.spec, self(goal.spec, target)
+        if goal.spec.ranges:
+            free = tuple(i for i in goal.open if not varying_places(goal.spec, i))
+            greatest = goal.spec.at(*goal.spec.greatest)
+            best, _ = self.settle(OpenSpec(greatest, free), target)
+            layouts = tuple(best.tensors[index].layout for index in goal.open)
+            spec = goal.settled(layouts)
+            return spec, self(spec, target)
         start = time.perf_counter()
         overlay = self.database
         spec, solution = best_settled(goal, target, overlay, self._share())

@@ -114,8 +114,7 @@ def goal_of(
         parts: all that read weights.
         pack: as `Model.compile` takes it.
     """
-    is_open = pack is not False and not part.ranges
-    free = opened(tensors, tuple(parts), part, bool(pack)) if is_open else ()
+    free = opened(tensors, tuple(parts), part, bool(pack)) if pack is not False else ()
     return driver.parallel(OpenSpec(part.spec(driver.target.limits), free))
 
 
