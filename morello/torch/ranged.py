@@ -7,6 +7,7 @@ of any size (`morello.frontends.ranged`), calls of all sizes run these.
 
 import dataclasses
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -226,7 +227,7 @@ class _Sized:
             )
             for first in zip(*own, strict=True)
         ]
-        self._check_same(traced)
+        self._take_sizes(traced)
         simple = [list(map(lowered, g.graphs, g.inputs)) for g in groups]
         whole = traced[0]
         for old, new in zip(own[0], groups, strict=True):
@@ -270,18 +271,61 @@ class _Sized:
         except Exception as error:  # tracing raises anything
             raise MorelloError(f"PyTorch does not trace it at {size}") from error
 
-    def _check_same(self, traced: list[GraphModule]) -> None:
-        """Refuse what eager computes between groups with the size in it.
+    def _take_sizes(self, traced: list[GraphModule]) -> None:
+        """Let the first graph compute what eager's ops between groups take: numbers
+        that are multiples of the size.
 
         Raises:
-            MorelloError: at the first such op.
+            MorelloError: an op depends on the size in another way.
         """
-        every = [[_call(node, graph) for node in graph.graph.nodes] for graph in traced]
-        for calls in itertools.zip_longest(*every):
+        every = [list(graph.graph.nodes) for graph in traced]
+        whole = traced[0].graph
+        places = whole.find_nodes(op="placeholder")
+        size = places[self._batch.place]
+        if isinstance(size.meta.get("val"), torch.Tensor):
+            with whole.inserting_after(places[-1]):
+                own = size, self._batch.dim
+                size = whole.call_function(torch.ops.aten.sym_size.int, own)
+        for nodes in itertools.zip_longest(*every):
+            calls = [
+                node and _call(node, graph)
+                for node, graph in zip(nodes, traced, strict=True)
+            ]
             if any(call != calls[0] for call in calls):
                 raise MorelloError(
                     f"{calls[0]}, which no group takes, depends on the size"
                 )
+            with whole.inserting_before(nodes[0]):
+                both = [(node.args, node.kwargs) for node in nodes]
+                args, kwargs = self._arguments(both, size, nodes[0])
+            nodes[0].args, nodes[0].kwargs = args, kwargs
+        if size not in places and not size.users:
+            whole.erase_node(size)
+
+    def _arguments(self, own: Sequence[Any], size: Node, reader: Node) -> Any:
+        """Arguments of an op for every size, of those at each that was traced.
+
+        Raises:
+            MorelloError: they depend on the size in another way than multiples of it.
+        """
+        first = own[0]
+        if isinstance(first, (list, tuple, dict)) and len({*map(len, own)}) == 1:
+            if isinstance(first, dict):
+                values = self._arguments([[*one.values()] for one in own], size, reader)
+                return dict(zip(first, values, strict=True))
+            each = zip(*own, strict=True)
+            return type(first)([self._arguments(one, size, reader) for one in each])
+        if all(_named(one) == _named(first) for one in own):
+            return first
+        probes = probe_sizes(self._batch.sizes)
+        if all(type(one) is int for one in own):
+            times = first // probes[0]
+            if all(n == times * at for n, at in zip(own, probes, strict=True)):
+                by = size, times
+                return reader.graph.call_function(operator.mul, by)
+        raise MorelloError(
+            f"{_call(reader, None)}, which no group takes, depends on the size"
+        )
 
 
 def _example(value: Any, batch: _Batch, size: int) -> Any:
@@ -320,13 +364,13 @@ def _divided(graph: GraphModule, weights: frozenset[int]) -> list[_SizedGroup]:
     return groups
 
 
-def _call(node: Node, graph: GraphModule) -> Any:
-    """The call that a node is."""
-    if node.op == "get_attr":
+def _call(node: Node, graph: GraphModule | None) -> Any:
+    """What a node calls, or holds."""
+    if node.op == "get_attr" and graph is not None:
         held = getattr(graph, str(node.target))
         return node.name, held.shape, held.dtype, held.tolist()
     target = "group" if isinstance(node.target, _SizedGroup) else node.target
-    return node.name, str(target), _named(node.args), _named(node.kwargs)
+    return node.name, str(target)
 
 
 def _named(value: Any) -> Any:

@@ -78,12 +78,12 @@ def test_sizes_outside_are_compiled_for_themselves(
     [
         (lambda x: torch.relu(x.mean(0)), "which each call says"),
         (
-            lambda x: torch.relu(x).sort(0)[0].view(2 * x.shape[0], 2),
+            lambda x: torch.relu(x).double().view(-1)[: x.shape[0] + 1],
             "depends on the size",
         ),
         (lambda x: torch.relu(x.t()), "not row-major"),
     ],
-    ids=["mean", "reshape", "transpose"],
+    ids=["mean", "rows", "transpose"],
 )
 def test_what_depends_on_the_batch_otherwise_is_compiled_for_each_shape(
     function: Any, reason: str, told: pytest.LogCaptureFixture
@@ -95,6 +95,24 @@ def test_what_depends_on_the_batch_otherwise_is_compiled_for_each_shape(
         torch.testing.assert_close(fast(x), function(x), rtol=1e-4, atol=1e-5)
     (message,) = messages(told, "a graph is compiled for each shape")
     assert reason in message
+
+
+def test_what_eager_computes_between_groups_takes_the_size(
+    told: pytest.LogCaptureFixture,
+) -> None:
+    def function(x: Any) -> Any:
+        rows = x.shape[0]
+        wide = torch.relu(x).double().view(2 * rows, 2).cumsum(1)
+        ones = torch.ones([rows, 2], dtype=torch.float64).view(-1)
+        return wide.view(rows, 4).float() + 1.0, ones
+
+    fast = torch.compile(function, backend="morello", options={**WAIT, "batch": 5})
+    for rows in (3, 5, 2):
+        x = torch.randn(rows, 4)
+        torch._dynamo.mark_dynamic(x, 0)
+        for found, wanted in zip(fast(x), function(x), strict=True):
+            torch.testing.assert_close(found, wanted)
+    assert not messages(told, "a graph is compiled for each shape")
 
 
 def test_several_threads(told: pytest.LogCaptureFixture) -> None:
