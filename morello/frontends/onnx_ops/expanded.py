@@ -34,6 +34,7 @@ from morello.frontends.onnx_ops.rules import (
     resizing,
     running,
     sampling,
+    sequences,
     slices,
     stable,
     windows,
@@ -207,6 +208,7 @@ _OF_ANY_DTYPE = frozenset(
         *quantized.RULES,
         *(name.rpartition(".")[2] for name in qlinear.RULES),
         *integers.RULES,
+        *sequences.RULES,
     }
 )
 """Ops whose rules do not compute with elements as f32."""
@@ -236,6 +238,7 @@ _RULES: Rules = {
     **resizing.RULES,
     **running.RULES,
     **sampling.RULES,
+    **sequences.RULES,
     **stable.RULES,
     **integers.RULES,
 }

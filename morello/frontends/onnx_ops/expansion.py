@@ -1,7 +1,7 @@
 """A graph of ONNX that is written again by rules: `Expansion`, and what rules get."""
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class Expansion(NodeWriter):
             for own in node.attribute if node.op_type == "Constant" else ():
                 if own.name == "value":
                     self.held[node.output[0]] = own.t
+        self._makers = {name: node for node in graph.node for name in node.output}
         self._kinds = {name: array.data_type for name, array in self.held.items()}
         self._shapes = {name: tuple(array.dims) for name, array in self.held.items()}
         for value in (*graph.input, *graph.value_info, *graph.output):
@@ -81,7 +82,18 @@ class Expansion(NodeWriter):
             for own, result in zip(node.output, results, strict=False):
                 if own:
                     self.op("Identity", result, output=own)
+        if changed:
+            self._nodes = self._without_unused_sequences()
         return self.written() if changed else self._given
+
+    def _without_unused_sequences(self) -> list[Any]:
+        """The nodes, but for those of sequences whose tensors all readers read."""
+        used, nodes = {value.name for value in self._made.graph.output}, []
+        for node in reversed(self._nodes):
+            if "Sequence" not in node.op_type or not used.isdisjoint(node.output):
+                nodes.append(node)
+                used.update(_read([node]))
+        return nodes[::-1]
 
     def _check(self, node: Any, arguments: "Arguments", results: Sequence[str]) -> None:
         """Check that a rule has read all that a node has, and gives all its results.
@@ -124,6 +136,11 @@ class Expansion(NodeWriter):
         """A constant; None for another value."""
         held = self.held.get(name)
         return None if held is None else self.arrays.to_array(held)
+
+    def maker(self, name: str) -> "Arguments | None":
+        """The node that has a result; None where the model is given it."""
+        node = self._makers.get(name)
+        return None if node is None else Arguments(self._helper, node)
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         """The shape of a value; None where it is not known."""
@@ -184,6 +201,14 @@ class Expansion(NodeWriter):
         """A slice along an axis."""
         places = (self.numbers(n) for n in (start, end, axis, step))
         return self.op("Slice", value, *places)
+
+
+def _read(nodes: Iterable[Any]) -> Iterator[str]:
+    """The names that nodes and those in their bodies read."""
+    for node in nodes:
+        yield from node.input
+        for own in node.attribute:
+            yield from _read(own.g.node)
 
 
 class Arguments:
