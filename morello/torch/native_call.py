@@ -153,6 +153,8 @@ class SizedCall(NativeCall):
         self._from, self._dim = next((i, d[0]) for i, d in enumerate(dims) if d)
         """The first tensor that has the size, and its dimension."""
         self._varying = dims[len(dims) - len(self._forms) :]
+        self._forms_at: dict[int, list[Any]] = {}
+        """The forms of the results in calls of each size before."""
 
     def __call__(self, *tensors: Any) -> Any:
         """Runs the program; returns the group's result, or a tuple of several."""
@@ -161,12 +163,15 @@ class SizedCall(NativeCall):
         for place in self._loose:
             given[place] = given[place].contiguous()
         size = given[self._from].shape[self._dim]
-        made = [
-            _empty(*_at_size(shape, strides, own, size), dtype)
-            for own, (shape, strides, dtype) in zip(
-                self._varying, self._forms, strict=True
-            )
-        ]
+        forms = self._forms_at.get(size)
+        if forms is None:
+            each = zip(self._varying, self._forms, strict=True)
+            forms = [
+                (*_at_size(shape, strides, own, size), dtype)
+                for own, (shape, strides, dtype) in each
+            ]
+            self._forms_at[size] = forms
+        made = [_empty(*form) for form in forms]
         self._run(*map(_address, given), *held.addresses, *map(_address, made), size)
         return tuple(made) if self._several else made[0]
 

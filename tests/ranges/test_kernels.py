@@ -225,6 +225,26 @@ def test_rows_of_graphs(text: str) -> None:
 
 
 @NEEDS_CC
+def test_a_linked_kernel_knows_the_bytes_of_two_dimensions_of_the_size(
+    tmp_path: Path,
+) -> None:
+    kernel = compiled("softmax:s=2..11xs:f32")
+    linked = Linked(kernel.library("mm"), tmp_path)
+    memory = np.zeros(2 * 121, np.float32)
+    rng = np.random.default_rng(7)
+    for size in (2, 5, 11):
+        x, count = numbers(rng, size, size), size * size
+        memory[:count] = x.reshape(-1)
+        beside = memory[count : 2 * count]
+        status = linked.raw(*linked.pointers(memory, beside), size)
+        assert status == Status.OK
+        wanted = kernel.spec.at(size).evaluate(x)
+        np.testing.assert_allclose(beside.reshape(size, size), wanted, rtol=1e-5)
+        status = linked.raw(*linked.pointers(memory, memory[count - 1 :]), size)
+        assert status == Status.OVERLAP
+
+
+@NEEDS_CC
 def test_a_linked_kernel_takes_the_size_of_the_call(tmp_path: Path) -> None:
     kernel = compiled(SPECS[1])
     library = kernel.library("mm")
