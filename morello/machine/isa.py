@@ -78,6 +78,8 @@ class Isa:
     """Bytes of a vector register."""
     registers: int
     """Vector registers that code may name."""
+    broadcasts_general: bool
+    """Whether one instruction copies a general register to all lanes."""
     mask_registers: bool
     """Whether masks have registers of their own: else each takes a vector register."""
     mask_bytes: tuple[int, ...]
@@ -134,6 +136,7 @@ AVX2 = Isa(
     suffix="",
     vector_bytes=32,
     registers=16,
+    broadcasts_general=False,
     mask_registers=False,
     mask_bytes=(4,),
     asm_register="x",
@@ -163,6 +166,7 @@ AVX512 = Isa(
     suffix="_512",
     vector_bytes=64,
     registers=32,
+    broadcasts_general=True,
     mask_registers=True,
     mask_bytes=(1, 2, 4),
     asm_register="v",

@@ -183,6 +183,14 @@ class GemmLoop:
         vectors = int(vectors_of(n, self.emitter.isa.lanes(self.spec.dtypes[2])))
         return m == 1 or (m + 1) * vectors < self.emitter.isa.registers
 
+    @property
+    def _has_spare(self) -> bool:
+        """Whether a register is left besides the sums, a row of rhs and a factor: LLVM
+        loads the next factor before it needs it."""
+        _, m, _, n = self.spec.sizes
+        vectors = int(vectors_of(n, self.emitter.isa.lanes(self.spec.dtypes[2])))
+        return (m + 1) * vectors + 1 < self.emitter.isa.registers
+
     def _step(self, at: Value, carried: Sequence[Value]) -> list[Value]:
         if not self._holds_columns:
             return self._step_by_columns(at, carried)
@@ -228,8 +236,17 @@ class GemmLoop:
         lhs, _, dtype = self.spec.dtypes
         row = self.emitter.offset(self.row, i)
         element = self.emitter.load_element(self.lhs, (0, row, at))
+        lanes = self.emitter.isa.lanes(dtype)
+        is_half = lhs.is_upper_half and dtype is not lhs
+        if is_half and self._has_spare and not self.emitter.isa.broadcasts_general:
+            # Both halves of each lane are the element, and one shift is left.
+            pairs = self.emitter.broadcast(element, 2 * lanes)
+            return self.emitter.split_bf16(pairs)[0]
+        if lhs.is_float and not lhs.is_upper_half:
+            element = self.emitter.broadcast(element, lanes)
+            return self.emitter.convert(element, lhs, dtype)
         element = self.emitter.convert(element, lhs, dtype)
-        return self.emitter.broadcast(element, self.emitter.isa.lanes(dtype))
+        return self.emitter.broadcast(element, lanes)
 
     def _row(
         self, i: int, at: Value, columns: Sequence[Value], chains: Sequence[Value]
