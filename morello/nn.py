@@ -1,6 +1,8 @@
 """Functions of arrays that become parts of a graph, under `morello.jit`."""
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,9 +10,33 @@ import numpy as np
 from morello.frontends.nodes.tensors import window_of
 from morello.spec.graphs.loops import LOWEST
 from morello.spec.index_map import ONE, IndexMap
-from morello.tracing.products import einsum
+from morello.tracing import products
+from morello.tracing.numbers import is_narrow, together
 from morello.tracing.refusals import refusal
-from morello.tracing.tracer import Tracer, pointwise, traced
+from morello.tracing.tracer import (
+    Tracer,
+    pointwise,
+    rounded,
+    traced,
+    tracers,
+    widened,
+)
+
+
+def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that computes in f32, whose result is rounded to NumPy's dtype of its
+    arguments together."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        dtypes = [one.dtype for one in tracers((args, kwargs))]
+        if not any(map(is_narrow, dtypes)):
+            return function(*args, **kwargs)
+        wide = {name: widened(value) for name, value in kwargs.items()}
+        result = function(*map(widened, args), **wide)
+        return rounded(result, together(dtypes), function.__name__)
+
+    return call
 
 
 def _tracer(array: Any, name: str) -> Tracer:
@@ -36,11 +62,13 @@ def _times(x: Tracer, factor: Any) -> Tracer:
     return pointwise(x._recording, "mul", x, factor)
 
 
+@_of_floats
 def relu(x: Any) -> Tracer:
     """The greater of x and 0."""
     return _function("relu", x)
 
 
+@_of_floats
 def gelu(x: Any, approximate: bool = True) -> Tracer:
     """x/2 · (1 + tanh(sqrt(2/π) · (x + 0.044715·x³))); x/2 · (1 + erf(x/sqrt(2))) where
     it is not approximate."""
@@ -50,26 +78,31 @@ def gelu(x: Any, approximate: bool = True) -> Tracer:
     return _times(x, _times(erf(_times(x, 0.5**0.5)) + 1.0, 0.5))
 
 
+@_of_floats
 def erf(x: Any) -> Tracer:
     """The error function."""
     return _function("erf", x)
 
 
+@_of_floats
 def silu(x: Any) -> Tracer:
     """x / (1 + exp(-x))."""
     return _function("silu", x)
 
 
+@_of_floats
 def sigmoid(x: Any) -> Tracer:
     """1 / (1 + exp(-x))."""
     return _function("sigmoid", x)
 
 
+@_of_floats
 def rsqrt(x: Any) -> Tracer:
     """1 / sqrt(x)."""
     return _function("rsqrt", x)
 
 
+@_of_floats
 def softmax(x: Any, axis: int = -1) -> Tracer:
     """exp(x - max) over its sum, along an axis. A row of -inf alone gives NaN."""
     x = _tracer(x, "softmax")
@@ -79,6 +112,7 @@ def softmax(x: Any, axis: int = -1) -> Tracer:
     return _times(powers, pointwise(x._recording, "div", 1.0, total))
 
 
+@_of_floats
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """x less its mean over its deviation, along the last axis; times weight, plus
     bias."""
@@ -90,6 +124,7 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) 
     return found if bias is None else found + bias
 
 
+@_of_floats
 def rms_norm(x: Any, weight: Any = None, eps: float = 1e-5) -> Any:
     """x over the root of its mean square, along the last axis; times weight."""
     x = _tracer(x, "rms_norm")
@@ -97,6 +132,7 @@ def rms_norm(x: Any, weight: Any = None, eps: float = 1e-5) -> Any:
     return found if weight is None else found * weight
 
 
+@_of_floats
 def attention(
     q: Any, k: Any, v: Any, scale: float | None = None, causal: bool = False
 ) -> Tracer:
@@ -124,6 +160,7 @@ def _places(like: Tracer, keys: Any, queries: Any) -> tuple[Tracer, Tracer]:
     return row, column[:, None]
 
 
+@_of_floats
 def conv2d(
     x: Any,
     weight: Any,
@@ -154,12 +191,12 @@ def conv2d(
         raise refusal(f"{groups} groups do not share {weight.shape[0]} filters evenly")
     steps = _Steps(_pair(stride), padding, _pair(dilation))
     if groups == 1:
-        return einsum("fcij,ncuvij->nfuv", weight, _windows(x, weight, steps))
+        return products.einsum("fcij,ncuvij->nfuv", weight, _windows(x, weight, steps))
     (n, c, h, w), (f, _, fh, fw) = x.shape, weight.shape
     images = x.reshape(n, groups, c // groups, h, w)
     filters = weight.reshape(groups, f // groups, c // groups, fh, fw)
     windows = _windows(images, filters, steps)
-    found = einsum("gfcij,ngcuvij->ngfuv", filters, windows)
+    found = products.einsum("gfcij,ngcuvij->ngfuv", filters, windows)
     return found.reshape(n, f, *found.shape[-2:])
 
 
@@ -220,6 +257,8 @@ def _windows(x: Tracer, weight: Tracer, steps: _Steps) -> Tracer:
         inner[place] = window_of(terms, before, tuple(shape), extent)
     return x.through(tuple(inner), tuple(shape))
 
+
+einsum = _of_floats(products.einsum)
 
 __all__ = [
     "attention", "conv2d", "einsum", "erf", "gelu", "layer_norm", "relu", "rms_norm",

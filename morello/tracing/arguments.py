@@ -8,17 +8,21 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.tracing.guards import is_constant
+from morello.tracing.numbers import F32, element_type
 from morello.tracing.refusals import noted
-from morello.tracing.tracer import Tracer
+from morello.tracing.tracer import tracers
 
 Shape = tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Leaf:
-    """Array in the pattern of arguments, by its shape."""
+    """Array in the pattern of arguments, by its shape and dtype."""
 
     shape: Shape
+    dtype: np.dtype[Any] = F32
+    is_number: bool = False
+    """Whether it is a number of Python, which takes the dtype of arrays."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,15 +98,11 @@ def function_name(function: Any) -> str:
 
 def is_traced(given: Any) -> bool:
     """Whether an array that is being traced is among arguments."""
-    if isinstance(given, dict):
-        return any(map(is_traced, given.values()))
-    if isinstance(given, tuple | list):
-        return any(map(is_traced, given))
-    return isinstance(given, Tracer)
+    return any(True for _ in tracers(given))
 
 
 class Arrays:
-    """Collects arrays of f32 from the arguments of a call.
+    """Collects arrays from the arguments of a call.
 
     Args:
         name: of the function, for messages.
@@ -117,9 +117,10 @@ class Arrays:
         """A leaf for an array and a number that is no integer, and what is fixed.
 
         Raises:
-            MorelloError: an array is not of f32.
+            MorelloError: no graph reads an array's dtype.
         """
-        if isinstance(given, float) and not isinstance(given, np.generic):
+        is_number = isinstance(given, float) and not isinstance(given, np.generic)
+        if is_number:
             given = self._number(given, place)
         if isinstance(given, np.integer) or not _is_array(given):
             return _fixed(given, self.objects)
@@ -130,13 +131,11 @@ class Arrays:
                 "give numpy.ma.filled(array, value)",
             )
         array = np.asarray(given)
-        if array.dtype == np.bool_:
-            array = array.astype(np.float32)
-        if array.dtype != np.float32:
-            what = f"has the dtype {array.dtype}, not float32"
+        if element_type(array.dtype) is None:
+            what = f"has the dtype {array.dtype}, which is not traced"
             raise self._refusal(place, what, _remedy(array))
         self.found.append(array)
-        return Leaf(array.shape)
+        return Leaf(array.shape, array.dtype, is_number)
 
     def _number(self, given: float, place: str) -> np.float32:
         with np.errstate(over="ignore"):
@@ -192,7 +191,7 @@ def shape_pattern(given: Any, objects: list[Any]) -> Pattern:
     if isinstance(given, tuple) and all(isinstance(n, int | np.integer) for n in given):
         return Leaf(tuple(map(int, given)))
     if isinstance(given, float):
-        return Leaf(())
+        return Leaf((), is_number=True)
     if isinstance(given, dict):
         parts = tuple(shape_pattern(part, objects) for part in given.values())
         return Several(dict, tuple(given), parts)
@@ -200,7 +199,8 @@ def shape_pattern(given: Any, objects: list[Any]) -> Pattern:
         parts = tuple(shape_pattern(part, objects) for part in given)
         return Several(type(given), None, parts)
     if _is_array(given) and not isinstance(given, np.integer):
-        return Leaf(tuple(np.shape(given)))
+        dtype = np.asarray(given).dtype
+        return Leaf(np.shape(given), dtype if element_type(dtype) else F32)
     return _fixed(given, objects)
 
 

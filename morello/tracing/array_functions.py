@@ -28,6 +28,7 @@ from morello.tracing.elementwise import function
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import axes_of
 from morello.tracing.tracer import (
+    CHOOSING,
     FUNCTIONS,
     UFUNCS,
     Tracer,
@@ -185,14 +186,20 @@ def _triangle(m: Any, mask: Any) -> Tracer:
 
 def tril(m: Any, k: int = 0) -> Tracer:
     """Lower triangle of matrices, zeros elsewhere (`numpy.tril`)."""
-    rows, columns = m.shape[-2:]
-    return _triangle(m, np.tri(rows, columns, k))
+    return _triangle(m, np.tri(*_triangle_of(m), k))
 
 
 def triu(m: Any, k: int = 0) -> Tracer:
     """Upper triangle of matrices, zeros elsewhere (`numpy.triu`)."""
-    rows, columns = m.shape[-2:]
-    return _triangle(m, 1 - np.tri(rows, columns, k - 1))
+    return _triangle(m, 1 - np.tri(*_triangle_of(m), k - 1))
+
+
+def _triangle_of(m: Any) -> tuple[int, int]:
+    """Rows and columns: each row of a matrix that a vector is, is the vector."""
+    if not m.ndim:
+        raise refusal("a triangle of an array without axes", "write m[None, None]")
+    rows, columns = m.shape[-2:] if m.ndim > 1 else m.shape * 2
+    return rows, columns
 
 
 def pad(
@@ -314,3 +321,14 @@ FUNCTIONS |= {
 
 UFUNCS[np.matmul] = products.matmul
 UFUNCS[np.vecdot] = lambda a, b: (a * b).sum(-1)
+
+CHOOSING |= {
+    *(np.amax, np.amin, np.append, np.array_split, np.broadcast_to, np.clip),
+    *(np.concatenate, np.copy, np.diag, np.diagonal, np.expand_dims, np.flip),
+    *(np.full_like, np.hsplit, np.hstack, np.max, np.maximum, np.min, np.minimum),
+    *(np.moveaxis, np.ones_like, np.pad, np.ravel, np.repeat, np.reshape, np.roll),
+    *(np.select, np.split, np.squeeze, np.stack, np.swapaxes, np.take, np.tile),
+    *(np.transpose, np.tril, np.triu, np.vsplit, np.vstack, np.where, np.zeros_like),
+    np.lib.stride_tricks.sliding_window_view,
+    np.matrix_transpose,
+}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from morello.tracing.elementwise import function, is_nan, not_equal, recording_of
+from morello.tracing.numbers import BOOL
 from morello.tracing.tracer import FUNCTIONS, UFUNCS, Tracer, pointwise
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -95,7 +96,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Tracer:
     elif not math.isfinite(b):
         near = 0.0
     close: Tracer = _where(function("equal", a, b), 1.0, near)
-    close.kind = "b"
+    close.dtype = BOOL
     return close
 
 

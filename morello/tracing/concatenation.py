@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from morello.tracing.elementwise import recording_of
+from morello.tracing.numbers import F32
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import axes_of
 from morello.tracing.tracer import Tracer, traced, whole
@@ -30,10 +31,10 @@ def concatenate(arrays: Any, axis: int | None = 0) -> Tracer:
     if len(ranks) > 1 or len(others) > 1:
         shapes = " and ".join(str(part.shape) for part in parts)
         raise refusal(f"the shapes {shapes} cannot be concatenated along axis {axis}")
-    kinds = {part.kind for part in parts}
+    dtypes = {part.dtype for part in parts}
     pieces = [(part._access, part.shape) for part in parts]
     made = whole(recording, recording.joined(pieces, place))
-    made.kind = kinds.pop() if len(kinds) == 1 else "f"
+    made.dtype = dtypes.pop() if len(dtypes) == 1 else F32
     made._own = True
     return made
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from morello.spec.functions import ROWS
+from morello.tracing.numbers import BOOL
 from morello.tracing.recording import Recording
 from morello.tracing.tracer import UFUNCS, Tracer, pointwise
 
@@ -108,7 +109,17 @@ def _named(name: str) -> Callable[..., Tracer]:
 
 
 UFUNCS |= {ufunc: _named(name) for name, row in ROWS.items() for ufunc in row.numpy}
+
+
+def _sum(a: Any, b: Any) -> Tracer:
+    """The sum, which of truth values is whether one holds."""
+    if getattr(a, "dtype", None) == BOOL == getattr(b, "dtype", None):
+        return logical_or(a, b)
+    return function("add", a, b)
+
+
 UFUNCS |= {
+    np.add: _sum,
     np.bitwise_and: logical_and,
     np.bitwise_or: logical_or,
     np.greater: lambda a, b: function("less", b, a),

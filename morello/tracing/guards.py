@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from morello.tracing.numbers import is_narrow
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 Check = Callable[[Any, Any], bool]
@@ -182,4 +184,9 @@ class Guards:
             return None
         if any(values[one] is not values[other] for one, other in self._aliases):
             return None
-        return [np.asarray(values[i], np.float32) for i in self._arrays]
+        return [_floats(values[i]) for i in self._arrays]
+
+
+def _floats(array: Array) -> Array:
+    """An array of floats as an argument: what graphs lack becomes float32."""
+    return array if is_narrow(array.dtype) else np.asarray(array, np.float32)

@@ -1,18 +1,22 @@
-"""Elements by lists of places, assignments to elements, and other shapes."""
+"""Elements by lists of places, assignments to elements, other shapes and dtypes."""
 
 import math
 from typing import Any
 
 import numpy as np
 
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.index_map import ONE, plain
+from morello.tracing.numbers import BOOL, F32, INT64, is_narrow
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import is_integer
 from morello.tracing.tracer import (
     INDEXING,
     Tracer,
     is_list,
+    numbers_of,
     pointwise,
+    rounded,
     traced,
     whole,
 )
@@ -72,7 +76,7 @@ def assign(array: Tracer, index: Any, value: Any) -> None:
         wide = np.broadcast_to(given, part.shape)
         written = np.pad(wide.reshape(extents), widths)
     changed = pointwise(array._recording, "where", inside, written, array)
-    array._access = changed._access
+    array._access = rounded(changed, array.dtype, "an assignment")._access
 
 
 def _around(places: Any, part: Any) -> list[tuple[int, int]] | None:
@@ -111,7 +115,36 @@ def reshaped(array: Tracer, shape: tuple[int, ...]) -> Tracer:
         return array.through(inner, shape)
     array._own = False
     tensor = array._recording.view(array.stored(), shape)
-    return whole(array._recording, tensor, array.kind)
+    return whole(array._recording, tensor, array.dtype)
 
 
-INDEXING |= {"assign": assign, "pick": picked, "reshape": reshaped}
+def cast(array: Any, dtype: np.dtype[Any]) -> Any:
+    """Elements of an array as another dtype.
+
+    Raises:
+        MorelloError: graphs have no such cast.
+    """
+    if is_narrow(dtype) or dtype == F32:
+        return rounded(numbers_of(array), dtype, "astype")
+    if dtype == BOOL:
+        return np.not_equal(array, 0.0)
+    is_whole = array.dtype.kind in "biu"
+    if dtype == INT64:
+        known = (array if is_whole else np.trunc(array)).copy()
+        known.dtype = dtype
+        return known
+    if dtype != Dtype.S32.numpy or not is_whole:
+        raise refusal(
+            f"astype({dtype}) of {array.dtype} is not traced",
+            "use float32; integers can become int32, and all become bool or int64",
+        )
+    if array.element.is_float:
+        raise refusal(
+            f"astype(int32) of {array.dtype} that is computed is not traced",
+            "cast to int64, or to float32",
+        )
+    tensor = array._recording.copy(array._access, array._shape, Dtype.S32)
+    return whole(array._recording, tensor, dtype)
+
+
+INDEXING |= {"assign": assign, "cast": cast, "pick": picked, "reshape": reshaped}

@@ -43,7 +43,7 @@ def trace(function: Callable[..., Any], *shapes: Any, **options: Any) -> Model:
     in one, and several parts otherwise. Arrays that the function holds are constants.
 
     Args:
-        function: on arrays of f32, with NumPy's functions and those of `morello.nn`.
+        function: on arrays, with NumPy's functions and those of `morello.nn`.
         shapes: of each argument: a tuple, or an array of the shape; lists, tuples and
             dictionaries of them; what is no array as it is.
         options: arguments by name, likewise.
@@ -128,7 +128,7 @@ class Jitted:
         self._size = size
         self._variants: dict[Pattern, _Variants] = {}
         self._plain: dict[tuple[Any, ...], _Variants] = {}
-        """By the shapes of arrays of f32 and the classes of objects: a short way."""
+        """By shapes and dtypes of arrays and classes of objects: a short way."""
         self._classes: set[type] = set()
         """The classes of objects that were arguments."""
         self._programs: dict[Hashable, Kernel] = {}
@@ -145,17 +145,17 @@ class Jitted:
         """The function's result, a new array, or several as the function has them.
 
         Args:
-            args: arrays of f32 in any layout: others than C-contiguous are copied;
+            args: arrays in any layout: others than C-contiguous are copied;
                 Python's numbers with a point, which are arrays without axes; lists,
                 tuples and dictionaries of them. All else is part of the function,
                 which is traced and compiled again where it differs.
 
         Raises:
-            MorelloError: an argument is no array of f32; see `trace`.
+            MorelloError: no graph reads an argument's dtype; see `trace`.
         """
         key = tuple(
-            a.shape
-            if type(a) is np.ndarray and a.dtype is _F32
+            (a.shape if a.dtype is _F32 else (a.dtype, a.shape))
+            if type(a) is np.ndarray
             else type(a)
             if type(a) in self._classes
             else None
@@ -252,7 +252,7 @@ class Jitted:
         return f"<morello.jit of {function_name(self._function)}>"
 
 
-_F32 = np.dtype(np.float32)
+_F32, _BOOL = np.dtype(np.float32), np.dtype(bool)
 
 
 _MOST_VARIANTS = 16
@@ -346,6 +346,8 @@ class _Compiled:
 def _argument(given: Given, arrays: Sequence[Array]) -> Array:
     """An array as the kernel reads it: itself where its layout is that."""
     array = arrays[given.argument] if given.array is None else given.array
+    if array.dtype is _BOOL:
+        array = array.view(np.uint8)
     if array.flags.c_contiguous:
         return array
     return np.ascontiguousarray(array)

@@ -1,4 +1,4 @@
-"""Numbers as a graph has them, in float32: constants, truth values, whole numbers."""
+"""NumPy's dtypes of traced arrays, and the element types that a graph has them in."""
 
 import math
 from collections.abc import Sequence
@@ -6,44 +6,96 @@ from typing import Any
 
 import numpy as np
 
+from morello.spec.elements.dtypes import Dtype
+from morello.spec.functions import INTEGER
 from morello.spec.graphs.expression import NAN, Constant, Expression
 from morello.tracing.refusals import refusal
 
-DTYPES: dict[str, np.dtype[Any]] = {
-    "f": np.dtype(np.float32),
-    "b": np.dtype(bool),
-    "i": np.dtype(np.int64),
+F32 = np.dtype(np.float32)
+BOOL = np.dtype(bool)
+INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
+
+_ARGUMENTS = {
+    **{t.numpy: t for t in Dtype if t.is_read_as(Dtype.F32) or t.is_float},
+    BOOL: Dtype.U8,
 }
-"""NumPy's dtype of each kind of number."""
-
-_TESTS = frozenset(
-    ufunc.__name__
-    for ufunc in (
-        np.equal,
-        np.greater,
-        np.greater_equal,
-        np.isfinite,
-        np.isinf,
-        np.isnan,
-        np.less,
-        np.less_equal,
-        np.logical_and,
-        np.logical_not,
-        np.logical_or,
-        np.logical_xor,
-        np.not_equal,
-    )
-)
-_BITS = frozenset({"bitwise_and", "bitwise_or", "invert"})
 
 
-def kind_of(ufunc: Any, inputs: Sequence[Any]) -> str:
-    """The kind of what a function of elements gives; whole numbers become float32 in
-    arithmetic."""
-    if ufunc.__name__ in _TESTS:
-        return "b"
-    kinds = {getattr(one, "kind", "b") for one in inputs}
-    return "b" if ufunc.__name__ in _BITS and kinds == {"b"} else "f"
+def element_type(dtype: np.dtype[Any]) -> Dtype | None:
+    """The element type of a tensor that is an array of a dtype, bit for bit; None where
+    no graph reads it."""
+    return _ARGUMENTS.get(dtype)
+
+
+def is_narrow(dtype: np.dtype[Any]) -> bool:
+    """Whether it is a float that is computed in float32 and rounded."""
+    element = _ARGUMENTS.get(dtype)
+    return element is not None and bool(element.rounding) and element.is_float
+
+
+def is_whole(dtype: np.dtype[Any]) -> bool:
+    """Whether it is of integers of at most 32 bits."""
+    return dtype.kind in "iu" and dtype.itemsize < INT64.itemsize
+
+
+def dtype_of(ufunc: Any, inputs: Sequence[Any]) -> np.dtype[Any]:
+    """NumPy's dtype of what a function of elements gives; float64 is float32 here, and
+    so are whole numbers of 64 bits in arithmetic.
+
+    Raises:
+        MorelloError: NumPy has no such function of the dtypes.
+    """
+    kinds = [_kind(one) for one in inputs]
+    try:
+        *_, result = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
+    except TypeError as error:
+        raise refusal(f"np.{ufunc.__name__}: {error}") from None
+    if ufunc.__name__ in _OF_BITS and result != BOOL:
+        raise refusal(f"np.{ufunc.__name__} of {result} is not traced")
+    if result == BOOL or is_whole(result):
+        return result  # type: ignore[no-any-return]
+    return result if is_narrow(result) else F32
+
+
+_OF_BITS = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor", "invert"})
+
+
+def _kind(given: Any) -> Any:
+    """The dtype of an operand, or the class of a number of Python, which takes that of
+    others."""
+    if type(given) in (int, float):
+        return type(given)
+    if getattr(given, "is_number", False):
+        return float
+    return getattr(given, "dtype", None) or np.asarray(given).dtype
+
+
+def together(dtypes: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
+    """The dtype that NumPy has for elements of several; float64 is float32 here."""
+    dtype = np.result_type(*dtypes)
+    return F32 if dtype == np.float64 else dtype
+
+
+def dtype_by_numpy(function: Any, args: Any, kwargs: Any) -> np.dtype[Any] | None:
+    """The dtype that NumPy gives a result of a function of arrays, by what it does with
+    arrays of one element; None where that says nothing."""
+
+    def small(given: Any) -> Any:
+        if isinstance(given, list | tuple):
+            return [small(one) for one in given]
+        dtype = getattr(given, "dtype", None)
+        return given if dtype is None else np.ones((1,) * given.ndim, dtype)
+
+    try:
+        with np.errstate(all="ignore"):
+            result = function(
+                *map(small, args), **{name: small(v) for name, v in kwargs.items()}
+            )
+    except (IndexError, TypeError, ValueError):
+        return None
+    result = result[0] if isinstance(result, list) and result else result
+    dtype = getattr(result, "dtype", None)
+    return F32 if dtype == np.float64 else dtype
 
 
 def constant_of(number: Any) -> Expression:
@@ -63,3 +115,47 @@ def constant_of(number: Any) -> Expression:
             "use np.finfo(np.float32).max, or np.inf",
         )
     return Constant(value)
+
+
+def computed_in(name: str, arrays: Sequence[Any]) -> Dtype:
+    """The numbers that a function of arrays is computed in: s32 where all are integers
+    and s32 has it.
+
+    Raises:
+        MorelloError: f32 does not have all integers of 32 bits, and the function tells
+            them apart.
+    """
+    if all(array.is_integer for array in arrays) and name in INTEGER:
+        return Dtype.S32
+    if name in _TELLING and any(map(is_wide, arrays)):
+        raise refusal(
+            f"'{name}' of int32 is not traced",
+            "write x.astype(np.float32), which rounds above 2**24",
+        )
+    return Dtype.F32
+
+
+def is_wide(array: Any) -> bool:
+    """Whether an array has integers that f32 lacks."""
+    return array.is_integer and array.element is Dtype.S32
+
+
+_TELLING = frozenset({"equal", "less", "less_equal", "where", "remainder", "fmod"})
+"""Functions whose results are wrong where integers become the nearest f32."""
+
+
+def summed_in(array: Any, reduction: str, count: int) -> Dtype:
+    """The numbers that elements of an array are reduced in.
+
+    Raises:
+        MorelloError: a sum of integers may be too large.
+    """
+    if not array.is_integer:
+        return Dtype.F32
+    bits = 8 * array.element.itemsize - array.element.is_signed
+    if reduction == "sum" and count << bits > 1 << 31:
+        raise refusal(
+            f"the sum of {count} elements of {array.dtype} is not traced",
+            "write x.astype(np.float32)",
+        )
+    return Dtype.S32

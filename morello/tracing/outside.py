@@ -18,6 +18,7 @@ import numpy as np
 
 from morello.tracing import guards as reads
 from morello.tracing.guards import ABSENT, Check, Get, Guards, is_constant
+from morello.tracing.numbers import F32, is_narrow
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import noted
 from morello.tracing.tracer import argument
@@ -91,7 +92,8 @@ class Outside:
                 return self._function(value, number)
             case np.ndarray():
                 place = self._arguments + self.guards.array(number)
-                made = argument(self._recording, place, value.shape)
+                dtype = value.dtype if is_narrow(value.dtype) else F32
+                made = argument(self._recording, place, value.shape, dtype)
                 return self._keep(value, number, made)
             case tuple() | list() | dict():
                 return self._keep(value, number, self._several(value, number))
@@ -154,7 +156,7 @@ def _check(value: Any) -> tuple[Check, Any]:
         return reads.same_code, value
     if is_constant(value):
         return reads.same, value
-    if kind is np.ndarray and value.dtype.kind in "fiub":
+    if kind is np.ndarray and (value.dtype.kind in "fiub" or is_narrow(value.dtype)):
         return _check_of_array(value)
     if kind is dict:
         return reads.same_length, (kind, tuple(value))
@@ -168,7 +170,8 @@ def _check(value: Any) -> tuple[Check, Any]:
 
 
 def _check_of_array(array: Any) -> tuple[Check, Any]:
-    if array.dtype.kind == "f" and array.size:
+    is_float = array.dtype.kind == "f" or is_narrow(array.dtype)
+    if is_float and array.size:
         return reads.same_form, (array.shape, array.dtype)
     copy = array.copy()
     copy.flags.writeable = False

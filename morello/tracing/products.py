@@ -10,6 +10,7 @@ import numpy as np
 from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import MAP
 from morello.tracing.elementwise import recording_of
+from morello.tracing.numbers import computed_in
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import refusal
 from morello.tracing.tracer import Tracer, aligned, node, traced
@@ -144,8 +145,9 @@ def _product(
         expression = Call("mul", (expression, Reference(number)))
     is_sum = math.prod(lost) > 1
     if not is_sum and len(reads) == 1:
-        return Tracer(recording, reads[0], shape)
-    return node(recording, shape, "sum" if is_sum else MAP, expression, reads, lost)
+        return Tracer(recording, reads[0], shape, dtype=arrays[0].dtype)
+    reduction, dtype = "sum" if is_sum else MAP, computed_in("mul", arrays)
+    return node(recording, shape, reduction, expression, reads, lost, dtype)
 
 
 def _array(recording: Recording, given: Any) -> Tracer:

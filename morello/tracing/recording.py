@@ -22,7 +22,7 @@ from morello.frontends.plain.reversal import reversal
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.graphs.expression import COPY, Call, Constant, Expression, Reference
 from morello.spec.graphs.graph import MAP
-from morello.spec.index_map import IndexMap, dims_of, plain
+from morello.spec.index_map import ONE, IndexMap, dims_of, plain
 from morello.tracing.refusals import refusal
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -33,9 +33,9 @@ _MOST_NOTES = 20_000
 
 
 @lru_cache(maxsize=256)
-def _nothing(count: int) -> Array:
+def _nothing(count: int, dtype: Dtype) -> Array:
     """Numbers that change none to which they are added, not even -0."""
-    return np.full(count, -0.0, np.float32)
+    return np.full(count, -0.0).astype(np.float32 if dtype.is_float else dtype.numpy)
 
 
 class Recording:
@@ -65,14 +65,15 @@ class Recording:
         """The extent of each axis of a tensor."""
         return self.tensors.all[tensor].shape
 
-    def argument(self, number: int, shape: Shape) -> int:
+    def argument(self, number: int, shape: Shape, dtype: Dtype) -> int:
         """An argument of the function."""
-        return self._add(Given("", shape, Dtype.F32, number))
+        return self._add(Given("", shape, dtype, number))
 
     def array(self, array: Array) -> int:
-        """An array of f32 that the function holds: the same tensor each time."""
+        """An array of floats that the function holds: the same tensor each time."""
         if id(array) not in self._arrays:
-            tensor = self._add(Given("", array.shape, Dtype.F32, array=array))
+            dtype = next(t for t in Dtype if t.numpy == array.dtype)
+            tensor = self._add(Given("", array.shape, dtype, array=array))
             self._arrays[id(array)] = array, tensor
         return self._arrays[id(array)][1]
 
@@ -83,9 +84,10 @@ class Recording:
         reduction: str,
         expression: Expression,
         reads: tuple[Access, ...],
+        dtype: Dtype,
     ) -> int:
-        """A tensor that is computed."""
-        return self._add(self._node(extents, axes, reduction, expression, reads))
+        """A tensor that is computed, and written as a dtype."""
+        return self._add(self._node(extents, axes, reduction, expression, reads, dtype))
 
     def _node(
         self,
@@ -94,6 +96,7 @@ class Recording:
         reduction: str,
         expression: Expression,
         reads: tuple[Access, ...],
+        dtype: Dtype,
     ) -> Node:
         """A node, of which what it reads may lack dimensions, along which all elements
         are the same."""
@@ -102,7 +105,9 @@ class Recording:
             if extents[dim] == 1:
                 continue
             if dim in dims_of(axes):  # which something has to have that it reads
-                access = Access(self.array(_nothing(extents[dim])), plain(dim))
+                if not dtype.is_float and dtype is not Dtype.S32:
+                    dtype = Dtype.F32
+                access = Access(self.array(_nothing(extents[dim], dtype)), plain(dim))
                 expression = Call("add", (expression, Reference(len(reads))))
                 reads = (*reads, access)
             else:
@@ -111,25 +116,55 @@ class Recording:
                     expression = Call("mul", (expression, times))
                 extents = (*extents[:dim], 1, *extents[dim + 1 :])
         place = self.tensors.name
-        return Node.of(extents, axes, reduction, expression, reads, Dtype.F32, place)
+        return Node.of(extents, axes, reduction, expression, reads, dtype, place)
 
-    def copy(self, access: Access, shape: Shape) -> int:
-        """A tensor of the elements that are read, row-major."""
-        return self._add(self._copying(access, shape))
+    def copy(self, access: Access, shape: Shape, dtype: Dtype | None = None) -> int:
+        """A tensor of the elements that are read, row-major, as another dtype if one is
+        said that has them all."""
+        return self.computed(access, shape, COPY, dtype)
 
-    def _copying(self, access: Access, shape: Shape) -> Node:
+    def computed(
+        self,
+        access: Access,
+        shape: Shape,
+        expression: Expression,
+        dtype: Dtype | None = None,
+    ) -> int:
+        """A tensor of a function of the elements that are read, row-major."""
+        return self._add(self._computing(access, shape, expression, dtype))
+
+    def _computing(
+        self,
+        access: Access,
+        shape: Shape,
+        expression: Expression,
+        dtype: Dtype | None = None,
+    ) -> Node:
         self._check()
-        return self._node(shape, own_axes(shape), MAP, COPY, (access,))
+        dtype = dtype or self._copied_as(access)
+        return self._node(shape, own_axes(shape), MAP, expression, (access,), dtype)
 
     def view(self, tensor: int, shape: Shape) -> int:
         """A tensor in another shape."""
         self._check()
         return self.tensors.view(tensor, shape)
 
+    def _copied_as(self, access: Access) -> Dtype:
+        """The dtype of a copy of elements: that of the tensor, or f32, which has them,
+        for integers of at most 16 bits that graphs do not copy so."""
+        dtype = self.tensors.dtype(access.tensor)
+        is_narrow = not dtype.is_float and dtype is not Dtype.S32
+        is_run = all(
+            axis == ONE or (not axis.is_padded and {*axis.steps.values()} == {1})
+            for axis in access.axes
+        )
+        return Dtype.F32 if is_narrow and not is_run else dtype
+
     def joined(self, parts: list[tuple[Access, Shape]], axis: int) -> int:
         """Arrays one after the other along an axis."""
         ends = np.cumsum([shape[axis] for _, shape in parts]).tolist()
         first = parts[0][1]
+        dtype = self._common([access for access, _ in parts])
         whole = (*first[:axis], ends[-1], *first[axis + 1 :])
         ones = (1,) * len(whole)
 
@@ -137,9 +172,18 @@ class Recording:
             for (access, shape), end in zip(parts, ends, strict=True):
                 starts = [0] * len(whole)
                 starts[axis] = end - shape[axis]
-                yield self._copying(access, shape), tuple(starts), ones
+                part = self._computing(access, shape, COPY, dtype)
+                yield part, tuple(starts), ones
 
-        return self.tensors.join(Joined(whole, Dtype.F32), pieces())
+        return self.tensors.join(Joined(whole, dtype), pieces())
+
+    def _common(self, reads: list[Access]) -> Dtype:
+        """A dtype that has the elements of all tensors."""
+        dtypes = {self.tensors.dtype(access.tensor) for access in reads}
+        if len(dtypes) == 1:
+            return dtypes.pop()
+        is_float = any(dtype.is_float for dtype in dtypes)
+        return Dtype.F32 if is_float else Dtype.S32
 
     def reversed(self, tensor: int, axes: frozenset[int]) -> int:
         """A tensor backwards along some axes."""
@@ -165,7 +209,7 @@ class Recording:
             if holds and tensor.array is not None:
                 made = dataclasses.replace(tensor, name=f"constant{number}")
             else:
-                made = Given(f"arg{number}", tensor.shape, Dtype.F32, number)
+                made = Given(f"arg{number}", tensor.shape, tensor.dtype, number)
                 whole.names.append(made.name)
             whole.all[place] = made
         return whole, given

@@ -1,26 +1,84 @@
-"""NumPy's reductions and running sums that are made of a graph's own."""
+"""Reductions and running sums: a graph's own, and NumPy's that are made of them."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from morello.frontends.nodes.tensors import Access
+from morello.spec.graphs.expression import Reference
+from morello.spec.index_map import renamed
 from morello.tracing.elementwise import function, is_nan, not_equal
+from morello.tracing.numbers import BOOL, INT64, UINT64, summed_in
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import axes_of
-from morello.tracing.tracer import FUNCTIONS, Tracer
+from morello.tracing.tracer import (
+    FUNCTIONS,
+    INDEXING,
+    Tracer,
+    node,
+    rounded,
+    widened,
+)
 
 _MOST_PLACES = 2**24
 """Whole numbers below it are exact in f32."""
 
 
+_FLOAT = "write x.astype(np.float32)"
+
+
+def reduced(
+    array: Tracer,
+    reduction: str,
+    axis: Any,
+    keepdims: bool,
+    other: dict[str, Any] | None = None,
+    name: str = "",
+) -> Tracer:
+    """A reduction along some axes."""
+    if other:
+        raise refusal(
+            f"{name or reduction} with {', '.join(other)} is not traced",
+            "leave the option out",
+        )
+    places = axes_of(array.ndim, axis)
+    dtype = array.dtype
+    if reduction == "sum" and dtype.kind in "biu":
+        dtype = UINT64 if dtype.kind == "u" else INT64
+    kept = [1 if place in places else n for place, n in enumerate(array.shape)]
+    gone = [place for place in places if array.shape[place] > 1]
+    result = widened(array).copy()
+    if gone:
+        names = {place: place for place in range(array.ndim)}
+        names |= {place: array.ndim + i for i, place in enumerate(gone)}
+        access = array._access
+        read = Access(access.tensor, renamed(access.axes, names))
+        lost = tuple(array.shape[place] for place in gone)
+        shape = tuple(kept)
+        result = node(
+            *(array._recording, shape, reduction, Reference(0), [read], lost),
+            dtype=summed_in(array, reduction, math.prod(lost)),
+        )
+    if not keepdims:
+        result = result[
+            tuple(0 if i in places else slice(None) for i in range(array.ndim))
+        ]
+        result._own = True
+    if dtype.kind in "iu" and result.is_integer:
+        result.dtype = dtype  # s32 has all of them
+    is_exact = reduction in ("max", "min")
+    return rounded(result, dtype, name or reduction, is_exact)
+
+
 def _counted(found: Tracer) -> Tracer:
-    found.kind = "i"
+    found.dtype = INT64
     return found
 
 
 def _tested(found: Tracer) -> Tracer:
-    found.kind = "b"
+    found.dtype = BOOL
     return found
 
 
@@ -72,6 +130,9 @@ def _running(name: str, neutral: float) -> Callable[..., Tracer]:
         sums: Any
         sums, place = _along(a, axis)
         size, step = sums.shape[place], 1
+        if sums.is_integer and name == "mul":
+            raise refusal(f"a running product of {sums.dtype} is not traced", _FLOAT)
+        summed_in(sums, "sum", size)
         before = (slice(None),) * place
         while step < size:
             widths = [(0, 0)] * sums.ndim
@@ -151,6 +212,8 @@ def _nan_extreme(name: str, neutral: float) -> Callable[..., Tracer]:
 
     return extreme
 
+
+INDEXING["reduce"] = reduced
 
 FUNCTIONS |= {
     np.all: all_of,

@@ -112,7 +112,8 @@ class CallSize:
 
         def moved(part: Pattern, dim: int) -> Pattern:
             if isinstance(part, Leaf):
-                return Leaf((*part.shape[:dim], size, *part.shape[dim + 1 :]))
+                shape = *part.shape[:dim], size, *part.shape[dim + 1 :]
+                return dataclasses.replace(part, shape=shape)
             if isinstance(part, Several):
                 parts = tuple(moved(own, dim) for own in part.parts)
                 return dataclasses.replace(part, parts=parts)

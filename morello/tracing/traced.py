@@ -18,7 +18,6 @@ from morello.tracing.arguments import (
     pattern_of,
 )
 from morello.tracing.guards import Guards
-from morello.tracing.numbers import DTYPES
 from morello.tracing.outside import Outside
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import trace_of_one_function
@@ -50,9 +49,11 @@ class TracedFunction:
         self.name = function_name(function)
         self._recording = Recording(self.name.rpartition(".")[2].strip("<>"))
         arguments = [
-            argument(self._recording, i, leaf.shape)
+            argument(self._recording, i, leaf.shape, leaf.dtype)
             for i, leaf in enumerate(leaves(pattern))
         ]
+        for leaf, tracer in zip(leaves(pattern), arguments, strict=True):
+            tracer.is_number = leaf.is_number
         run, self.guards = function, Guards(0)
         if guarded:
             roots = [function, *objects]
@@ -82,7 +83,7 @@ class TracedFunction:
         """Notes a result."""
         if isinstance(given, Tracer):
             number = self._output(given)
-            self.made.append(Result(number, given.shape, DTYPES[given.kind]))
+            self.made.append(Result(number, given.shape, given.dtype))
             return Leaf(given.shape)
         if isinstance(given, np.ndarray | np.number | int | float):
             self.made.append(Constant(given))

@@ -1,4 +1,4 @@
-"""A stand-in for an array of f32 that notes what is done with it.
+"""A stand-in for an array that notes what is done with it.
 
 NumPy's functions and operators on a `Tracer` become nodes of a program (`Recording`).
 A tracer is an access of a tensor: transposes, slices, windows and broadcasts compute
@@ -9,13 +9,14 @@ line.
 import itertools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from morello.frontends.nodes.tensors import Access, own_axes, substituted
+from morello.spec.elements.dtypes import Dtype
 from morello.spec.graphs.expression import (
     Call,
     Expression,
@@ -24,7 +25,19 @@ from morello.spec.graphs.expression import (
 )
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, dims_of, renamed
-from morello.tracing.numbers import DTYPES, constant_of, kind_of
+from morello.tracing.numbers import (
+    BOOL,
+    F32,
+    computed_in,
+    constant_of,
+    dtype_by_numpy,
+    dtype_of,
+    element_type,
+    is_narrow,
+    is_whole,
+    is_wide,
+    together,
+)
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import called, not_traced, noted, refusal
 from morello.tracing.slicing import Cut, axes_of, cuts_of, is_integer
@@ -38,8 +51,12 @@ UFUNCS: dict[Any, Callable[..., Any]] = {}
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy's other functions that are traced: `array_functions.py`."""
 
+CHOOSING: set[Any] = set()
+"""NumPy's functions whose results have elements of their arguments, or zeros."""
+
 INDEXING: dict[str, Callable[..., Any]] = {}
-"""Lists as indices, assignments, and other shapes: `indexing.py`, `reshapes.py`."""
+"""Methods of arrays: lists as indices, assignments, other shapes and casts
+(`indexing.py`), and reductions (`reductions.py`)."""
 
 _MOST_ROWS = 8
 """The most rows of an array that a loop of Python may take apart."""
@@ -59,14 +76,16 @@ class Tracer(NDArrayOperatorsMixin):
         access: Access,
         shape: Shape,
         own: bool = False,
-        kind: str = "f",
+        dtype: np.dtype[Any] = F32,
     ) -> None:
         self._recording = recording
         self._access = access
         self._shape = shape
-        self.kind = kind
-        """Of NumPy's result: ``f`` for float32, ``b`` for truth values, ``i`` for whole
-        numbers, which a graph has as float32."""
+        self.dtype = dtype
+        """NumPy's dtype of the array. The tensor has another where a graph computes
+        truth values, or whole numbers of 64 bits: float32."""
+        self.is_number = False
+        """Whether it is a number of Python, which takes the dtype of arrays."""
         self._own = own
         """Whether no other array of NumPy would share its memory."""
 
@@ -86,9 +105,14 @@ class Tracer(NDArrayOperatorsMixin):
         return math.prod(self.shape)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """NumPy dtype that the result has: float32, int64 or bool."""
-        return DTYPES[self.kind]
+    def element(self) -> Dtype:
+        """The element type of its tensor."""
+        return self._recording.tensors.dtype(self._access.tensor)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether its tensor has integers, with which graphs of s32 compute."""
+        return self.dtype.kind in "iu" and not self.element.is_float
 
     def __len__(self) -> int:
         if not self._shape:
@@ -157,12 +181,13 @@ class Tracer(NDArrayOperatorsMixin):
         if known is None:
             raise not_traced(f"np.{ufunc.__name__}", {f.__name__ for f in UFUNCS})
         try:
-            result = known(*inputs)
+            result = known(*map(widened, inputs))
         except Exception as error:
             noted(error)
             raise
-        result.kind = kind_of(ufunc, inputs)
-        return result
+        dtype = dtype_of(ufunc, inputs)
+        is_exact = ufunc in CHOOSING
+        return rounded(result, dtype, f"np.{ufunc.__name__}", is_exact)
 
     def __array_function__(
         self, function: Any, types: Any, args: Any, kwargs: Any
@@ -172,7 +197,16 @@ class Tracer(NDArrayOperatorsMixin):
         known = FUNCTIONS.get(function)
         if known is None:
             raise not_traced(name, {f.__name__ for f in FUNCTIONS})
-        return called(known, name, args, kwargs)
+        dtypes = [one.dtype for one in tracers((args, kwargs))]
+        if all(dtype == F32 for dtype in dtypes):
+            return called(known, name, args, kwargs)
+        dtype = dtype_by_numpy(function, args, kwargs) or together(dtypes)
+        result = called(known, name, *(_wide((args, kwargs))))
+        for one in result if isinstance(result, list) else []:
+            one.dtype = dtype  # parts of an array
+        is_exact = function in CHOOSING
+        is_array = isinstance(result, Tracer)
+        return rounded(result, dtype, name, is_exact) if is_array else result
 
     def _changed(self, ufunc: Any, other: Any) -> "Tracer":
         """`+=` and its kin: another array under the same name.
@@ -193,7 +227,7 @@ class Tracer(NDArrayOperatorsMixin):
                 f"{sign}= of an array {self.shape} has the shape {changed.shape}",
                 f"write x = x {sign} …, which makes a new array",
             )
-        self._access = changed._access
+        self._access = rounded(changed, self.dtype, f"{sign}=")._access
         return self
 
     def __iadd__(self, other: Any) -> "Tracer":
@@ -240,7 +274,7 @@ class Tracer(NDArrayOperatorsMixin):
         """The tensor read along other axes."""
         self._own = False
         access = Access(self._access.tensor, axes)
-        return Tracer(self._recording, access, shape, kind=self.kind)
+        return Tracer(self._recording, access, shape, dtype=self.dtype)
 
     def through(self, inner: Axes, shape: Shape) -> "Tracer":
         """The array whose elements are those at computed places of this one.
@@ -263,7 +297,7 @@ class Tracer(NDArrayOperatorsMixin):
     def copied(self) -> "Tracer":
         """The elements as a tensor of their own."""
         tensor = self._recording.copy(self._access, self._shape)
-        return whole(self._recording, tensor, self.kind)
+        return whole(self._recording, tensor, self.dtype)
 
     def stored(self) -> int:
         """A tensor whose elements are those of the array, in its shape."""
@@ -289,49 +323,49 @@ class Tracer(NDArrayOperatorsMixin):
         read = dims_of(self._access.axes)
         back = [i for i, cut in enumerate(cuts) if cut.is_backwards and i in read]
         if back:
+            if self.element is not Dtype.F32:
+                cut = _as_f32(self)._cut(cuts, shape)
+                return rounded(cut, self.dtype, "a step back", is_exact=True)
             tensor = self._recording.reversed(self.stored(), frozenset(back))
             turned = [cut.turned if i in back else cut for i, cut in enumerate(cuts)]
-            return whole(self._recording, tensor, self.kind)._cut(turned, shape)
+            return whole(self._recording, tensor, self.dtype)._cut(turned, shape)
         return self.through(tuple(cut.index(shape) for cut in cuts), shape)
 
     def sum(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Sum along axes (`numpy.sum`)."""
-        return reduced(self, "sum", axis, keepdims, other)
+        result: Tracer = INDEXING["reduce"](self, "sum", axis, keepdims, other)
+        return result
 
     def max(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Maximum along axes (`numpy.max`)."""
-        return reduced(self, "max", axis, keepdims, other)
+        result: Tracer = INDEXING["reduce"](self, "max", axis, keepdims, other)
+        return result
 
     def min(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Minimum along axes (`numpy.min`)."""
-        return reduced(self, "min", axis, keepdims, other)
+        result: Tracer = INDEXING["reduce"](self, "min", axis, keepdims, other)
+        return result
 
     def mean(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Mean along axes (`numpy.mean`)."""
-        total = reduced(self, "sum", axis, keepdims, other, "mean")
+        numbers = numbers_of(self)
+        total = INDEXING["reduce"](numbers, "sum", axis, keepdims, other, "mean")
         share = 1.0
         for place in axes_of(self.ndim, axis):
             share /= self.shape[place]
-        return pointwise(self._recording, "mul", total, share)
+        mean = pointwise(self._recording, "mul", total, share)
+        dtype = dtype_by_numpy(np.mean, (self,), {}) or F32
+        return rounded(mean, dtype, "mean")
 
     def astype(self, dtype: Any, **options: Any) -> "Tracer":
-        """f32, whole numbers of 64 bits and truth values."""
-        kinds = {held: kind for kind, held in DTYPES.items()}
-        kind = kinds.get(np.dtype(dtype))
-        if kind is None:
-            raise refusal(f"the dtype {np.dtype(dtype)} is not traced", "use float32")
-        cast: Any = self
-        if kind == "b" != self.kind:
-            cast = np.not_equal(self, 0.0)
-        elif kind == "i" and self.kind == "f":
-            cast = np.trunc(self)
-        made: Tracer = cast.copy()
-        made.kind = kind
-        return made
+        """Cast to a float, to truth values, or to whole numbers of 32 or 64 bits."""
+        wanted = np.dtype(dtype)
+        cast: Tracer = INDEXING["cast"](self, wanted) if wanted != self.dtype else self
+        return cast.copy()
 
     def copy(self, order: str = "C") -> "Tracer":
         """Independent copy of the array (`numpy.copy`)."""
-        return Tracer(self._recording, self._access, self._shape, True, self.kind)
+        return Tracer(self._recording, self._access, self._shape, True, self.dtype)
 
     def flatten(self, order: str = "C") -> "Tracer":
         """One axis."""
@@ -354,10 +388,94 @@ def is_list(index: Any) -> bool:
     return isinstance(index, list | np.ndarray) and not isinstance(index, Tracer)
 
 
-def whole(recording: Recording, tensor: int, kind: str = "f") -> Tracer:
+def whole(recording: Recording, tensor: int, dtype: np.dtype[Any] = F32) -> Tracer:
     """A tensor as an array."""
     shape = recording.shape(tensor)
-    return Tracer(recording, Access(tensor, own_axes(shape)), shape, kind=kind)
+    return Tracer(recording, Access(tensor, own_axes(shape)), shape, dtype=dtype)
+
+
+def numbers_of(array: Tracer) -> Tracer:
+    """The same elements as numbers of f32, as which graphs read them."""
+    view = Tracer(array._recording, array._access, array._shape)
+    view.is_number = array.is_number
+    return view
+
+
+def widened(given: Any) -> Any:
+    """An operand of which a narrow float is computed in f32."""
+    is_read = isinstance(given, Tracer) and is_narrow(given.dtype)
+    return numbers_of(given) if is_read else given
+
+
+def _wide(given: Any) -> Any:
+    """Arguments with widened arrays."""
+    if isinstance(given, dict):
+        return {name: _wide(one) for name, one in given.items()}
+    if isinstance(given, list | tuple):
+        return type(given)(map(_wide, given))
+    return widened(given)
+
+
+def tracers(given: Any) -> Iterator[Tracer]:
+    """The traced arrays among arguments."""
+    if isinstance(given, Tracer):
+        yield given
+    elif isinstance(given, dict | list | tuple):
+        for one in given.values() if isinstance(given, dict) else given:
+            yield from tracers(one)
+
+
+def _as_f32(array: Tracer) -> Tracer:
+    """The elements as a tensor of f32, which has all of most integers.
+
+    Raises:
+        MorelloError: f32 does not have all integers of 32 bits.
+    """
+    if is_wide(array):
+        raise refusal(
+            f"int32 in float32, where {array.dtype} is moved so, is not traced",
+            "write x.astype(np.float32)",
+        )
+    recording = array._recording
+    return whole(recording, recording.copy(array._access, array._shape, Dtype.F32))
+
+
+def rounded(
+    result: Tracer, dtype: np.dtype[Any], name: str, is_exact: bool = False
+) -> Tracer:
+    """What is computed as an array of NumPy's dtype.
+
+    Args:
+        result: computed in f32 or s32.
+        dtype: of the array.
+        name: of the function, for messages.
+        is_exact: whether its elements have that dtype, whatever computes them.
+
+    Raises:
+        MorelloError: integers may be too large for what computes them.
+    """
+    element = result.element
+    if result.dtype == dtype or element_type(dtype) is element:
+        result.dtype = dtype
+        return result
+    if is_narrow(dtype):
+        narrow = element_type(dtype)
+        assert narrow is not None
+        read = Call(narrow.rounding, (Reference(0),))
+        rounded_tensor = result._recording.computed(
+            result._access, result._shape, read, narrow
+        )
+        found = whole(result._recording, rounded_tensor, dtype)
+        found._own = result._own
+        return found
+    if is_whole(dtype) and not is_exact:
+        raise refusal(
+            f"{name} of {dtype} is not traced",
+            "write x.astype(np.float32), or x.astype(np.int32) for +, -, *, @, maximum "
+            "and minimum",
+        )
+    result.dtype = dtype
+    return result
 
 
 def traced(recording: Recording, given: Any) -> Tracer | None:
@@ -369,14 +487,18 @@ def traced(recording: Recording, given: Any) -> Tracer | None:
     if isinstance(given, int | float | np.integer | np.floating | np.bool_):
         return None
     array = np.asarray(given)
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in "fiub" and not is_narrow(array.dtype):
         held = isinstance(given, np.ndarray | np.generic)
         what = f"an array of dtype {array.dtype}" if held else type(given).__name__
         raise refusal(f"{what} is not traced", "use numbers of float32")
     if array.ndim == 0:
         return None
     _check(array.shape)
-    return whole(recording, recording.array(np.asarray(array, np.float32)))
+    if is_narrow(array.dtype):
+        return whole(recording, recording.array(array), array.dtype)
+    number = whole(recording, recording.array(np.asarray(array, np.float32)))
+    number.dtype = BOOL if array.dtype == BOOL else F32
+    return number
 
 
 def _check(shape: Shape) -> None:
@@ -384,10 +506,17 @@ def _check(shape: Shape) -> None:
         raise refusal(f"an array of shape {shape} has no elements")
 
 
-def argument(recording: Recording, number: int, shape: Sequence[int]) -> Tracer:
+def argument(
+    recording: Recording,
+    number: int,
+    shape: Sequence[int],
+    dtype: np.dtype[Any] = F32,
+) -> Tracer:
     """A tracer for an argument of the traced function."""
     _check(tuple(shape))
-    return whole(recording, recording.argument(number, tuple(shape)))
+    element = element_type(dtype)
+    assert element is not None
+    return whole(recording, recording.argument(number, tuple(shape), element), dtype)
 
 
 def pointwise(recording: Recording, name: str, *given: Any) -> Tracer:
@@ -406,7 +535,8 @@ def pointwise(recording: Recording, name: str, *given: Any) -> Tracer:
         ),
     )
     shape = tuple(extents[place] for place in range(rank))
-    return node(recording, shape, MAP, expression, reads)
+    dtype = computed_in(name, arrays)
+    return node(recording, shape, MAP, expression, reads, dtype=dtype)
 
 
 def aligned(
@@ -442,12 +572,14 @@ def node(
     expression: Expression,
     reads: Sequence[Access],
     gone: Shape = (),
+    dtype: Dtype = Dtype.F32,
 ) -> Tracer:
     """A value that is computed.
 
     Args:
         shape: of its axes, which are the first dimensions.
         gone: the extents of the dimensions that it reduces, which come after.
+        dtype: f32 or s32, in which it is computed.
     """
     used = tuple(dict.fromkeys(reads))
     places = {place: used.index(access) for place, access in enumerate(reads)}
@@ -457,43 +589,8 @@ def node(
         reduction,
         renumbered(expression, places),
         used,
+        dtype,
     )
-    tracer = whole(recording, tensor)
+    tracer = whole(recording, tensor, dtype.numpy)
     tracer._own = True
     return tracer
-
-
-def reduced(
-    array: Tracer,
-    reduction: str,
-    axis: Any,
-    keepdims: bool,
-    other: dict[str, Any] | None = None,
-    name: str = "",
-) -> Tracer:
-    """A reduction along some axes."""
-    if other:
-        raise refusal(
-            f"{name or reduction} with {', '.join(other)} is not traced",
-            "leave the option out",
-        )
-    places = axes_of(array.ndim, axis)
-    kind = "i" if reduction == "sum" and array.kind != "f" else array.kind
-    kept = [1 if place in places else n for place, n in enumerate(array.shape)]
-    gone = [place for place in places if array.shape[place] > 1]
-    result = array.copy()
-    if gone:
-        names = {place: place for place in range(array.ndim)}
-        names |= {place: array.ndim + i for i, place in enumerate(gone)}
-        access = array._access
-        read = Access(access.tensor, renamed(access.axes, names))
-        lost = tuple(array.shape[place] for place in gone)
-        shape = tuple(kept)
-        result = node(array._recording, shape, reduction, Reference(0), [read], lost)
-    if not keepdims:
-        result = result[
-            tuple(0 if i in places else slice(None) for i in range(array.ndim))
-        ]
-        result._own = True
-    result.kind = kind
-    return result

@@ -152,7 +152,11 @@ REFUSED: list[tuple[Callable[..., Any], list[tuple[int, ...]], str]] = [
     (lambda x: sum(row for row in x), [(9, 4)], "iterating over an array of 9 rows"),
     (lambda x, y: x + y, [(3, 4), (3, 5)], r"\(3, 4\) and \(3, 5\) do not broadcast"),
     (lambda x: x.reshape(5, 3), [(3, 4)], r"\(3, 4\) cannot be reshaped to \(5, 3\)"),
-    (lambda x: x.astype(np.float64), [(3, 4)], "dtype float64 is not traced"),
+    (
+        lambda x: x.astype(np.float64),
+        [(3, 4)],
+        r"astype\(float64\) of float32 is not traced",
+    ),
     (lambda x: np.add(x, x, where=True), [(3, 4)], "with where"),
     (lambda x: 3.0, [(3, 4)], "returns float, not an array"),
     (lambda x: x @ x, [(3, 4)], "do not broadcast"),
@@ -276,25 +280,25 @@ def test_numbers_of_any_class_are_arguments(three: Any) -> None:
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (np.float64(3), r"dtype float64, not float32; write np\.float32\(x\)$"),
-        (np.array(3), r"dtype int64, not float32; write int\(x\) or np\.float32\(x\)$"),
-        (np.array([3]), r"dtype int64, not float32; write x\.astype\(np\.float32\)$"),
-        (np.complex64(3), "dtype complex64, not float32; give real numbers"),
+        (np.float64(3), r"dtype float64, which is not traced; write np\.float32\(x\)$"),
+        (np.array(3), r"dtype int64, .* write int\(x\) or np\.float32\(x\)$"),
+        (np.array([3]), r"dtype int64, .* write x\.astype\(np\.float32\)$"),
+        (np.complex64(3), "dtype complex64, .* give real numbers"),
         (1e40, r"is 1e\+40, too large for float32; give np\.finfo"),
         ("3", "str is not traced; use numbers of float32"),
         (3j, "complex is not traced; use numbers of float32"),
     ],
     ids=repr,
 )
-def test_numbers_that_are_not_of_float32_are_refused(number: Any, words: str) -> None:
+def test_numbers_that_are_not_traced_are_refused(number: Any, words: str) -> None:
     (x,) = arrays((3, 4))
     with pytest.raises(MorelloError, match=words):
         morello.jit(lambda x, y: x * y)(x, number)
 
 
-def test_other_dtypes_are_refused() -> None:
+def test_arrays_of_doubles_are_refused() -> None:
     double = morello.jit(lambda x: x * 2)
-    with pytest.raises(MorelloError, match=r"argument 0 .* dtype float64, not float32"):
+    with pytest.raises(MorelloError, match=r"argument 0 .* dtype float64"):
         double(np.zeros((2, 3)))
     with pytest.raises(
         MorelloError, match=r"argument 0\[1\] .* write np\.float32\(x\)"

@@ -1,0 +1,201 @@
+"""Narrow floats, integers and truth values under `jit`, beside NumPy."""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import morello
+import morello.nn
+from morello.errors import MorelloError
+
+pytestmark = pytest.mark.usefixtures("one_database")
+
+BF16 = np.dtype(ml_dtypes.bfloat16)
+TARGET = "avx2{relayouts=0}"
+
+
+def numbers(dtype: Any, *shape: int, seed: int = 0) -> Any:
+    """Numbers of a dtype, bytes of which are small."""
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return rng.random(shape) < 0.5
+    if kind in "iu":
+        return rng.integers(0 if kind == "u" else -90, 90, shape).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def added(x: Any) -> Any:
+    total = x * 2
+    total += x
+    total[0] = 1
+    return total
+
+
+Case = tuple[Callable[..., Any], tuple[Any, ...]]
+
+ROWS = 4, 8
+
+HALVES: dict[str, Case] = {
+    "arithmetic": (lambda x, y: x * y - x / 3, (ROWS, (8,))),
+    "functions": (lambda x, y: np.tanh(x) + np.maximum(y, 0), (ROWS, ROWS)),
+    "a product": (lambda x, w: np.maximum(x @ w, 0), (ROWS, (8, 5))),
+    "reductions": (lambda x: (x.sum(0), x.max(1), x.mean(), x.argmax(1)), (ROWS,)),
+    "a variance": (lambda x: (np.var(x, 0), x.std()), (ROWS,)),
+    "a norm": (
+        lambda x: (
+            (x - x.mean(-1, keepdims=True)) / (x.var(-1, keepdims=True) + 1) ** 0.5
+        ),
+        (ROWS,),
+    ),
+    "moves": (lambda x: (x.T, np.concatenate([x, x[::-1]], 1), x.reshape(-1)), (ROWS,)),
+    "places": (lambda x: (np.take(x, [2, 0], 0), np.pad(x, 1), np.flip(x)), (ROWS,)),
+    "changes in place": (added, (ROWS,)),
+    "comparisons": (lambda x, y: (x < y, np.where(x > 0, x, y)), (ROWS, (8,))),
+}
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("dtype", [np.dtype(np.float16), BF16], ids=str)
+@pytest.mark.parametrize("name", HALVES)
+def test_narrow_floats_are_rounded_as_numpy_rounds(name: str, dtype: Any) -> None:
+    function, shapes = HALVES[name]
+    arrays = [numbers(dtype, *shape, seed=i) for i, shape in enumerate(shapes)]
+    check(function, arrays, tolerance=4 * 2.0 ** -(7 if dtype == BF16 else 10))
+
+
+def check(
+    function: Callable[..., Any], arrays: list[Any], tolerance: float = 1e-5
+) -> None:
+    """Results have NumPy's dtypes, float64 but as float32, and its elements."""
+    computed = morello.jit(function, target=TARGET, threads=1)(*arrays)
+    wanted = function(*arrays)
+    pairs = [(computed, wanted)]
+    if isinstance(wanted, tuple):
+        pairs = list(zip(computed, wanted, strict=True))
+    for one, other in pairs:
+        dtype = np.asarray(other).dtype
+        assert one.dtype == (np.float32 if dtype == np.float64 else dtype)
+        if one.dtype.kind in "biu":
+            assert np.array_equal(one, other)
+        else:
+            wide = (np.asarray(x).astype(np.float64) for x in (one, other))
+            np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance)
+
+
+def test_numbers_of_python_take_the_dtype_of_arrays() -> None:
+    x = numbers(np.float16, 4, 8)
+    times = morello.jit(lambda x, y: x * y, threads=1)
+    assert times(x, 0.3).dtype == np.float16
+    assert times(x, np.float32(0.3)).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", ["softmax", "rms_norm", "gelu"])
+def test_functions_of_nn_round_once(name: str) -> None:
+    function, x = getattr(morello.nn, name), numbers(np.float16, 2, 8)
+    options: dict[str, Any] = {"target": TARGET, "threads": 1, "time_limit": 0.5}
+    narrow = morello.jit(lambda x: function(x), **options)(x)
+    wide = morello.jit(lambda x: function(x), **options)(x.astype(np.float32))
+    assert narrow.dtype == np.float16
+    assert np.allclose(narrow, wide.astype(np.float16), rtol=1e-3, atol=1e-6)
+
+
+MIXED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "a mask": (lambda x, m: np.where(m, x, 0), ("f4", "?")),
+    "truth values": (lambda m, n: (m & ~n, m + n, m.any(0), m.sum(), m.T), ("?", "?")),
+    "truth values in other shapes": (
+        lambda m: (np.tile(m, 2), m[::-1], m[:, ::2], np.stack([m, m])),
+        ("?",),
+    ),
+    "bytes as numbers": (lambda x, b: x * b.astype(np.float32) + b, ("f4", "i1")),
+    "bytes and halves": (lambda x, b: x + b, ("f2", "i1")),
+    "bytes alone": (lambda b: (b / 3, np.exp(b.astype("f4") / 90), b.mean(0)), ("i1",)),
+    "sums of bytes": (
+        lambda b: (b.sum(0), b.max(1), b.min(), np.cumsum(b, 0)),
+        ("u1",),
+    ),
+    "bytes in other shapes": (
+        lambda b: (
+            b.T,
+            b[::-1],
+            b[1:, ::2],
+            np.pad(b, 1),
+            np.maximum(b, 0),
+            np.tril(b),
+        ),
+        ("i1",),
+    ),
+    "comparisons of bytes": (lambda x, b: np.where(b == 3, x, b < x), ("f4", "i2")),
+    "whole numbers": (lambda a, b: (a * b + 3, a - b, np.maximum(a, b)), ("i4", "i1")),
+    "a product of bytes": (
+        lambda a, b: a.astype(np.int32) @ b.T.astype(np.int32),
+        ("u1", "i1"),
+    ),
+    "scaled weights": (
+        lambda x, w: x @ (w.astype(np.float32) * np.float32(0.01)).T,
+        ("f4", "i1"),
+    ),
+}
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("name", MIXED)
+def test_integers_and_truth_values_are_numpys(name: str) -> None:
+    function, dtypes = MIXED[name]
+    check(function, [numbers(dtype, *ROWS, seed=i) for i, dtype in enumerate(dtypes)])
+
+
+def test_sums_above_what_f32_counts_are_exact() -> None:
+    ones = np.full((3, 70_000), 255, np.uint8)
+    ones[0, 0] = 254
+    total = morello.jit(lambda b: b.sum(1), target=TARGET, threads=1)(ones)
+    assert np.array_equal(total, ones.sum(1))
+
+
+REFUSED: list[tuple[Callable[..., Any], str, str]] = [
+    (lambda b: b + b, "i1", r"np\.add of int8 is not traced; write x\.astype"),
+    (lambda b: b @ b.T, "u1", r"np\.matmul of uint8 is not traced; write x\.astype"),
+    (
+        lambda a: a == a,
+        "i4",
+        r"'equal' of int32 is not traced; .* rounds above 2\*\*24",
+    ),
+    (lambda a: a.sum(), "i4", r"the sum of 32 elements of int32 is not traced"),
+    (lambda a: np.cumprod(a, 0), "i2", r"a running product of int16"),
+    (lambda m: m - m, "?", r"np\.subtract: numpy boolean subtract"),
+    (lambda x: x.astype(np.int32), "f4", r"astype\(int32\) of float32"),
+    (lambda m: m.argmax(0) & 1, "f4", r"np\.bitwise_and of int64"),
+    (lambda a: a, "u4", r"has the dtype uint32, which is not traced"),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "words"), REFUSED, ids=range(len(REFUSED))
+)
+def test_what_could_be_another_number_is_refused(
+    function: Callable[..., Any], dtype: str, words: str
+) -> None:
+    with pytest.raises(MorelloError, match=words):
+        morello.jit(function, threads=1)(numbers(dtype, *ROWS))
+
+
+def test_halves_that_a_function_holds_are_read_at_each_call() -> None:
+    held = numbers(BF16, 8)
+    plus = morello.jit(lambda x: x + held, target=TARGET, threads=1)
+    x = numbers(BF16, 4, 8, seed=1)
+    for _ in range(2):
+        assert plus(x).dtype == BF16
+        assert np.array_equal(plus(x), x + held)
+        held *= 2
+
+
+def test_dtypes_are_programs_of_their_own() -> None:
+    double = morello.jit(lambda x: x + x, target=TARGET, threads=1)
+    for dtype in (np.float32, np.float16, np.int32, np.float16):
+        x = numbers(dtype, 4, 8)
+        assert double(x).dtype == dtype
+        assert np.array_equal(double(x), x + x)
+    assert [p.dtype for p in double.kernel(x).parameters] == [np.float16] * 2
