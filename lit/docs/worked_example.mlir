@@ -12,23 +12,24 @@
 // CHECK-NEXT: %2:3 = "morello_transform.move"(%1#1) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT: %3:3 = "morello_transform.move"(%2#1) {layout = #morello.layout<"[0,1,2]">, level = "L2", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT: %4:3 = "morello_transform.move"(%3#1) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "lhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %5:2 = "morello_transform.tile"(%4#1) {dim = "n", size = 16 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %5:2 = "morello_transform.tile"(%4#1) {dim = "n", size = 32 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
 // CHECK-NEXT: %6:3 = "morello_transform.move"(%5#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %7:3 = "morello_transform.move"(%6#1) {layout = #morello.layout<"[0,1,2]">, level = "VRF", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %8:5 = "morello_transform.to_accum"(%7#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %9 = "morello_transform.select"(%8#0) {kernel = "fill_registers"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %10:2 = "morello_transform.split"(%8#4) {dim = "k", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %11:3 = "morello_transform.move"(%10#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %12 = "morello_transform.select"(%11#1) {kernel = "gemm_registers"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %13 = "morello_transform.select"(%7#2) {kernel = "store"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %14:3 = "morello_transform.move"(%5#1) {layout = #morello.layout<"[0,2,1]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %15:2 = "morello_transform.tile"(%14#0) {dim = "d1", size = 6 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %16:3 = "morello_transform.move"(%15#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "src"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %17 = "morello_transform.select"(%16#1) {kernel = "transpose"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %18:3 = "morello_transform.move"(%15#1) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "src"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT: %19:2 = "morello_transform.tile"(%18#1) {dim = "d1", size = 1 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-// CHECK-NEXT: %20 = "morello_transform.select"(%19#0) {kernel = "scalar"} : (!transform.any_op) -> !transform.any_op
-// CHECK-NEXT: %21 = "morello_transform.select"(%14#1) {kernel = "gemv_dot"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %7:2 = "morello_transform.tile"(%6#1) {dim = "n", size = 16 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %8:3 = "morello_transform.move"(%7#0) {layout = #morello.layout<"[0,1,2]">, level = "VRF", operand = "out"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %9:5 = "morello_transform.to_accum"(%8#1) : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %10 = "morello_transform.select"(%9#0) {kernel = "fill_registers"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %11:2 = "morello_transform.split"(%9#4) {dim = "k", size = 8 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %12:3 = "morello_transform.move"(%11#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %13 = "morello_transform.select"(%12#1) {kernel = "gemm_registers"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %14 = "morello_transform.select"(%8#2) {kernel = "store"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %15:3 = "morello_transform.move"(%5#1) {layout = #morello.layout<"[0,2,1]">, level = "L1", operand = "rhs"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %16:2 = "morello_transform.tile"(%15#0) {dim = "d1", size = 6 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %17:3 = "morello_transform.move"(%16#0) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "src"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %18 = "morello_transform.select"(%17#1) {kernel = "transpose"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %19:3 = "morello_transform.move"(%16#1) {layout = #morello.layout<"[0,1,2]">, level = "L1", operand = "src"} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT: %20:2 = "morello_transform.tile"(%19#1) {dim = "d1", size = 1 : i64} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+// CHECK-NEXT: %21 = "morello_transform.select"(%20#0) {kernel = "scalar"} : (!transform.any_op) -> !transform.any_op
+// CHECK-NEXT: %22 = "morello_transform.select"(%15#1) {kernel = "gemv_dot"} : (!transform.any_op) -> !transform.any_op
 // CHECK-NEXT: transform.yield
 // CHECK-NEXT: }
 // CHECK-NEXT: }

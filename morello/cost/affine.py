@@ -16,6 +16,7 @@ A kernel is a sequence of phases; of what overlaps in a phase the slowest counts
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -93,21 +94,24 @@ class AffineCostModel(CostModel):
 
     def transfer(self, frame: Frame, operand: int, dest: TensorSpec) -> Ints:
         """Lines, streams that start, and lines that conflicts bring again."""
-        source = frame.key.tensors[operand]
+        kind, source = frame.key.kind, frame.key.tensors[operand]
         sizes = frame.operand_sizes(operand)
-        line: Ints = 0
-        for passed in (MEM, L2):
-            if source.level >= passed > dest.level:
-                line = line + self._line(frame, operand, passed, dest)
+        passed = (m for m in (MEM, L2) if source.level >= m > dest.level)
+        line: Ints = sum(self._line(frame, operand, m, dest) for m in passed)
         conflicts = CacheConflicts(self.target)
         line = line + conflicts.of_tile(frame, operand, dest)
         cost = source.lines(sizes) * line
-        goes_on = frame.key.kind.copies and not _turns(frame.key)
+        goes_on = kind.copies and not _turns(frame.key)
         if goes_on and not conflicts.aliased(frame.key, operand):
             # The next tile goes on in the line that this one ends in. Whether the line
             # is there yet depends on which loop goes over the others first: halves.
             part = source.runs(sizes) * source.run_bytes(sizes) * line // LINE_BYTES
             cost = np.minimum(part + part // 2, (part + cost) // 2)
+        elif kind.reductions and contractions(kind) and self._crosses(frame, operand):
+            # With sums in registers a product goes down a strip before the next one,
+            # which begins in the lines that it ends in: half.
+            parts = is_strip(frame, operand) * source.runs(sizes)
+            cost = cost + parts * line // 2
         cost = cost + self._starts(frame, operand)
         return cost + self._rows_written(frame, operand, dest)
 
@@ -124,10 +128,8 @@ class AffineCostModel(CostModel):
     def kernel(self, frame: Frame, counts: OpCounts) -> Ints:
         """Setups, trips, and the phases one after another."""
         entered = counts.kernels + counts.loops + counts.trips
-        cost: Ints = entered * self._prices.loop
-        for phase in counts.phases:
-            cost = cost + phase.times * self._phase(frame, phase)
-        return cost
+        phases = (one.times * self._phase(frame, one) for one in counts.phases)
+        return sum(phases, entered * self._prices.loop)
 
     def _line(
         self, frame: Frame, operand: int, level: Memory, dest: TensorSpec
@@ -236,9 +238,7 @@ class AffineCostModel(CostModel):
                 arriving = arriving + cost
             else:
                 exposed = exposed + cost
-        slowest = chain
-        for other in (*units.values(), arriving):
-            slowest = np.maximum(slowest, other)
+        slowest = functools.reduce(np.maximum, (chain, *units.values(), arriving))
         return slowest + exposed
 
     def _lines(self, frame: Frame, lines: Lines, fetches: bool = True) -> Ints:
@@ -262,12 +262,7 @@ class AffineCostModel(CostModel):
         for passed in (L2, MEM):
             if passed > level or (lines.prefetched and passed is L2):
                 continue
-            if lines.access is Access.STORED:
-                each = each + self._store(passed)
-            else:
-                each = each + self._read(
-                    passed, lines.access, fetches and lines.prefetched
-                )
+            each = each + self._read(passed, lines.access, fetches and lines.prefetched)
         start = self._prices.stream_start_mem if level.is_main else 0
         # The line that two parts share may be near by when the second reads it: half.
         more = lines.parts * each // 2 if self._crosses(frame, lines.operand) else 0
@@ -288,8 +283,11 @@ class AffineCostModel(CostModel):
         return not packed and own in self.target.operand_context.crossing
 
     def _read(self, level: Memory, how: Access, prefetched: bool = False) -> int:
-        """A line from ``level`` to the next nearer one, or if prefetched to L1."""
+        """A line from ``level`` to the next nearer one, or to L1 if prefetched; or a
+        line back, if it is stored."""
         c = self._prices
+        if how is Access.STORED:
+            return self._store(level)
         if level is L2:
             return c.line_l2
         if how is not Access.DEMAND:

@@ -179,6 +179,16 @@ def test_parts_of_rows_that_cross_lines_read_half_a_line_more() -> None:
     assert of("[0,2,1,2p16]", target) == of("[0,2,1,2p16]", AVX2)
 
 
+def test_parts_of_rows_in_a_tile_that_cross_lines_read_half_a_line_more() -> None:
+    """Of an operand that comes nearer as it is, however few rows the tile has."""
+    crossing = AVX2.in_context(OperandContext(crossing=("rhs",)))
+    for rows in (1, 2):
+        text = f"matmul_accum:4x{rows}x16:f32:rhs=[0,1,2]/strided"
+        more = cost(text, "rhs", L1, crossing) - cost(text, "rhs", L1)
+        assert more == rows * (C.line_mem_demand + C.line_l2) // 2
+        assert cost(text, "lhs", L1, crossing) == cost(text, "lhs", L1)
+
+
 def test_a_strip_that_a_reduction_reads_begins_a_stream_a_line() -> None:
     """Of a few rows each part begins one; rows that are read along begin none."""
     text = "matmul:64x{}x64:f32:rhs=[0,1,2]/strided"
