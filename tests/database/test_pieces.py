@@ -16,7 +16,7 @@ from morello.actions import Select
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.axes import Box
-from morello.search.dp.table import NO_ACTION, Costs
+from morello.search.dp.table import NO_ACTION, Costs, TableId
 from morello.search.storage import strangers, table_store
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.search.storage.database import Database
@@ -32,13 +32,19 @@ def shelved(points: int, name: str = "") -> Any:
     return SimpleNamespace(points=points, name=name)
 
 
+def table_id(size: int) -> TableId:
+    """The identity of a table with one size."""
+    key = small.spec("fill:5:f32").key
+    return TableId(key, ((size,),), ())
+
+
 def test_a_shelf_lets_go_of_what_was_not_read_for_longest() -> None:
-    shelf, sizes = Shelf(most_points=10), ((1, 2),)
+    shelf, sizes = Shelf(most_points=10), table_id(2)
     tables = {name: shelved(4, name) for name in "abcd"}
     for name in "ab":
         shelf.put(name, sizes, tables[name])
     assert shelf.get("a", sizes) is tables["a"]
-    assert shelf.get("a", ((1,),)) is None
+    assert shelf.get("a", table_id(1)) is None
     shelf.put("c", sizes, tables["c"])
     assert [shelf.get(name, sizes) for name in "abc"] == [
         tables["a"],
@@ -62,9 +68,9 @@ def test_a_shelf_lets_go_of_what_was_not_read_for_longest() -> None:
 def test_tables_of_a_key_on_a_shelf_come_latest_first() -> None:
     shelf = Shelf(most_points=6)
     for n in range(1, 8):
-        shelf.put("key", ((n,),), shelved(1, str(n)))
-    found = [(sizes, table.name) for sizes, table in shelf.others("key")]  # type: ignore[attr-defined]
-    assert found == [(((n,),), str(n)) for n in range(7, 1, -1)]
+        shelf.put("key", table_id(n), shelved(1, str(n)))
+    found = [(one, table.name) for one, table in shelf.others("key")]  # type: ignore[attr-defined]
+    assert found == [(table_id(n), str(n)) for n in range(7, 1, -1)]
     assert list(shelf.others("other")) == []
 
 
@@ -197,17 +203,20 @@ def test_actions_are_read_as_they_were(solved: Solver) -> None:
     assert action_data(Select("fill_rows")) == ("select", ["fill_rows"])
 
 
-def test_a_part_of_a_table_on_the_shelf_is_a_part_of_its_arrays(solved: Solver) -> None:
-    goal = small.spec("fill:12x5:f32")
+def test_a_part_of_a_table_on_the_shelf_is_a_part_of_its_arrays() -> None:
+    goal, solved = small.spec("max:6x10:f32"), Solver(AVX2)
+    solved.solve(goal)
     table = max(solved.tables(goal), key=lambda table: table.costs.size)
     costs = solved.run_of(goal).store.costs(table.id)
     whole = Shelved(costs, lambda: table, "goal")
     assert whole.points == table.costs.size
     sizes = tuple(axis[: max(1, len(axis) - 1)] for axis in table.box.sizes)
-    box = dataclasses.replace(table.box, sizes=sizes)
-    identity = dataclasses.replace(table.id, sizes=sizes)
+    limits = tuple(axis[-1:] for axis in table.box.limits)
+    assert limits != table.box.limits
+    box = dataclasses.replace(table.box, sizes=sizes, limits=limits)
+    identity = dataclasses.replace(table.id, sizes=sizes, free=())
     part = whole.clip(identity, box)
-    cut = tuple(slice(extent) for extent in box.shape)
+    cut = (*(slice(len(axis)) for axis in sizes), *(slice(-1, None) for _ in limits))
     assert (part.goal, part.costs.box) == ("goal", box)
     assert np.array_equal(part.costs.dense, table.costs[cut])
     assert part.table().id == identity

@@ -140,6 +140,30 @@ def test_what_was_solved_is_not_solved_again() -> None:
     assert set(smaller.run_of(small).store.goals) == {again.run_of(large).store.goal}
 
 
+@pytest.mark.sampled(24)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_tables_with_less_left_have_those_with_more(kind: Kind) -> None:
+    """A table of which nothing was taken from a memory is a part of one where something
+    may have been: it is cut, and not solved."""
+    for seed in range(GOALS[kind]):
+        rng = random.Random(f"left {kind} {seed}")
+        goal = random_goal(rng, kind)
+        alone, sharing = Solver(AVX2), Solver(AVX2, shelf=Shelf())
+        assert program(sharing, goal) == program(alone, goal), goal
+        whole, statistics = alone.run_of(goal), sharing.run_of(goal).statistics(0)
+        assert not statistics.read, goal
+        for table in sharing.tables(goal):
+            assert same(table, whole.table(table.id)), (str(table.id.key), goal)
+
+
+def test_norms_have_tables_that_are_parts_of_others() -> None:
+    goal = parse_spec("layer_norm:8x16:f32", AVX2.limits)
+    alone, sharing = Solver(AVX2), Solver(AVX2, shelf=Shelf())
+    assert sharing.solve(goal).impl == alone.solve(goal).impl
+    specs = [s.run_of(goal).statistics(0).specs for s in (sharing, alone)]
+    assert specs[0] < specs[1]
+
+
 @pytest.mark.sampled(3)
 def test_what_is_in_the_database_is_not_packed_again(tmp_path: Path) -> None:
     """Packing takes longer than all else of a table that another goal has solved."""

@@ -165,12 +165,12 @@ class TableKeys:
         return self._families[seen]
 
     def shelf(self, identity: TableId) -> tuple[object, ...]:
-        """All that a table in memory depends on but the axes of its goal."""
+        """All that a table in memory depends on but the axes of its goal, and which
+        memories may have been taken from: more of these only add points."""
         on_shelf = self._shelf.get(identity)
         if on_shelf is None:
             on_shelf = self._shelf[identity] = (
                 identity.key,
-                identity.free,
                 self._limits,
                 room_of(identity.key, self._limits, self._room),
                 seen_by(identity.key, self._target),

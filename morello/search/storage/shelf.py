@@ -1,8 +1,9 @@
 """Tables of earlier goals in memory, by their keys: those of this process.
 
-A table is found by all that its contents depend on but the axes of its goal. One for
-the same axes is taken as it is, one for longer axes is cut. Those that were not read
-for longest are let go of where there are too many.
+A table is found by all that its contents depend on but the axes of its goal and the
+memories that may have been taken from. One for the same axes is taken as it is, a
+larger one is cut. Those that were not read for longest are let go of where there are
+too many.
 """
 
 import dataclasses
@@ -13,14 +14,12 @@ from collections.abc import Callable, Hashable, Iterator
 import numpy as np
 
 from morello.processes.forks import defer_forks
-from morello.search.dp.axes import Axis, Box
+from morello.search.dp.axes import Box
 from morello.search.dp.table import Costs, Table, TableId
 
 SHELF_POINTS = 1 << 24
 """How many points are kept: each takes 4 bytes, and few more for costs; 12 bytes where
 all of the table was read."""
-
-Sizes = tuple[Axis, ...]
 
 
 class Once:
@@ -60,15 +59,22 @@ class Shelved:
         return self.costs.box.size
 
     def clip(self, identity: TableId, box: Box) -> "Shelved":
-        """The part that is the table of a goal with shorter axes.
+        """The part that is the table of a goal with shorter axes, or of Specs with all
+        of a memory free.
 
         Args:
             identity: of that table.
-            box: its box: each axis is the beginning of that of this one.
+            box: its box: each axis of sizes is the beginning of that of this one, each
+                of limits the end.
         """
-        part = tuple(slice(extent) for extent in box.shape)
-        slices = self.costs.slices[part[: len(box.sizes)]]
-        costs = Costs(box, np.ascontiguousarray(slices), self.costs.place)
+        sizes = tuple(slice(len(axis)) for axis in box.sizes)
+        limits = tuple(slice(-len(axis), None) for axis in box.limits)
+        part = *sizes, *limits
+        place = self.costs.place.reshape(tuple(map(len, self.costs.box.limits)))
+        left = place[limits].reshape(-1).tolist()
+        kept = {number: n for n, number in enumerate(dict.fromkeys(left))}
+        slices = self.costs.slices[sizes].take([*kept], axis=-1)
+        costs = Costs(box, slices, np.asarray([kept[n] for n in left], np.int64))
 
         def clipped() -> Table:
             whole = self.table()
@@ -85,41 +91,41 @@ class Shelf:
         self.most_points = most_points
         self._lock = threading.RLock()
         self._points = 0
-        self._tables: dict[Hashable, dict[Sizes, Shelved]] = {}
-        self._order: OrderedDict[tuple[Hashable, Sizes], int] = OrderedDict()
+        self._tables: dict[Hashable, dict[TableId, Shelved]] = {}
+        self._order: OrderedDict[tuple[Hashable, TableId], int] = OrderedDict()
         """The points of each table, the one that was not read for longest first."""
 
     def __len__(self) -> int:
         return len(self._order)
 
-    def put(self, key: Hashable, sizes: Sizes, table: Shelved) -> None:
+    def put(self, key: Hashable, identity: TableId, table: Shelved) -> None:
         """Keep a table, and let go of others if there are too many points.
 
         Args:
-            key: all that it depends on but the axes of the goal.
-            sizes: those axes.
+            key: all that it depends on but what ``identity`` says.
+            identity: says the axes of the goal and what may have been taken from.
             table: is solved.
         """
         with defer_forks(), self._lock:
-            self._drop(key, sizes)
-            self._tables.setdefault(key, {})[sizes] = table
-            self._order[key, sizes] = table.points
+            self._drop(key, identity)
+            self._tables.setdefault(key, {})[identity] = table
+            self._order[key, identity] = table.points
             self._points += table.points
             while self._points > self.most_points:
                 self._drop(*next(iter(self._order)))
 
-    def get(self, key: Hashable, sizes: Sizes) -> Shelved | None:
-        """The table of a key for these axes; None if there is none."""
+    def get(self, key: Hashable, identity: TableId) -> Shelved | None:
+        """The table of a key with this identity; None if there is none."""
         if key not in self._tables:
             return None  # mostly: no lock
         with defer_forks(), self._lock:
-            table = self._tables.get(key, {}).get(sizes)
+            table = self._tables.get(key, {}).get(identity)
             if table is not None:
-                self._order.move_to_end((key, sizes))
+                self._order.move_to_end((key, identity))
             return table
 
-    def others(self, key: Hashable) -> Iterator[tuple[Sizes, Shelved]]:
-        """All tables of a key with the axes of their goals, the latest first."""
+    def others(self, key: Hashable) -> Iterator[tuple[TableId, Shelved]]:
+        """All tables of a key with their identities, the latest first."""
         if key not in self._tables:
             return iter(())
         with defer_forks(), self._lock:
@@ -133,12 +139,12 @@ class Shelf:
             self._order.clear()
             self._points = 0
 
-    def _drop(self, key: Hashable, sizes: Sizes) -> None:
-        points = self._order.pop((key, sizes), None)
+    def _drop(self, key: Hashable, identity: TableId) -> None:
+        points = self._order.pop((key, identity), None)
         if points is not None:
             self._points -= points
             tables = self._tables[key]
-            del tables[sizes]
+            del tables[identity]
             if not tables:
                 del self._tables[key]
 

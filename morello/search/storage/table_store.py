@@ -268,8 +268,8 @@ class TableStore:
     def fetch_shared(
         self, identity: TableId, boxes: Callable[[TableId], Box], actions: Candidates
     ) -> bool:
-        """Look for a table among those of earlier goals of this process, or for one
-        that has it as its part.
+        """Look for a table among those of this process, or for one that has it as its
+        part: of a goal with longer axes, or with less of a memory left, too.
 
         Args:
             identity: which.
@@ -279,27 +279,43 @@ class TableStore:
         if self.shelf is None:
             return False
         key = self._keys.shelf(identity)
-        table = self.shelf.get(key, identity.sizes)
-        if table is None and identity.key.serial:
+        table, is_earlier = self.shelf.get(key, identity), True
+        if table is None:
             box = boxes(identity)
-            for sizes, whole in self.shelf.others(key):
-                other = dataclasses.replace(identity, sizes=sizes)
-                if (
-                    _begins(identity.sizes, sizes)
-                    and _begins(box.sizes, whole.costs.box.sizes)
-                    and box.limits == whole.costs.box.limits
-                    and self._is_alike(identity, other, box, actions)
-                ):
-                    self.shelf.get(key, sizes)  # it was read
+            for other, whole in self.shelf.others(key):
+                if self._has_part(other, whole.costs.box, identity, box, actions):
+                    self.shelf.get(key, other)  # it was read
                     table = whole.clip(identity, box)
-                    self.parts += 1
+                    is_longer = other.sizes != identity.sizes
+                    self.parts += is_longer
+                    is_earlier = is_longer or table.goal != self.goal
                     break
         if table is None:
             return False
-        self.goals[table.goal] += 1
+        if is_earlier:
+            self.goals[table.goal] += 1
         is_new = self._writes and not self._may_be(self._keys.row(identity))
         self._keep(identity, table, is_new)
         return True
+
+    def _has_part(
+        self,
+        other: TableId,
+        whole: Box,
+        identity: TableId,
+        box: Box,
+        actions: Candidates,
+    ) -> bool:
+        """Whether a table in memory has another one, with its box, as a part."""
+        limits = zip(box.limits, whole.limits, strict=True)
+        if not all(left == theirs[-len(left) :] for left, theirs in limits):
+            return False
+        return identity.sizes == other.sizes or (
+            identity.key.serial
+            and _begins(identity.sizes, other.sizes)
+            and _begins(box.sizes, whole.sizes)
+            and self._is_alike(identity, other, box, actions)
+        )
 
     def _keep(self, identity: TableId, table: Shelved, is_new: bool) -> None:
         """Keep a table, and write it if it is new to a database that is written."""
@@ -344,7 +360,7 @@ class TableStore:
         solved = Shelved(costs, Once(table), self.goal)
         self._keep(identity, solved, self._writes)
         if self.shelf is not None:
-            self.shelf.put(self._keys.shelf(identity), identity.sizes, solved)
+            self.shelf.put(self._keys.shelf(identity), identity, solved)
 
     @property
     def _writes(self) -> bool:
