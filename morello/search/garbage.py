@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from morello.processes.forks import defer_forks
 
 FEWER = 200
-"""By what factor collections are rarer."""
+"""By what factor collections are rarer, and of them those of older objects."""
 
 _lock = threading.Lock()
 _searches = 0
@@ -34,7 +34,7 @@ def _count(more: int) -> None:
     with defer_forks(), _lock:
         if _searches == 0:
             _usual = gc.get_threshold()
-            gc.set_threshold(_usual[0] * FEWER, *_usual[1:])
+            gc.set_threshold(*(often * FEWER for often in _usual))
         _searches += more
         if _searches == 0:
             gc.set_threshold(*_usual)
