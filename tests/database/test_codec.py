@@ -130,7 +130,7 @@ def test_a_point_is_looked_up_in_boxes_as_in_arrays(tables: tuple[Table, ...]) -
 def test_a_part_has_the_costs_of_the_whole(table: Table) -> None:
     axes = [axis[: max(1, len(axis) // 2)] for axis in table.box.sizes]
     box = dataclasses.replace(table.box, sizes=tuple(axes))
-    part = Packed.of(table).clip(table.id, box, tuple(table.actions.values()))
+    part = Packed.of(table).clip(table.id, box)
     where = tuple(slice(extent) for extent in box.shape)
     assert np.array_equal(part.expand().costs, table.costs[where])
     assert [*part.actions.values()] == [*table.actions.values()]

@@ -80,17 +80,11 @@ class LabelBoxes:
         hits = _hits(self.ends, point)
         return int(self.labels[hits[0]]) if hits.size else NO_ACTION
 
-    def clip(self, shape: tuple[int, ...], labels: Words) -> "LabelBoxes":
-        """The part from the origin to ``shape``.
-
-        Args:
-            shape: of the part, nowhere more than that of the table.
-            labels: what each label becomes; `NO_ACTION` for one that the part has not.
-        """
+    def clip(self, shape: tuple[int, ...]) -> "LabelBoxes":
+        """The part from the origin to ``shape``, nowhere more than that of the
+        table."""
         ends, kept = _clip(self.ends, shape)
-        clipped = labels[self.labels] if self.labels.size else self.labels
-        kept &= clipped != NO_ACTION
-        return LabelBoxes(shape, np.ascontiguousarray(ends[kept]), clipped[kept])
+        return LabelBoxes(shape, np.ascontiguousarray(ends[kept]), self.labels[kept])
 
     def expand(self) -> Words:
         """Dense array of labels that the boxes cover."""

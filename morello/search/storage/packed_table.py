@@ -4,8 +4,6 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
 from morello.actions import Action
 from morello.lazy import cached_property
 from morello.search.dp.axes import Box
@@ -41,25 +39,18 @@ class Packed:
             goal,
         )
 
-    def clip(
-        self, identity: TableId, box: Box, actions: tuple[Action, ...]
-    ) -> "Packed":
+    def clip(self, identity: TableId, box: Box) -> "Packed":
         """The part of the table that is another's, of a goal with shorter axes.
 
         Args:
             identity: of that table.
             box: its box: each axis is the beginning of that of this one.
-            actions: the candidates on its key; all that it chooses are among them.
         """
-        place = {action: index for index, action in enumerate(actions)}
-        labels = np.full(max(self.actions, default=-1) + 1, NO_ACTION, np.int32)
-        for number, action in self.actions.items():
-            labels[number] = place.get(action, NO_ACTION)
         return Packed(
             identity,
             box,
-            dict(enumerate(actions)),
-            self.decisions.clip(box.shape, labels),
+            self.actions,
+            self.decisions.clip(box.shape),
             lambda: self.costs.clip(box.axes),
             self.goal,
         )

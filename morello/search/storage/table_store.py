@@ -259,7 +259,7 @@ class TableStore:
                     whole_table = decode(
                         data, other, whole, functools.partial(actions, other), costs
                     )
-                    part = whole_table.clip(identity, box, actions(identity))
+                    part = whole_table.clip(identity, box)
                     self._take(identity, part)
                     self.parts += 1
                     return True
