@@ -30,6 +30,6 @@ def python(
 
 
 def printed(code: str, *words: str, **env: str) -> str:
-    """What a program prints, which must end well."""
+    """The output of a program, which must end well."""
     output: str = python("-c", code, *words, env=env, check=True).stdout.strip()
     return output

@@ -140,15 +140,16 @@ class _Comparison:
         """The constants that differ from size to size, and are the beginning, along
         each axis, of those of greater sizes: masks, and what follows from places."""
         every = (model.tensors.all for model in self.models)
-        found = set()
-        for number, own in enumerate(zip(*every, strict=False)):
-            given = [one for one in own if isinstance(one, Given) and one.argument < 0]
-            if len({one.shape for one in given}) > 1 and len(given) == len(own):
-                given.sort(key=lambda one: math.prod(one.shape))
-                if all(itertools.starmap(_begins, itertools.pairwise(given))):
-                    found.add(number)
+        beginnings = set()
+        for number, tensors in enumerate(zip(*every, strict=False)):
+            constants = [t for t in tensors if isinstance(t, Given) and t.argument < 0]
+            is_constant = len(constants) == len(tensors)
+            if is_constant and len({t.shape for t in constants}) > 1:
+                constants.sort(key=lambda tensor: math.prod(tensor.shape))
+                if all(itertools.starmap(_begins, itertools.pairwise(constants))):
+                    beginnings.add(number)
         first = self.models[0].tensors
-        return frozenset(found.difference(map(first.root, first.results)))
+        return frozenset(beginnings.difference(map(first.root, first.results)))
 
     def _with_beginnings(self, every: list[Tensors]) -> list[Tensor]:
         """The tensors, with the constants of the size after the greatest: then rows of
@@ -286,9 +287,9 @@ def _begins(smaller: Given, greater: Given) -> bool:
     """Whether a constant is the beginning of another one along each axis."""
     if len(smaller.shape) != len(greater.shape) or smaller.dtype != greater.dtype:
         return False
-    own, other = np.asarray(smaller.array), np.asarray(greater.array)
-    beginning = other.reshape(greater.shape)[tuple(map(slice, smaller.shape))]
-    return own.tobytes() == beginning.tobytes()
+    whole = np.asarray(greater.array).reshape(greater.shape)
+    beginning = whole[tuple(map(slice, smaller.shape))]
+    return np.asarray(smaller.array).tobytes() == beginning.tobytes()
 
 
 def _settled(given: Given) -> Any:

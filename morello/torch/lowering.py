@@ -231,7 +231,7 @@ def _imported(graph: GraphModule) -> Any:
 
 
 def constants_by_id() -> Any:
-    """What the importer knows of constants, by their ids.
+    """A table of the constants that the importer knows, by their ids.
 
     torch-mlir's own table does not keep the constants: the bytes that it makes of
     truth values are freed at once, and a later constant of the same id would have the

@@ -171,9 +171,10 @@ class SizedCall(NativeCall):
                 for own, (shape, strides, dtype) in each
             ]
             self._forms_at[size] = forms
-        made = [_empty(*form) for form in forms]
-        self._run(*map(_address, given), *held.addresses, *map(_address, made), size)
-        return tuple(made) if self._several else made[0]
+        results = [_empty(*form) for form in forms]
+        outputs = map(_address, results)
+        self._run(*map(_address, given), *held.addresses, *outputs, size)
+        return tuple(results) if self._several else results[0]
 
 
 def _at_size(

@@ -284,8 +284,8 @@ class _Sized:
         size = places[self._batch.place]
         if isinstance(size.meta.get("val"), torch.Tensor):
             with whole.inserting_after(places[-1]):
-                own = size, self._batch.dim
-                size = whole.call_function(torch.ops.aten.sym_size.int, own)
+                axis = size, self._batch.dim
+                size = whole.call_function(torch.ops.aten.sym_size.int, axis)
         for nodes in itertools.zip_longest(*every):
             calls = [
                 node and _call(node, graph)
@@ -365,7 +365,7 @@ def _divided(graph: GraphModule, weights: frozenset[int]) -> list[_SizedGroup]:
 
 
 def _call(node: Node, graph: GraphModule | None) -> Any:
-    """What a node calls, or holds."""
+    """The call that a node is, or the tensor that it holds, to compare it."""
     if node.op == "get_attr" and graph is not None:
         held = getattr(graph, str(node.target))
         return node.name, held.shape, held.dtype, held.tolist()

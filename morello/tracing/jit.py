@@ -128,7 +128,7 @@ class Jitted:
         self._size = size
         self._variants: dict[Pattern, _Variants] = {}
         self._plain: dict[tuple[Any, ...], _Variants] = {}
-        """By shapes and dtypes of arrays and classes of objects: a short way."""
+        """Variants by shapes, dtypes and classes of arguments: a short way."""
         self._classes: set[type] = set()
         """The classes of objects that were arguments."""
         self._programs: dict[Hashable, Kernel] = {}

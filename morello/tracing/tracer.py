@@ -395,7 +395,7 @@ def whole(recording: Recording, tensor: int, dtype: np.dtype[Any] = F32) -> Trac
 
 
 def numbers_of(array: Tracer) -> Tracer:
-    """The same elements as numbers of f32, as which graphs read them."""
+    """An array of the same elements as numbers of f32, as which graphs read them."""
     view = Tracer(array._recording, array._access, array._shape)
     view.is_number = array.is_number
     return view
@@ -443,7 +443,7 @@ def _as_f32(array: Tracer) -> Tracer:
 def rounded(
     result: Tracer, dtype: np.dtype[Any], name: str, is_exact: bool = False
 ) -> Tracer:
-    """What is computed as an array of NumPy's dtype.
+    """An array of NumPy's dtype, of what is computed.
 
     Args:
         result: computed in f32 or s32.
@@ -465,9 +465,9 @@ def rounded(
         rounded_tensor = result._recording.computed(
             result._access, result._shape, read, narrow
         )
-        found = whole(result._recording, rounded_tensor, dtype)
-        found._own = result._own
-        return found
+        array = whole(result._recording, rounded_tensor, dtype)
+        array._own = result._own
+        return array
     if is_whole(dtype) and not is_exact:
         raise refusal(
             f"{name} of {dtype} is not traced",

@@ -180,7 +180,7 @@ def test_parts_of_rows_that_cross_lines_read_half_a_line_more() -> None:
 
 
 def test_parts_of_rows_in_a_tile_that_cross_lines_read_half_a_line_more() -> None:
-    """Of an operand that comes nearer as it is, however few rows the tile has."""
+    """Lines of an operand that comes nearer as it is, however few rows a tile has."""
     crossing = AVX2.in_context(OperandContext(crossing=("rhs",)))
     for rows in (1, 2):
         text = f"matmul_accum:4x{rows}x16:f32:rhs=[0,1,2]/strided"

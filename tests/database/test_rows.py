@@ -87,7 +87,7 @@ OTHERS = {str: "other words", bytes: b"other", int: 2, float: 7.5, float | None:
 def test_a_row_with_another_value_is_not_whole(
     name: str, column: str, connection: sqlite3.Connection
 ) -> None:
-    """Of its type or not; one of another key has the checksum of the first."""
+    """Values of its type or not; one of another key has the checksum of the first."""
     table, rows = TABLES[name]
     kind = table.columns[column]
     for value in (OTHERS[kind], 9 if kind in (str, bytes) else "x"):

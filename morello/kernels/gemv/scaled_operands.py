@@ -251,7 +251,7 @@ class ScaledCode:
 
     @property
     def fields(self) -> tuple[Emitter, Spec, Sequence[Buffer], ScaledProduct, int]:
-        """What another reader of the same operands is made of."""
+        """The arguments of another reader of the same operands."""
         return self.emitter, self.spec, self.operands, self.product, self.distance
 
     @cached_property
