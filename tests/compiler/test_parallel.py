@@ -19,7 +19,7 @@ from morello.mlir import ir
 from morello.passes.synthesize import add_schedule
 from morello.runtime import openmp
 from morello.runtime.calls.glue import process
-from morello.search import Branch, Impl, best_program
+from morello.search import Branch, Impl, Solver, best_program
 from morello.spec import parse_spec
 from tests.child import printed, python
 from tests.quality.compiled import arguments, same_bytes
@@ -96,8 +96,10 @@ def begun_with(text: str, action: Action) -> Kernel:
     """The kernel of a Spec on four threads whose program begins with an action."""
     target = dataclasses.replace(CHEAP_FORK, threads=4)
     spec = dataclasses.replace(parse_spec(text, target.limits), serial=False)
-    rewrite = action.apply(spec, target)
-    below = [best_program(hole.spec, target).impl for hole in rewrite.holes]
+    rewrite, solver = action.apply(spec, target), Solver(target.at(spec))
+    below = [
+        best_program(hole.spec, target, solver=solver).impl for hole in rewrite.holes
+    ]
     branches = tuple(
         Branch(hole.role, hole.times, impl)
         for hole, impl in zip(rewrite.holes, below, strict=True)
