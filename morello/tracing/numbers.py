@@ -83,6 +83,8 @@ def dtype_by_numpy(function: Any, args: Any, kwargs: Any) -> np.dtype[Any] | Non
     def small(given: Any) -> Any:
         if isinstance(given, list | tuple):
             return [small(one) for one in given]
+        if getattr(given, "is_number", False):
+            return 1.0
         dtype = getattr(given, "dtype", None)
         return given if dtype is None else np.ones((1,) * given.ndim, dtype)
 

@@ -412,7 +412,8 @@ def _wide(given: Any) -> Any:
     if isinstance(given, dict):
         return {name: _wide(one) for name, one in given.items()}
     if isinstance(given, list | tuple):
-        return type(given)(map(_wide, given))
+        several = list if isinstance(given, list) else tuple
+        return several(map(_wide, given))
     return widened(given)
 
 

@@ -45,6 +45,15 @@ CASES: dict[str, tuple[list[Any], Shape]] = {
         ],
         (6, 3),
     ),
+    "their number": (
+        [
+            PAIR,
+            node("SequenceLength", ["s"], ["n"]),
+            node("Cast", ["n"], ["f"], to=1),
+            node("Mul", ["x", "f"], ["y"]),
+        ],
+        (5, 3),
+    ),
     "rows": (
         [
             node("SplitToSequence", ["x"], ["s"], axis=1, keepdims=0),

@@ -36,7 +36,7 @@ _BF16 = "bf16,bf16,f32"
 
 LOOPS = (
     Hot("matmul:48x64x48:f32", _FMA, 12, 10),
-    Hot(f"matmul:48x64x48:{_BF16}:l2=0", _FMA, 9, 9),  # beside three of each factor
+    Hot(f"matmul:48x64x48:{_BF16}:l2=0", _FMA, 9, 9),  # and six factors
     Hot("matmul:48x64x48:u8,s8,s32:l2=0", _WORDS, 8, 8),
     Hot("matmul:48x64x48:u8,s8,s16:l2=0", _WORDS, 8, 8),
     Hot("matmul:48x64x48:u8,s8,s16:saturating=true:l2=0", _BYTES, 12, 10),

@@ -1,7 +1,7 @@
 """Narrow floats, integers and truth values under `jit`, beside NumPy."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -90,7 +90,21 @@ def test_numbers_of_python_take_the_dtype_of_arrays() -> None:
     x = numbers(np.float16, 4, 8)
     times = morello.jit(lambda x, y: x * y, threads=1)
     assert times(x, 0.3).dtype == np.float16
+    chosen = morello.jit(lambda x, y: np.where(x > 0, x, y), threads=1)
+    assert chosen(x, 0.5).dtype == np.float16
     assert times(x, np.float32(0.3)).dtype == np.float32
+
+
+class Pair(NamedTuple):
+    """Two arrays, as a function may hold them."""
+
+    first: Any
+    second: Any
+
+
+def test_arrays_of_a_named_tuple_are_joined() -> None:
+    halves = [*numbers(np.float16, 2, 3, 4)]
+    check(lambda x, y: np.concatenate(Pair(x, y)), halves)
 
 
 @pytest.mark.parametrize("name", ["softmax", "rms_norm", "gelu"])
