@@ -131,7 +131,7 @@ class Library(Files):
     @property
     def features(self) -> str:
         """The features of its target as LLVM spells them."""
-        return ",".join(f"+{feature}" for feature in self.stages.target.features)
+        return self.stages.target.llvm_features
 
     @property
     def required(self) -> frozenset[str]:

@@ -80,7 +80,7 @@ class Program:
                 f"{spec} has more operands than can be timed",
                 f"give it at most {_POINTERS - 1}",
             )
-        features = ",".join(f"+{feature}" for feature in target.features)
+        features = target.llvm_features
         self._engine = compile_llvm(stages.llvm, cpu=target.cpu, features=features)
         self.address = self._engine.address(stages.name)
         self.workspace_bytes = stages.workspace_bytes

@@ -52,9 +52,9 @@ def compile(
         db: the database of solved Specs: a path, several with ``:`` between them (the
             first is written), or ``none``. If it is left out, ``MORELLO_DB`` names it;
             without that there is none.
-        time_limit: seconds after which the search stops with the best program that it
-            knows (then ``Kernel.solution.complete`` is false); or a `Patience`, which
-            can say more.
+        time_limit: seconds after which there should be a kernel. The search stops
+            earlier, by what code takes, with the best program that it knows (then
+            ``Kernel.solution.complete`` is false). Or a `Patience`, which can say more.
         tune: whether measurements on this machine decide. True, or a number of seconds
             that it may take, times programs of different classes, unless that was done
             before, and the fastest is the kernel; it is kept in the database, or

@@ -87,16 +87,17 @@ class Driver:
             CompileError: a module that LLVM does not compile.
             TargetError: this machine lacks a feature of the target.
         """
-        features = ",".join(f"+{feature}" for feature in self.target.features)
         engine = compile_cached(
             stages.llvm,
             cpu=self.target.cpu,
-            features=features,
+            features=self.target.llvm_features,
             folder=self.search.code,
         )
         if self._load:
             engine.load()
         function = native_function(stages, engine, every)
+        if not engine.was_read:
+            self.search.note_code(spec for spec, _ in stages.parts)
         elapsed = time.perf_counter() - self._start
         seconds = self.search.seconds
         times = Times(seconds, elapsed - seconds)

@@ -1,10 +1,13 @@
 """Searches that one kernel needs, with one time limit and one choice of tuning."""
 
+import dataclasses
 import time
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any, Literal
 
 from morello.compiler.code_folder import folder_beside
+from morello.compiler.code_seconds import CODE_SECONDS
 from morello.compiler.goal import TUNING_SECONDS
 from morello.errors import CompileError, MorelloError, SearchError
 from morello.machine import Target
@@ -44,7 +47,8 @@ class Searches:
 
     Args:
         db: as `compile` takes it.
-        time_limit: of all searches together.
+        time_limit: of all searches together, and of the code that is made of what they
+            find; the time begins now.
         tune: the seconds that tuning a goal may take; 0 to use what was measured
             before; None for the model's choice; or ``learned``.
         regret: what a size of a range may cost more than its best program, in percent;
@@ -65,8 +69,12 @@ class Searches:
         self._db = db
         self._tune = tune
         self._patience = Patience.of(time_limit)
+        # By the clock that all processes of a machine share.
+        self._start = self._ended = time.monotonic()
         self.seconds = 0.0
         """Seconds spent so far."""
+        self.parts = 1
+        """How many different parts the program has whose code will be made."""
         self.left = 1
         """How many searches are to come, of which each may take the same share of the
         time that is left; what one does not need is the others'."""
@@ -91,8 +99,10 @@ class Searches:
     def of_process(self, count: int = 1) -> "Searches":
         """Searches for another process, with one of ``count`` equal shares of the time
         that is left. Nobody is told how far they are."""
-        left = self._patience.after(self.seconds).shared(count)
-        return self._with(Patience(left.seconds, grace=left.grace))
+        left = self._left().shared(count)
+        searches = self._with(Patience(left.seconds, grace=left.grace))
+        searches.parts = 0  # what their code takes is left out already
+        return searches
 
     def without_search(self) -> "Searches":
         """Searches that read alone what is solved.
@@ -105,22 +115,44 @@ class Searches:
         db = self.database or NONE
         return Searches(db, patience, self._tune, self._regret, self._programs)
 
-    def _share(self) -> Patience:
+    def _left(self) -> Patience:
+        """What the searches have left, once the code of all parts has its time."""
+        passed = time.monotonic() - self._start
+        return self._patience.after(passed + CODE_SECONDS.expected(self.parts))
+
+    def _share(self, spec: Spec, target: Target) -> Patience:
         """The time of the next search."""
-        return self._patience.after(self.seconds).shared(self.left)
+        share = self._left().shared(self.left)
+        if share.seconds is None or not self.parts or CODE_SECONDS.knows(spec):
+            return share
+
+        def halfway(first: Solution) -> Patience:
+            CODE_SECONDS.time(first, target)
+            return self._left().shared(self.left)
+
+        return dataclasses.replace(share, halfway=halfway)
+
+    def note_code(self, specs: Iterable[Spec]) -> None:
+        """Remember that the code of all parts took the time since the last search."""
+        CODE_SECONDS.note(time.monotonic() - self._ended, specs)
+
+    def count(self, start: float) -> None:
+        """Count searches that began at ``start``, by `time.monotonic`."""
+        self._ended = time.monotonic()
+        self.seconds += self._ended - start
 
     def __call__(self, spec: Spec, target: Target) -> Solution:
         """The best program of a Spec."""
-        start = time.perf_counter()
-        share = self._share()
+        start = time.monotonic()
+        share = self._share(spec, target)
         if spec.ranges:
             return self._covered(spec, target, share)
         overlay = self.database
         solution = self._measured(spec, target, overlay, share)
         if solution is None:
-            left = share.after(time.perf_counter() - start)
+            left = share.after(time.monotonic() - start)
             solution = best_program(spec, target, overlay, left)
-        self.seconds += time.perf_counter() - start
+        self.count(start)
         return solution
 
     def _covered(self, spec: Spec, target: Target, share: Patience) -> Solution:
@@ -129,7 +161,7 @@ class Searches:
         Raises:
             SearchError: a size has none, or there is no time for all.
         """
-        start = time.perf_counter()
+        start = time.monotonic()
         options = CoverOptions(self._regret, self._programs)
         try:
             overlay = self.database
@@ -140,7 +172,7 @@ class Searches:
                 "give more time, or a shorter range",
             ) from error
         finally:
-            self.seconds += time.perf_counter() - start
+            self.count(start)
 
     def _measured(
         self, spec: Spec, target: Target, overlay: Overlay | None, share: Patience
@@ -192,10 +224,12 @@ class Searches:
             layouts = tuple(best.tensors[index].layout for index in goal.open)
             spec = goal.settled(layouts)
             return spec, self(spec, target)
-        start = time.perf_counter()
+        start = time.monotonic()
         overlay = self.database
-        spec, solution = best_settled(goal, target, overlay, self._share())
-        self.seconds += time.perf_counter() - start
+        spec, solution = best_settled(
+            goal, target, overlay, self._share(goal.spec, target)
+        )
+        self.count(start)
         if solution.complete and self._tune is not None:
             solution = self(spec, target)
         return spec, solution

@@ -138,9 +138,8 @@ class Model(Program):
 
         Args:
             target, threads, db: as `morello.compile` takes them.
-            time_limit: as `morello.compile` takes it, of all searches together: each
-                has the same share of what is left, so that a part may be searched to
-                its end and another not.
+            time_limit: as `morello.compile` takes it. Each search has the same share of
+                what is left, so that a part may be searched to its end and another not.
             tune: of each part, as `morello.compile` takes it.
             pack: leave the layouts of matrices that one product reads to the search.
                 They are brought into these once, and not in each call. Constants lie

@@ -172,6 +172,11 @@ class Target(HashedOnce):
         """
         return self.l2_lines // 2
 
+    @property
+    def llvm_features(self) -> str:
+        """The features of the CPU, as LLVM spells them."""
+        return ",".join(f"+{feature}" for feature in self.features)
+
     @cached_property
     def memories(self) -> tuple[Memory, ...]:
         """Memories of the target, in the order of `MEMORIES`."""

@@ -63,7 +63,8 @@ def compile_cached(
     if code is None:
         code = compile_object(text, cpu=cpu, features=features)
         write_entry(folder, key, _packed(code))
-    return Engine(code)
+        return Engine(code)
+    return Engine(code, was_read=True)
 
 
 def entries(folder: Path) -> list[Path]:

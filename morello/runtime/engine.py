@@ -70,8 +70,10 @@ class Engine:
     Its addresses hold as long as the engine lives.
     """
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Compiled, *, was_read: bool = False) -> None:
         self._compiled = compiled
+        self.was_read = was_read
+        """Whether an earlier process compiled it."""
         self._loaded: list[Any] = []
         """LLVM's engine; the first, where threads load at the same time."""
 

@@ -194,7 +194,7 @@ class _Checks:
     def _kernel(self, stages: Stages) -> Kernel:
         start = time.perf_counter()
         target = stages.target
-        features = ",".join(f"+{feature}" for feature in target.features)
+        features = target.llvm_features
         engine = compile_llvm(stages.llvm, cpu=target.cpu, features=features)
         function = native_function(stages, engine, parameters(stages.spec))
         kernel = Kernel(stages, function, Times(0.0, 0.0))

@@ -43,8 +43,6 @@ class _Search:
     is_laid_out: bool
     target: Target
     searches: Searches
-    start: float
-    """When it was handed out, by the clock that all processes of a machine share."""
 
 
 def process_count(jobs: Any, searches: Searches) -> int:
@@ -111,16 +109,15 @@ def search_beside(
     answers: dict[OpenSpec, Answer] = {}
     if processes < 2:
         return answers
-    start, before = time.perf_counter(), searches.seconds
+    start = time.monotonic()
 
     def take(place: int) -> _Search | None:
-        searches.seconds = before + time.perf_counter() - start
         share = searches.of_process(math.ceil(len(order) / processes) or 1)
         goal = order.take(place)
         if goal is None:
             return None
         tell(goal, total - len(order), total)
-        return _Search(goal, goals[goal], target, share, time.monotonic())
+        return _Search(goal, goals[goal], target, share)
 
     with contextlib.ExitStack() as stack:
         if searches.is_interruptible:
@@ -132,7 +129,7 @@ def search_beside(
             if ended.result is not None:
                 answers[ended.job.goal], known = ended.result
                 add_known(known, searches.database)
-    searches.seconds = before + time.perf_counter() - start
+    searches.count(start)
     return answers
 
 
@@ -151,7 +148,6 @@ def _searched(search: _Search) -> tuple[Answer, dict[Goal, Solution]] | None:
     """The answer of this process, and what it knows since; None where it fails, which
     the process that asks finds out by itself."""
     searches = search.searches
-    searches.seconds = time.monotonic() - search.start
     before = known_programs()
     program: tuple[Spec, Solution] | None
     try:

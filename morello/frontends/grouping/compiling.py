@@ -68,6 +68,7 @@ def searched_parts(
 
     tell = _counted(progress, machine)
     rest = [(p, None if isinstance(p, PlainPart) else goal(p)) for p in parts]
+    search.parts = len({wanted or part for part, wanted in rest})
     if jobs > 1:
         goals = {g: p.is_laid_out for p, g in rest if isinstance(p, Part) and g}
         answers.update(search_beside(goals, driver, jobs, tell))
@@ -90,6 +91,7 @@ def searched_parts(
                 if part.ranges or len(part.nodes) == 1:
                     raise
                 smaller = split(tensors, part)
+                search.parts += len(smaller) - 1
                 rest[:0] = [(p, goal(p)) for p in smaller]
                 continue
         given = answers[wanted].program

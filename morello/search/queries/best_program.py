@@ -4,16 +4,18 @@
 Ctrl-C where the caller says so. A time limit leaves half of the seconds to that, and
 what is left to the smaller space without other layouts; if this ends before, the whole
 space goes on. After Ctrl-C the smaller space has `LEAST` seconds. Where neither ends,
-there is a `first_program`, made of the tables that were solved: the best of those that
-`GRACE` after the limit has time for, and one in any case. The solution then says that
-it is not complete. These tables are in the database, if there is one, and the next
-search goes on from them.
+there is a `first_program`, made of the tables that were solved: the best of those for
+which there is time, `GRACE` seconds before the limit, or after it where half of the
+time ends later; and one in any case. The solution then says that it is not complete.
+These tables are in the database, if there is one, and the next search goes on from
+them.
 """
 
 import contextlib
 import dataclasses
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from numbers import Real
 
 from morello.errors import MorelloError, SearchError
@@ -31,8 +33,8 @@ LEAST = 10.0
 """Seconds that the smaller space gets after Ctrl-C, unless that is pressed again."""
 
 GRACE = 0.35
-"""Seconds after the limit in which a better first program is looked for. Until there is
-one they are seconds of this thread: a busy machine makes a search late, not fail."""
+"""Seconds in which a better first program is looked for. Until there is one they are
+seconds of this thread: a busy machine makes a search late, not fail."""
 
 _KEPT = 256
 """How many solutions are remembered, of some 20 KB each; their tables are not. The
@@ -57,13 +59,17 @@ class Patience:
         seconds: after how long; None for never.
         interruptible: whether Ctrl-C stops the search and not the caller.
         watch: told before each table.
-        grace: seconds after the limit in which first programs are compared.
+        grace: seconds in which first programs are compared: the last before the limit,
+            or after it where there are no more.
+        halfway: told a first program where half of the time was not enough, and there
+            is more than the grace; what it returns takes the place of what is left.
     """
 
     seconds: float | None = None
     interruptible: bool = False
     watch: Watch | None = None
     grace: float = GRACE
+    halfway: "Callable[[Solution], Patience] | None" = None
 
     def __post_init__(self) -> None:
         if self.seconds is None:
@@ -89,6 +95,13 @@ class Patience:
         left = float(self.seconds) - seconds
         grace = max(0.0, self.grace + min(0.0, left))
         return dataclasses.replace(self, seconds=max(0.0, left), grace=grace)
+
+    def before_grace(self) -> "Patience":
+        """The time that is not for first programs."""
+        if self.seconds is None:
+            return self
+        seconds = max(0.0, float(self.seconds) - self.grace)
+        return dataclasses.replace(self, seconds=seconds)
 
     def shared(self, searches: int) -> "Patience":
         """One of equal shares of the time, for so many searches."""
@@ -166,6 +179,9 @@ def _search(spec: Spec, solver: Solver, patience: Patience) -> Solution:
         return solver.solve(spec)
     except SearchStoppedError:
         left = patience.after(time.perf_counter() - start)
+        if patience.halfway is not None and left.before_grace().seconds:
+            with contextlib.suppress(SearchError):
+                left = patience.halfway(_first(spec, (solver,), 0.0))
         solution = _search_less(spec, solver, left, goes_on=True)
     except KeyboardInterrupt:
         if not patience.interruptible:
@@ -201,13 +217,14 @@ def _search_less(
     stops = KeyboardInterrupt if patience.interruptible else SearchStoppedError
     solution: Solution | None = None
     with contextlib.suppress(SearchStoppedError, stops, SearchError):
-        smaller.watch_by(watch_of(patience))
+        smaller.watch_by(watch_of(patience.before_grace()))
         solution = dataclasses.replace(smaller.solve(spec), complete=False)
         if goes_on:
             left = patience.after(time.perf_counter() - start)
             stopped.watch_by(watch_of(left))
             return stopped.solve(spec)
-    grace = patience.after(time.perf_counter() - start).grace
+    left = patience.after(time.perf_counter() - start)
+    grace = max(float(left.seconds or 0.0), left.grace)
     return solution or _first(spec, (smaller, stopped), grace)
 
 
