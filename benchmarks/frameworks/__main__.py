@@ -1,10 +1,12 @@
 """Models in PyTorch and JAX with Morello and without, held to AVX2, in turns.
 
     python -m benchmarks.frameworks torch mlp vit-block resnet18
+    python -m benchmarks.frameworks torch --partition --native rows wide-rows vit-block
     python -m benchmarks.frameworks jax
 
 One framework a process. Times are of whole calls from Python. Of PyTorch the line ends
-with what a call of a group takes beyond the machine code.
+with what a call of a group takes beyond the machine code. With `--partition` the parts
+of least cost are compared with those of the rule, in place of Inductor.
 """
 
 import argparse
@@ -45,7 +47,10 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--pack", action="store_true", help="keep weights in panels")
     parser.add_argument("--priority", action="store_true", help="before all else")
     parser.add_argument("--native", action="store_true", help="hold nobody to AVX2")
-    found = parser.parse_args(words)
+    parser.add_argument("--partition", action="store_true", help="parts of least cost")
+    found = parser.parse_intermixed_args(words)
+    if found.partition and found.framework == "jax":
+        parser.error("--partition: its models are those of torch")
     if found.priority and found.framework == "jax":
         parser.error("--priority: XLA computes on threads of its own, which would wait")
     return found
@@ -80,7 +85,8 @@ def _torch(options: argparse.Namespace) -> None:
         inductor: Any = importlib.import_module("torch._inductor.config")
         inductor.cpp.simdlen = 256
     models: Any = importlib.import_module("benchmarks.frameworks.torch_models")
-    columns = f"{'Morello':>11} {'Inductor':>11} {'eager':>11}"
+    names = ("least cost", "rule") if options.partition else ("Morello", "Inductor")
+    columns = " ".join(f"{name:>11}" for name in (*names, "eager"))
     print(f"{'model':12} {columns}   best  median  (µs)")
     for name in options.models or models.MODELS:
         print(_model(torch, name, *models.MODELS[name], options), flush=True)
@@ -109,22 +115,33 @@ def _model(
     target = {} if options.native else {"target": options.target}
     backend: Any = importlib.import_module("morello.torch.dynamo_backend")
     backend.Group = Noted
-    began = time.perf_counter()
     given = {"wait": True, "threads": 1, "pack": options.pack, **target}
-    ours = torch.compile(model, backend="morello", options=given)
     wanted = model(x)
-    torch.testing.assert_close(ours(x), wanted, rtol=1e-3, atol=1e-4)
-    searched = time.perf_counter() - began
+
+    def compiled(**how: Any) -> tuple[Call, float]:
+        began = time.perf_counter()
+        call = torch.compile(model, **how)
+        torch.testing.assert_close(call(x), wanted, rtol=1e-3, atol=1e-4)
+        return lambda: call(x), time.perf_counter() - began
+
+    def ours(**more: Any) -> tuple[Call, float]:
+        return compiled(backend="morello", options=given | more)
+
+    first = ours(partition="cost") if options.partition else ours()
+    noted = tuple(groups)
+    assert noted
+    assert all(own.native is not None for own in noted)
+    other = ours() if options.partition else compiled(options={"freezing": True})
     backend.Group = group.Group
-    assert groups
-    assert all(own.native is not None for own in groups)
-    theirs = torch.compile(model, options={"freezing": True})
-    torch.testing.assert_close(theirs(x), wanted, rtol=1e-3, atol=1e-4)
-    calls = [lambda: ours(x), lambda: theirs(x), lambda: model(x)]
-    times = _in_turns(calls, options)
-    beyond = " and ".join(_beyond(torch, own, options) for own in groups)
-    rest = f"found in {searched:.1f} s, a group takes {beyond} µs beyond its code"
-    return _line(name, times, rest)
+    times = _in_turns([first[0], other[0], lambda: model(x)], options)
+    rest = f"found in {first[1]:.1f} s"
+    if options.partition:
+        parts = [own.native.compiled.specs for own in groups]
+        same = parts[: len(noted)] == parts[len(noted) :]
+        rest += f", then by the rule in {other[1]:.1f} s"
+        return _line(name, times, rest + ": the same parts" * same)
+    beyond = " and ".join(_beyond(torch, own, options) for own in noted)
+    return _line(name, times, f"{rest}, a group takes {beyond} µs beyond its code")
 
 
 def _beyond(torch: Any, group: Any, options: argparse.Namespace) -> str:

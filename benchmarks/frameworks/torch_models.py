@@ -1,8 +1,9 @@
-"""Models of PyTorch: a perceptron, a block of a vision transformer, ResNet-18.
+"""Models of PyTorch: perceptrons, a block of a vision transformer, ResNet-18.
 
 They are written here, of random weights, since a package of models is not needed.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -79,11 +80,22 @@ def resnet18(width: int = 64) -> nn.Module:
     return nn.Sequential(*stem, *blocks, *head)
 
 
+def layers(*widths: int, act: Any = nn.ReLU) -> nn.Module:
+    """Linear layers of these widths, with a function between them."""
+    both = [(nn.Linear(a, b), act()) for a, b in pairwise(widths)]
+    return nn.Sequential(*[part for pair in both for part in pair][:-1])
+
+
 MODELS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "mlp-tiny": (lambda: Perceptron(16), (4, 16)),
     "mlp": (Perceptron, (197, 768)),
     "mlp-small": (lambda: Perceptron(128), (64, 128)),
+    "rows": (lambda: layers(32, 64, 64, 4), (8192, 32)),
+    "wide-rows": (lambda: layers(32, 256, 32, act=nn.GELU), (16384, 32)),
+    "narrow-rows": (lambda: layers(64, 16, 64), (16384, 64)),
+    "points": (lambda: layers(8, 64, 128), (16384, 8)),
     "vit-block": (Block, (1, 197, 768)),
+    "vit-block-small": (lambda: Block(128, 4), (1, 49, 128)),
     "resnet18-tiny": (lambda: resnet18(8), (1, 3, 32, 32)),
     "resnet18": (resnet18, (1, 3, 224, 224)),
 }

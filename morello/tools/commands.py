@@ -206,6 +206,11 @@ class ExplainOptions(OfModel):
         parse=whole_number(0),
     )
     untuned: bool = untuned()
+    seconds: float | None = flag(
+        "time the program, too, of a model that of each part, each for S seconds",
+        metavar="S",
+        parse=seconds,
+    )
     ghz: float = flag(
         "the clock at which cycles are shown as time (default: 3)",
         default=3.0,

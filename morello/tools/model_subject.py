@@ -103,12 +103,14 @@ def tilings_summary(model: Model, clock: Clock) -> Iterator[str]:
 def parts_summary(
     joins: list[Join], costs: list[int], times: list[float | None], clock: Clock
 ) -> Iterator[str]:
-    """The predicted time of each part, the measured one where it was tuned, and why
-    each two of them are not one."""
+    """The predicted time of each part, the measured one where it was tuned or timed,
+    and why each two of them are not one."""
     whole = sum(costs)
     if not whole:
         return
-    yield f"\npredicted: {clock.cost(whole)}\n"
+    known = [seconds for seconds in times if seconds is not None]
+    took = f"  (measured: {time_text(sum(known))})" if len(known) == len(times) else ""
+    yield f"\npredicted: {clock.cost(whole)}{took}\n"
     for number, (cost, seconds) in enumerate(zip(costs, times, strict=True)):
         took = "" if seconds is None else f"  (measured: {time_text(seconds)})"
         share = percent(cost / whole)

@@ -9,6 +9,7 @@ import pytest
 
 import morello
 from morello.errors import CompileError
+from morello.frontends.grouping import partition
 from morello.frontends.grouping.alternatives import alternatives
 from morello.frontends.grouping.cheapest import Candidate, cheapest
 from morello.frontends.grouping.groups import Grouping
@@ -128,3 +129,41 @@ def test_a_model_of_the_least_cost_is_right() -> None:
 def test_another_choice_is_refused(given: Any) -> None:
     with pytest.raises(CompileError, match=r"'partition' is .*rule, cost"):
         morello.from_mlir(PROGRAM).compile(partition=given)
+
+
+LAYERS = """
+func.func @layers(%x: tensor<4096x8xf32>, %v: tensor<8x64xf32>, %w: tensor<64x8xf32>)
+    -> tensor<4096x8xf32> {
+  %0 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0]
+      : (tensor<4096x8xf32>, tensor<8x64xf32>) -> tensor<4096x64xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0]
+      : (tensor<4096x64xf32>, tensor<64x8xf32>) -> tensor<4096x8xf32>
+  return %1 : tensor<4096x8xf32>
+}
+"""
+MACHINE: dict[str, Any] = {"target": "avx2{relayouts=0}", "threads": 1, "db": "none"}
+
+
+def test_rows_that_leave_the_caches_are_not_stored() -> None:
+    model = morello.from_mlir(LAYERS)
+    chosen, joins = model.partitioned("cost", **MACHINE)
+    assert (len(model.parts), len(chosen.parts)) == (2, 1)
+    assert not joins
+    short = morello.from_mlir(LAYERS.replace("4096", "512"))
+    chosen, joins = short.partitioned("cost", **MACHINE)
+    assert len(chosen.parts) == 2
+    assert [join.reason for join in joins] == ["as one they save 0.0 % at most"]
+
+
+def test_what_saves_little_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def settled(goal: Any, *rest: Any) -> Any:
+        asked.append(goal)
+        return searched(goal, *rest)
+
+    searched = partition.settled
+    monkeypatch.setattr(partition, "settled", settled)
+    model = morello.from_mlir(PROGRAM)
+    model.partitioned("cost", **MACHINE)
+    assert len(asked) == len(model.parts)

@@ -1,6 +1,7 @@
 """``morello explain``: text, HTML and JSON, and refusals."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,13 @@ def test_stale_prices_are_named(capsys: Capture) -> None:
     assert found["stale"] == ["cost_model", "reduce_rows"]
     assert main(["explain", SPEC, "--target", "avx2{stale=}"]) == 0
     assert "prices:" not in capsys.readouterr().out
+
+
+def test_the_program_is_timed(capsys: Capture) -> None:
+    assert main(["explain", SPEC, "--seconds", "0.001"]) == 0
+    assert re.search(r"^timed: .+s a call$", capsys.readouterr().out, re.M)
+    assert main(["explain", SPEC, "--seconds", "0.001", "--json"]) == 0
+    assert 0 < json.loads(capsys.readouterr().out)["timed"] < 1
 
 
 def test_alternatives_at_more_nodes(capsys: Capture) -> None:

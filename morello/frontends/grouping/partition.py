@@ -1,6 +1,7 @@
 """The partition of least price of a model, and what was considered for it."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
@@ -13,7 +14,9 @@ from morello.frontends.grouping.cheapest import Candidate, cheapest
 from morello.frontends.grouping.compiling import goal_of
 from morello.frontends.grouping.groups import Grouping
 from morello.frontends.grouping.parts import Part, Step
+from morello.frontends.grouping.savings import WORTH, Savings
 from morello.frontends.nodes.tensors import Tensors
+from morello.machine import Target
 from morello.spec import OpenSpec
 from morello.suggestions import did_you_mean
 
@@ -54,6 +57,11 @@ class Prices:
         self._pack = pack
         self._answers: dict[OpenSpec, Answer] = {}
         self._call = driver.target.coefficients.loop
+
+    @property
+    def target(self) -> Target:
+        """The machine."""
+        return self._driver.target
 
     def __call__(self, group: Candidate) -> float:
         """The price of a group; infinite without a program."""
@@ -145,15 +153,27 @@ class Partitioning:
         if partition == "rule" or ranged:
             return self._steps
         grouping = self._grouping
+        others = alternatives(grouping, self._rule)
         return grouping.steps(
             cheapest(
                 self._rule,
-                alternatives(grouping, self._rule),
-                self._prices,
+                self._savings.worthwhile(others),
+                self._weighed,
                 grouping.reads,
                 grouping.results & grouping.reads.keys(),
             )
         )
+
+    @functools.cached_property
+    def _savings(self) -> Savings:
+        rule = [g for g in self._rule if not g.nodes & self._grouping.plain.keys()]
+        prices = self._prices
+        return Savings(rule, [*map(prices, rule)], prices.part, prices.target)
+
+    def _weighed(self, group: Candidate) -> float:
+        """A group's price, with what one that the rule has not must gain."""
+        price = self._prices(group)
+        return price if group in self._rule else price * (1 + WORTH)
 
     def answers(self, steps: Sequence[Step]) -> dict[OpenSpec, Answer]:
         """The programs of parts that are known from pricing, by goal."""
@@ -179,6 +199,8 @@ class Partitioning:
             reason = refusal(self._grouping, both)
             if not reason and not priced:
                 reason = "the rule keeps them apart; --partition cost has the prices"
+            if not reason and (share := self._savings.share(both)) < WORTH:
+                reason = f"as one they save {100 * max(0.0, share):.1f} % at most"
             price = math.inf if reason else self._prices(both)
             known = None if price == math.inf else int(price)
             joins.append(Join(pair, known, reason or "both as one have no program"))

@@ -9,6 +9,9 @@ from typing import Any
 from morello.compiler.candidates import Candidate, find_candidates
 from morello.compiler.hand_schedule import read_program
 from morello.compiler.threads import thread_count
+from morello.compiler.tuning.placing import Placements
+from morello.compiler.tuning.timing import pinned, sample
+from morello.compiler.tuning.trial import Trial
 from morello.explain import (
     Explanation,
     Unfused,
@@ -90,10 +93,10 @@ def _explain_cover(options: ExplainOptions, request: Request) -> None:
         SearchError: a size has no program.
     """
     settled = options.html, options.json, options.count, options.at, options.schedule
-    if any(settled) or options.candidates or options.unfused:
+    if any(settled) or options.candidates or options.unfused or options.seconds:
         raise UsageError(
-            "--html, --json, --count, --at, --candidates, --unfused and --schedule "
-            f"explain settled sizes, and {request.text} has a range",
+            "--html, --json, --count, --at, --candidates, --unfused, --seconds and "
+            f"--schedule explain settled sizes, and {request.text} has a range",
             "give one of its sizes",
         )
     threads = thread_count(options.threads)
@@ -149,8 +152,7 @@ def _explain_model(options: ExplainOptions) -> int:
     for number, request in enumerate(part_requests(model, options.target, options.db)):
         explained = _explained(options, request)
         costs.append(explained[0].cost)
-        measured = explained[2].measured
-        times.append(None if measured is None else measured.chosen.seconds)
+        times.append(explained[2].seconds)
         texts.append(f"\npart {number}: {request.text}\n")
         texts.append(_text(options, *explained))
     clock = Clock(options.ghz)
@@ -196,7 +198,21 @@ def _explained(
     programs = None
     if options.count:
         programs = count_and_note(request, goal, target)
-    return explanation, apart, _More(measured, listed, programs)
+    timed = None if options.seconds is None else _timed(options, request, threads)
+    return explanation, apart, _More(measured, listed, programs, timed)
+
+
+def _timed(options: ExplainOptions, request: Request, threads: int) -> float:
+    """Seconds of a call of a program, the best of the samples.
+
+    Raises:
+        MorelloError: there is no memory for its operands.
+    """
+    trial = Trial.make(request.goal.spec, 0, {})
+    kernel = request.compile(threads, tune=False if options.untuned else None)
+    call = Placements(trial.settled(kernel.spec)).calls(kernel)[0]
+    with progress(f"timing {request.text}"), pinned(kernel.threads == 1):
+        return sample(call, (), lambda: None, options.seconds or 0.0).best
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,6 +223,15 @@ class _More:
     candidates: tuple[Candidate, ...]
     programs: float | None
     """The binary logarithm of how many there are, if they were counted."""
+    timed: float | None
+    """Seconds of a call of the program, if it was timed."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds of a call of the program: now, or when it was chosen by its time."""
+        if self.timed is None and self.measured is not None:
+            return self.measured.chosen.seconds
+        return self.timed
 
     def data(self) -> dict[str, Any]:
         """Convert these parts to JSON values."""
@@ -220,6 +245,8 @@ class _More:
             ]
         if self.programs is not None:
             values["programs_log10"] = self.programs * math.log10(2)
+        if self.timed is not None:
+            values["timed"] = self.timed
         return values
 
     def parts(self, clock: Clock) -> Iterator[str]:
@@ -230,6 +257,8 @@ class _More:
             yield "\n".join(self._candidates(clock))
         if self.programs is not None:
             yield f"programs in the space: {count_text(self.programs)}"
+        if self.timed is not None:
+            yield f"timed: {time_text(self.timed)} a call"
 
     def _candidates(self, clock: Clock) -> Iterator[str]:
         yield "the cheapest program of each class, by predicted cost:"
