@@ -156,7 +156,9 @@ def _beyond(torch: Any, group: Any, options: argparse.Namespace) -> str:
         assert given.is_contiguous()
         tensor.abs_().add_(0.5)  # variances among them
     group(*tensors)
-    compiled, held = group.native.compiled, group.native.weights.arrays
+    native = group.native
+    compiled = native.compiled
+    held = native.weights.held(tensors).arrays
     outputs = [p for p in compiled.parameters if p.is_output]
     outs = [np.empty(p.shape, p.dtype) for p in outputs]
     arrays = [tensor.numpy() for tensor in tensors]
