@@ -13,7 +13,9 @@ from morello.frontends.grouping import partition
 from morello.frontends.grouping.alternatives import alternatives
 from morello.frontends.grouping.cheapest import Candidate, cheapest
 from morello.frontends.grouping.groups import Grouping
+from morello.frontends.grouping.savings import Savings
 from morello.frontends.model import Model
+from morello.machine import AVX2
 
 PROGRAM = """
 func.func @f(%x: tensor<5x24xf32>, %w: tensor<24x16xf32>)
@@ -132,13 +134,13 @@ def test_another_choice_is_refused(given: Any) -> None:
 
 
 LAYERS = """
-func.func @layers(%x: tensor<4096x8xf32>, %v: tensor<8x64xf32>, %w: tensor<64x8xf32>)
-    -> tensor<4096x8xf32> {
+func.func @layers(%x: tensor<8192x8xf32>, %v: tensor<8x64xf32>, %w: tensor<64x8xf32>)
+    -> tensor<8192x8xf32> {
   %0 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0]
-      : (tensor<4096x8xf32>, tensor<8x64xf32>) -> tensor<4096x64xf32>
+      : (tensor<8192x8xf32>, tensor<8x64xf32>) -> tensor<8192x64xf32>
   %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0]
-      : (tensor<4096x64xf32>, tensor<64x8xf32>) -> tensor<4096x8xf32>
-  return %1 : tensor<4096x8xf32>
+      : (tensor<8192x64xf32>, tensor<64x8xf32>) -> tensor<8192x8xf32>
+  return %1 : tensor<8192x8xf32>
 }
 """
 MACHINE: dict[str, Any] = {"target": "avx2{relayouts=0}", "threads": 1, "db": "none"}
@@ -149,7 +151,7 @@ def test_rows_that_leave_the_caches_are_not_stored() -> None:
     chosen, joins = model.partitioned("cost", **MACHINE)
     assert (len(model.parts), len(chosen.parts)) == (2, 1)
     assert not joins
-    short = morello.from_mlir(LAYERS.replace("4096", "512"))
+    short = morello.from_mlir(LAYERS.replace("8192", "512"))
     chosen, joins = short.partitioned("cost", **MACHINE)
     assert len(chosen.parts) == 2
     assert [join.reason for join in joins] == ["as one they save 0.0 % at most"]
@@ -167,3 +169,22 @@ def test_what_saves_little_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> N
     model = morello.from_mlir(PROGRAM)
     model.partitioned("cost", **MACHINE)
     assert len(asked) == len(model.parts)
+
+
+def test_groups_that_store_less_are_worth_a_search() -> None:
+    model = morello.from_mlir(PROGRAM.replace("5x", "65536x").replace("<5", "<65536"))
+    grouping = Grouping(model.tensors)
+    rule = grouping.by_rule()
+    others = alternatives(grouping, rule)
+    whole = Candidate(frozenset(node for group in rule for node in group.nodes))
+    assert len(rule) == 2
+    assert len(others) > 1
+
+    def worth(price: float) -> list[Candidate]:
+        def part(group: Candidate) -> Any:
+            return grouping.part(group.nodes, group.copies)
+
+        return Savings(rule, [price] * 2, part, AVX2).worthwhile(others)
+
+    assert worth(1e9) == [whole]
+    assert worth(1e12) == []

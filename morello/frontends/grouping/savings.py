@@ -1,4 +1,4 @@
-"""Gains that groups cannot exceed, without a search: `Savings`.
+"""The most that groups may gain, without a search: `Savings`.
 
 Groups other than the rule's compute as much or more. They gain by what they need not
 store and read again, and by fewer calls; so a few sums tell which are worth a search.
@@ -41,7 +41,10 @@ class Savings:
         self._target = target
 
     def share(self, group: Candidate) -> float:
-        """The most that a group saves, as a part of what it takes the place of."""
+        """The most that a group saves, as a part of what it takes the place of; 0 for a
+        piece of a group of the rule."""
+        if any(group.nodes <= own.nodes for own, _ in self._rule):
+            return 0.0
         replaced = [(own, p) for own, p in self._rule if own.nodes & group.nodes]
         after = [group, *(self._rest(own, group) for own, _ in replaced)]
         moved = math.fsum(self._moved(own) for own, _ in replaced)
@@ -74,7 +77,10 @@ class Savings:
         return None
 
     def _moved(self, group: Candidate) -> float:
-        """The price of the lines that a part reads and writes, and of calling it."""
+        """The price of the lines that a part reads and writes, and of calling it.
+
+        Operands that fit L2 move nothing: those of several parts are still there.
+        """
         part = self._part_of(group)
         if part is None:
             return 0.0
@@ -83,7 +89,8 @@ class Savings:
         total = float(prices.loop)
         for index, operand in enumerate(spec.kind.operands):
             size = spec.span(index) * spec.dtypes[index].itemsize
-            each = operand.is_read * prices.line_mem_demand
-            each += operand.is_written * prices.store_mem
-            total += math.ceil(size / LINE_BYTES) * each
+            lines = math.ceil(size / LINE_BYTES)
+            if lines > self._target.l2_lines:
+                total += operand.is_read * lines * prices.line_mem_demand
+                total += operand.is_written * lines * prices.store_mem
         return total
