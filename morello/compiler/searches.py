@@ -94,7 +94,12 @@ class Searches:
     @property
     def times_programs(self) -> bool:
         """Whether goals are tuned, for which nothing else should run."""
-        return isinstance(self._tune, float) and self._tune > 0
+        return self.tuning_seconds > 0
+
+    @property
+    def tuning_seconds(self) -> float:
+        """Seconds that tuning a goal may take."""
+        return self._tune if isinstance(self._tune, float) else 0.0
 
     def of_process(self, count: int = 1) -> "Searches":
         """Searches for another process, with one of ``count`` equal shares of the time

@@ -18,6 +18,7 @@ from morello.compiler.target_choice import chosen_target
 from morello.errors import ArgumentError
 from morello.frontends.expected import Expected
 from morello.frontends.grouping.beside import Answer, process_count
+from morello.frontends.grouping.comparing import is_faster
 from morello.frontends.grouping.compiling import (
     Progress,
     model_stages,
@@ -140,7 +141,8 @@ class Model(Program):
             target, threads, db: as `morello.compile` takes them.
             time_limit: as `morello.compile` takes it. Each search has the same share of
                 what is left, so that a part may be searched to its end and another not.
-            tune: of each part, as `morello.compile` takes it.
+            tune: of each part, as `morello.compile` takes it; where parts of less cost
+                than the rule's are timed as well, the faster ones stay.
             pack: leave the layouts of matrices that one product reads to the search.
                 They are brought into these once, and not in each call. Constants lie
                 in panels in place of what was read, at no more memory, unless it is
@@ -167,26 +169,56 @@ class Model(Program):
         processes = process_count(jobs, driver.search)
         checked_partition(partition)
         model = self._by_winograd(driver, pack) if winograd else self
-        tensors = dataclasses.replace(model.tensors, all=list(model.tensors.all))
         answers: dict[OpenSpec, Answer] = {}
-        chosen = model.steps
-        if partition != "rule":
-            ways = Partitioning(tensors, chosen, driver, pack)
+
+        def built(steps: tuple[Step, ...]) -> Kernel:
+            return model._built(steps, driver, progress, pack, answers, processes)
+
+        if partition == "rule":
+            chosen = model.steps
+        else:
+            ways = Partitioning(model._copied, model.steps, driver, pack)
             chosen = ways.steps(partition)
             answers = ways.answers(chosen)
-        listed = str(Model(model.tensors, chosen, model.preparation))
         if progress is not None and chosen != self.steps:
-            progress(f"the parts of least cost:\n{listed}")
+            progress(f"the parts of least cost:\n{model._listed(chosen)}")
+        kernel = built(chosen)
+        if chosen != model.steps and driver.search.times_programs and load:
+            other, seconds = built(model.steps), driver.search.tuning_seconds
+            inputs = [p for p in model.parameters if not p.is_output]
+            if not is_faster(kernel, other, inputs, seconds):
+                kernel, chosen = other, model.steps
+        if keep is not None:
+            keep_kernel(keep, kernel, model._listed(chosen), answers, driver)
+        return kernel
+
+    @property
+    def _copied(self) -> Tensors:
+        """The tensors, to which more may be added."""
+        return dataclasses.replace(self.tensors, all=list(self.tensors.all))
+
+    def _listed(self, steps: tuple[Step, ...]) -> str:
+        """The model with these parts, printed."""
+        return str(Model(self.tensors, steps, self.preparation))
+
+    def _built(
+        self,
+        steps: tuple[Step, ...],
+        driver: Driver,
+        progress: Progress | None,
+        pack: bool | None,
+        answers: dict[OpenSpec, Answer],
+        processes: int,
+    ) -> Kernel:
+        """The kernel of some parts, with the arguments of `searched_parts`."""
+        tensors = self._copied
         programs, weights = searched_parts(
-            tensors, chosen, driver, progress, pack, answers, processes
+            tensors, steps, driver, progress, pack, answers, processes
         )
         stages = model_stages(tensors, programs, driver.target)
-        steps = [p if isinstance(p, PlainPart) else p[0] for p in programs]
-        held = held_arrays(tensors, steps, model.preparation, weights)
-        kernel = driver.kernel(stages, parameters(tensors), held=held)
-        if keep is not None:
-            keep_kernel(keep, kernel, listed, answers, driver)
-        return kernel
+        parts = [p if isinstance(p, PlainPart) else p[0] for p in programs]
+        held = held_arrays(tensors, parts, self.preparation, weights)
+        return driver.kernel(stages, parameters(tensors), held=held)
 
     def partitioned(
         self,

@@ -9,7 +9,8 @@ import pytest
 
 import morello
 from morello.errors import CompileError
-from morello.frontends.grouping import partition
+from morello.frontends import model as model_module
+from morello.frontends.grouping import comparing, partition
 from morello.frontends.grouping.alternatives import alternatives
 from morello.frontends.grouping.cheapest import Candidate, cheapest
 from morello.frontends.grouping.groups import Grouping
@@ -188,3 +189,21 @@ def test_groups_that_store_less_are_worth_a_search() -> None:
 
     assert worth(1e9) == [whole]
     assert worth(1e12) == []
+
+
+@pytest.mark.parametrize("is_won", [False, True])
+def test_with_tuning_the_faster_parts_stay(
+    is_won: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[Any] = []
+
+    def judged(one: Any, other: Any, *rest: Any) -> bool:
+        comparing.is_faster(one, other, *rest)  # both are called
+        compared.append((len(one.specs), len(other.specs)))
+        return is_won
+
+    monkeypatch.setattr(model_module, "is_faster", judged)
+    model = morello.from_mlir(LAYERS)
+    kernel = model.compile(partition="cost", tune=0.01, **MACHINE)
+    assert compared == [(1, 2)]
+    assert len(kernel.specs) == (1 if is_won else 2)
