@@ -1,5 +1,6 @@
 """Rules of scatters, sorts, running sums and intervals, beside eager."""
 
+import logging
 import math
 from typing import Any
 
@@ -95,3 +96,44 @@ def test_a_rule_gives_what_eager_gives(name: str) -> None:
     found = flat(lowered(traced(function, *inputs), inputs)(*inputs))
     for one, other in zip(found, flat(function(*inputs)), strict=True):
         same(one, other, rtol=2e-6, atol=1e-6)
+
+
+@torch.library.custom_op("morello_tests::products_of_groups", mutates_args=())
+def products_of_groups(
+    rows: torch.Tensor, weights: torch.Tensor, ends: torch.Tensor
+) -> torch.Tensor:
+    """Products of groups of rows by a matrix each, as language models call them."""
+    places = [0, *ends.tolist()]
+    groups = zip(places, places[1:], weights, strict=False)
+    return torch.cat([rows[start:end] @ weight for start, end, weight in groups])
+
+
+@products_of_groups.register_fake
+def _(rows: Any, weights: Any, ends: Any) -> Any:
+    del ends
+    return rows.new_empty(len(rows), weights.shape[2])
+
+
+def _mixture(x: Any, gate: Any, up: Any, down: Any) -> Any:
+    """A mixture of experts, whose rows are sorted by the expert."""
+    shares, chosen = (x @ gate).softmax(-1).topk(2)
+    expert, order = chosen.flatten().sort()
+    counts = torch.histc(expert.float(), len(up), 0, len(up) - 1)
+    ends = counts.cumsum(0, dtype=torch.int32)
+    inner = torch.relu(products_of_groups(x[order // 2], up, ends))
+    rows = products_of_groups(inner, down, ends) * shares.flatten()[order, None]
+    return torch.zeros_like(x).index_add(0, order // 2, rows)
+
+
+def test_all_but_products_of_groups_is_compiled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "morello.torch")
+    given = [numbers(*s, seed=len(s)) for s in [(6, 8), (8, 3), (3, 8, 4), (3, 4, 8)]]
+    options = {"wait": True, "threads": 1}
+    found = torch.compile(_mixture, backend="morello", options=options)(*given)
+    same(found, _mixture(*given), rtol=1e-5, atol=1e-5)
+    told = [record.getMessage() for record in caplog.records]
+    left = "ops that no group takes: morello_tests.products_of_groups.default"
+    assert left in told
+    assert sum(text.startswith("compiled a group of ") for text in told) == 3
