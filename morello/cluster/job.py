@@ -13,14 +13,13 @@ import time
 from pathlib import Path
 
 from morello.cluster.fingerprint import source_fingerprint
-from morello.compiler.tuning import Plan, tune
+from morello.compiler.tuning import Plan, measure
 from morello.errors import MorelloError
 from morello.machine import Target, find_target, print_target
 from morello.runtime.openmp import load_openmp
 from morello.search import Impl, Solution, Solver, Statistics, best_settled
-from morello.search.dp.solver import pins_of
 from morello.search.queries.best_program import parallel_goal
-from morello.search.queries.measured import Measured, find_measured, measured_key
+from morello.search.queries.measured import Measured
 from morello.search.ranges.cover import CoverOptions, covered
 from morello.search.ranges.together import solve_together
 from morello.search.storage.cache_key import family
@@ -228,9 +227,4 @@ def tuned(job: Job, database: Overlay | None) -> Measured:
         )
     if not goal.is_settled:
         wanted, _ = best_settled(OpenSpec(wanted, goal.open), machine, database)
-    pins = pins_of(database, machine)
-    known = find_measured(measured_key(wanted, machine, pins), database)
-    if known is not None and not job.again:
-        return known
-    solver = Solver(machine.at(wanted), database)
-    return tune(wanted, machine, solver, Plan(job.tune)).measured
+    return measure(wanted, machine, database, Plan(job.tune), again=job.again)

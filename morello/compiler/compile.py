@@ -111,11 +111,12 @@ def _check_schedule(schedule: Any) -> None:
 
 
 def _check_range(spec: Spec, tune: Any) -> None:
-    """Refuse what a Spec with a size that each call says cannot have yet."""
-    if tune:
+    """Refuse what a Spec with a size that each call says cannot have."""
+    if tune == "learned":
         raise CompileError(
-            f"{spec.kind.label} has a size that each call says, and tuning",
-            "settle the size, or leave that out",
+            f"{spec.kind.label} has a size that each call says, and the learned model "
+            "chooses programs of settled sizes",
+            "settle the size; or give tune=True, which measures",
         )
     check_ranges(spec)
 

@@ -64,8 +64,7 @@ class Searches:
         regret: float | None = None,
         programs: int = MOST_PARTS,
     ) -> None:
-        self._regret = regret
-        self._programs = programs
+        self._cover = CoverOptions(regret, programs)
         self._db = db
         self._tune = tune
         self._patience = Patience.of(time_limit)
@@ -118,7 +117,8 @@ class Searches:
 
     def _with(self, patience: Patience) -> "Searches":
         db = self.database or NONE
-        return Searches(db, patience, self._tune, self._regret, self._programs)
+        cover = self._cover
+        return Searches(db, patience, self._tune, cover.regret, cover.most)
 
     def _left(self) -> Patience:
         """What the searches have left, once the code of all parts has its time."""
@@ -147,37 +147,39 @@ class Searches:
         self.seconds += self._ended - start
 
     def __call__(self, spec: Spec, target: Target) -> Solution:
-        """The best program of a Spec."""
+        """The best program of a Spec; of a range, the programs of every size as one.
+
+        Raises:
+            SearchError: there is none, or there is no time for every size of a range.
+        """
         start = time.monotonic()
         share = self._share(spec, target)
-        if spec.ranges:
-            return self._covered(spec, target, share)
         overlay = self.database
-        solution = self._measured(spec, target, overlay, share)
-        if solution is None:
-            left = share.after(time.monotonic() - start)
-            solution = best_program(spec, target, overlay, left)
-        self.count(start)
+        try:
+            solution = self._measured(spec, target, overlay, share)
+            if solution is None:
+                left = share.after(time.monotonic() - start)
+                search = self._covered if spec.ranges else best_program
+                solution = search(spec, target, overlay, left)
+        finally:
+            self.count(start)
         return solution
 
-    def _covered(self, spec: Spec, target: Target, share: Patience) -> Solution:
+    def _covered(
+        self, spec: Spec, target: Target, overlay: Overlay | None, share: Patience
+    ) -> Solution:
         """The programs of every size of a Spec's range, as one.
 
         Raises:
             SearchError: a size has none, or there is no time for all.
         """
-        start = time.monotonic()
-        options = CoverOptions(self._regret, self._programs)
         try:
-            overlay = self.database
-            return covered(spec, target, options, overlay, watch_of(share))
+            return covered(spec, target, self._cover, overlay, watch_of(share))
         except SearchStoppedError as error:
             raise SearchError(
                 f"the search of every size of {spec} was stopped: {error.what}",
                 "give more time, or a shorter range",
             ) from error
-        finally:
-            self.count(start)
 
     def _measured(
         self, spec: Spec, target: Target, overlay: Overlay | None, share: Patience
@@ -187,21 +189,20 @@ class Searches:
         if self._tune is None:
             return None
         if self._tune == "learned":
-            return self._learned(spec, target, overlay, share)
+            return None if spec.ranges else self._learned(spec, target, overlay, share)
         pins = pins_of(overlay, target)
-        known = measured_solution(spec, target, overlay, pins)
+        known = measured_solution(spec, target, overlay, pins, self._cover)
         if known is not None or not self._tune:
             return known
         # What tuning needs is imported only where it is done.
-        from morello.compiler.tuning import Plan, tune
+        from morello.compiler.tuning import Plan, measure
 
-        watch = watch_of(share)
-        solver = Solver(target.at(spec), overlay, watch, pins, SHELF)
+        plan, watch = Plan(self._tune), watch_of(share)
         try:
-            tune(spec, target, solver, Plan(self._tune))
+            measure(spec, target, overlay, plan, self._cover, again=True, watch=watch)
         except SearchStoppedError:  # in a hurry nothing is measured
             return None
-        return measured_solution(spec, target, overlay, pins)
+        return measured_solution(spec, target, overlay, pins, self._cover)
 
     def _learned(
         self, spec: Spec, target: Target, overlay: Overlay | None, share: Patience

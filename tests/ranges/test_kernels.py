@@ -194,7 +194,7 @@ def test_the_schedule_and_the_pickle_give_the_same_object(kernel: Kernel) -> Non
 @pytest.mark.parametrize(
     ("text", "options", "part"),
     [
-        ("matmul:1..8x4x4:f32", {"tune": True}, "tuning"),
+        ("matmul:1..8x4x4:f32", {"tune": "learned"}, "the learned model chooses"),
         ("matmul:1..8x4x1..8:f32", {}, "2 sizes that each call says"),
         ("matmul:1..8x4x4:f32:lhs=ld8", {}, "not row-major without gaps"),
         ("matmul:1..8x4x4:f32:out=[0,2,1]", {}, "not row-major without gaps"),

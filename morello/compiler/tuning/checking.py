@@ -193,11 +193,7 @@ class _Checks:
 
     def _kernel(self, stages: Stages) -> Kernel:
         start = time.perf_counter()
-        target = stages.target
-        features = target.llvm_features
-        engine = compile_llvm(stages.llvm, cpu=target.cpu, features=features)
-        function = native_function(stages, engine, parameters(stages.spec))
-        kernel = Kernel(stages, function, Times(0.0, 0.0))
+        kernel = compiled(stages)
         self._pace.llvm = time.perf_counter() - start
         return kernel
 
@@ -239,6 +235,18 @@ class _Checks:
             return False
         self._expected = known or outputs
         return True
+
+
+def compiled(stages: Stages) -> Kernel:
+    """A kernel that is timed: it is in no cache of machine code.
+
+    Raises:
+        CompileError: LLVM does not compile it.
+    """
+    target = stages.target
+    engine = compile_llvm(stages.llvm, cpu=target.cpu, features=target.llvm_features)
+    function = native_function(stages, engine, parameters(stages.spec))
+    return Kernel(stages, function, Times(0.0, 0.0))
 
 
 def _refuse(candidate: Candidate, why: str, *, is_first: bool) -> None:

@@ -15,6 +15,7 @@ from morello.search.dp.solver import Solution
 from morello.search.impl import Impl
 from morello.search.queries.partial_program import Partial, complete
 from morello.search.queries.pins import Pins, full_text
+from morello.search.ranges.cover import CoverOptions
 from morello.search.statistics import Statistics
 from morello.search.storage.cache_key import space
 from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
@@ -47,9 +48,16 @@ class Measured:
         return self.model.seconds / self.chosen.seconds
 
 
-def measured_key(goal: Spec, target: Target, pins: Pins) -> MeasuredKey:
-    """Key of a goal's measurements on this machine."""
-    context = f"{space()} {pins.digest}".strip()
+def measured_key(
+    goal: Spec, target: Target, pins: Pins, cover: CoverOptions | None = None
+) -> MeasuredKey:
+    """Key of a goal's measurements on this machine.
+
+    Args:
+        cover: how programs are chosen if it is a range.
+    """
+    own = str(cover or CoverOptions()) if goal.ranges else ""
+    context = " ".join(filter(None, (space(), pins.digest, own)))
     return MeasuredKey(
         full_text(goal), target.name, target.threads, processor_name(), context
     )
@@ -71,14 +79,19 @@ def find_measured(key: MeasuredKey, database: Overlay | None) -> Measured | None
 
 
 def measured_solution(
-    goal: Spec, target: Target, database: Overlay | None, pins: Pins
+    goal: Spec,
+    target: Target,
+    database: Overlay | None,
+    pins: Pins,
+    cover: CoverOptions | None = None,
 ) -> Solution | None:
     """The program that was chosen by measurement; None if there is none.
 
     Args:
         target: as it is chosen, with its threads.
+        cover: as `measured_key` takes it.
     """
-    measured = find_measured(measured_key(goal, target, pins), database)
+    measured = find_measured(measured_key(goal, target, pins, cover), database)
     if measured is None:
         return None
     try:

@@ -26,6 +26,7 @@ from morello.explain.cover import cover_text, proof_text
 from morello.explain.words import Clock
 from morello.machine import Target
 from morello.search import Solver, best_program, best_settled
+from morello.search.dp.solver import pins_of
 from morello.search.queries.best_program import parallel_goal, watch_of
 from morello.search.queries.counting import count_programs
 from morello.search.queries.measured import (
@@ -35,13 +36,17 @@ from morello.search.queries.measured import (
     program_of,
 )
 from morello.search.queries.partial_program import HOLE, Partial
-from morello.search.ranges.cover import cover
+from morello.search.ranges.cover import CoverOptions, cover
 from morello.search.storage.overlay import NONE, default_path, open_database
 from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
-from morello.tools.measured_text import measured_data, measured_summary
+from morello.tools.measured_text import (
+    measured_data,
+    measured_lines,
+    measured_summary,
+)
 from morello.tools.model_files import is_model
 from morello.tools.progress import progress
 from morello.tools.request import Request, tool_target
@@ -108,7 +113,16 @@ def _explain_cover(options: ExplainOptions, request: Request) -> None:
         some = list(found.least)[step // 2 :: step][: options.prove]
         alone = {m: _alone(spec, m, target) for m in some}
     text = cover_text(found, target, Clock(options.ghz))
-    write_output("-", text + (proof_text(found, alone) if alone else ""))
+    if alone:
+        text += proof_text(found, alone)
+    pins = pins_of(request.database(), target)
+    key = measured_key(spec, target, pins, CoverOptions(options.regret))
+    measured = find_measured(key, request.database())
+    if measured is not None and not options.untuned:
+        text += "\n".join(
+            ("", *measured_lines(measured), measured_summary(measured), "")
+        )
+    write_output("-", text)
 
 
 def _alone(spec: Spec, size: int, target: Target) -> int:

@@ -4,16 +4,14 @@ import json
 import sys
 
 from morello.compiler.threads import thread_count
-from morello.compiler.tuning import Plan, tune
+from morello.compiler.tuning import Plan, measure
 from morello.errors import MorelloError
 from morello.machine import Target
 from morello.runtime.openmp import load_openmp
-from morello.search import Solver, best_settled
-from morello.search.dp.solver import pins_of
+from morello.search import best_settled
 from morello.search.queries.best_program import parallel_goal, watch_of
-from morello.search.queries.measured import Measured, find_measured, measured_key
+from morello.search.queries.measured import Measured
 from morello.search.storage.overlay import Overlay
-from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec
 from morello.tools.braces import expand_braces
 from morello.tools.input_output import UsageError, write_output
@@ -109,14 +107,16 @@ def _tuned(
     with progress(f"tuning {request.text}") as show:
         patience = request.patience(show)
         goal = _settled(goal, request.goal, target, database)
-        watch = watch_of(patience)
-        solver = Solver(target.at(goal), database, watch, shelf=SHELF)
-        pins = pins_of(database, target)
-        known = find_measured(measured_key(goal, target, pins), database)
-        if known is not None and not options.again:
-            return known
         plan = Plan(options.seconds, options.candidates, options.priority)
-        return tune(goal, target, solver, plan, show).measured
+        return measure(
+            goal,
+            target,
+            database,
+            plan,
+            again=options.again,
+            watch=watch_of(patience),
+            show=show,
+        )
 
 
 def _settled(
