@@ -107,7 +107,7 @@ class Emitter(Operations, ABC):
     ) -> Value:
         """A vector of ``width`` elements: one group of neighbours, again and again.
 
-        Of the ``group`` elements, 4 bytes together or less, ``count`` are read; the
+        Of the ``group`` elements, 8 bytes together or less, ``count`` are read; the
         others are zero.
         """
 
@@ -165,6 +165,10 @@ class Emitter(Operations, ABC):
     def lookup(self, numbers: Sequence[float], words: Value) -> Value:
         """The floats that the lowest bits of words name, of as many as there are lanes
         (`Op.LOOKUP`)."""
+
+    @abstractmethod
+    def lookup_bytes(self, table: Sequence[int], places: Value) -> Value:
+        """The bytes of a table of 16 that bytes name (`Op.LOOKUP_BYTES`)."""
 
     @abstractmethod
     def greater_number(self, a: Value, b: Value) -> Value:

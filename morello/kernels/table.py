@@ -373,6 +373,7 @@ KERNELS: dict[str, Kernel] = by_name(
         (
             *rows(AVX2),
             *rows_of_8_lanes(AVX2),
+            *gemv.rows_of_pairs(AVX2),
             *rows(AVX512),
             *gemv.rows_of_lines(AVX512),
             *rows_of_dots(AVX2_VNNI),

@@ -57,6 +57,8 @@ class Op(enum.Enum):
     is taken."""
     LOOKUP = "lookup"
     """Floats of a register, each chosen by the lowest bits of a word."""
+    LOOKUP_BYTES = "lookup_bytes"
+    """Bytes of a table of 16, each chosen by a byte of a vector, from 0 to 15."""
     MASK_LOAD = "mask_load"
     """The first elements of a vector are loaded, no byte after them is touched."""
     MASK_STORE = "mask_store"
@@ -144,6 +146,7 @@ AVX2 = Isa(
         Op.FMA: "llvm.fma",
         Op.DOT2: "llvm.x86.avx2.pmadd.wd",
         Op.DOT2_SATURATING: "llvm.x86.avx2.pmadd.ub.sw",
+        Op.LOOKUP_BYTES: "llvm.x86.avx2.pshuf.b",
         Op.MASK_LOAD: "llvm.masked.load",
     },
 )

@@ -362,11 +362,24 @@ class MlirEmitter(Tiles):
         """`Emitter.lookup`: one instruction."""
         kind = ir.VectorType.get([len(numbers)], element_type(Dtype.F32))
         floats = [ir.FloatAttr.get_f32(number) for number in numbers]
+        return self._look_up(Op.LOOKUP, kind, floats, words)
+
+    def lookup_bytes(self, table: Sequence[int], places: Value) -> Value:
+        """`Emitter.lookup_bytes`: one instruction; each 16 bytes have the table."""
+        kind = places.type
+        byte = kind.element_type
+        numbers = [ir.IntegerAttr.get(byte, number) for number in table]
+        numbers *= kind.shape[0] // len(numbers)
+        return self._look_up(Op.LOOKUP_BYTES, kind, numbers, places)
+
+    def _look_up(
+        self, op: Op, kind: ir.Type, numbers: list[ir.Attribute], places: Value
+    ) -> Value:
         with self._constants:
             table = arith.ConstantOp(
-                kind, ir.DenseElementsAttr.get(floats, kind)
+                kind, ir.DenseElementsAttr.get(numbers, kind)
             ).result
-        return call(self.isa.instructions[Op.LOOKUP], kind, table, words)
+        return call(self.isa.instructions[op], kind, table, places)
 
     def at_most(self, index: Value, limit: int) -> Value:
         """`Emitter.at_most`."""

@@ -35,11 +35,14 @@ FORMS = {
 """Dtypes, and the weights."""
 
 
-def _kernel(form: str, m: int, n: int, k: int, target: str) -> morello.Kernel:
-    """A kernel whose integers, and what they have of blocks, are in panels."""
+def _kernel(
+    form: str, m: int, n: int, k: int, target: str, quads: bool = False
+) -> morello.Kernel:
+    """A kernel whose integers, and what they have of blocks, are in panels; the
+    integers with four bytes along k after one another if ``quads``."""
     dtypes, weights = FORMS[form]
     packed = "".join(
-        f":x{place}=[1,0,1p{PANEL[target]}]"
+        f":x{place}=[1,0,1p{PANEL[target]}{',0p4' if quads and 'k/2' in read else ''}]"
         for place, read in enumerate(re.findall(r"\[(.*?)\]", weights), 1)
         if "k" in read
     )
@@ -93,6 +96,11 @@ def test_products_are_exact(
     m, n, k = sizes
     kernel = _kernel(form, m, n, k, target)
     assert "scaled_rows" in kernel.schedule
+    _check_exact(kernel, m, n)
+
+
+def _check_exact(kernel: morello.Kernel, m: int, n: int) -> None:
+    """A kernel, beside forbidden pages, gives the sums in f64."""
     spec = kernel.spec
     arrays = _numbers(spec, np.random.default_rng(0))
     wide = tuple(array.astype(np.float64) for array in arrays)
@@ -106,6 +114,26 @@ def test_products_are_exact(
         kernel(*guarded, out)
         check_canaries(out)
         np.testing.assert_array_equal(out, wanted.astype(np.float32))
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("form", [form for form in FORMS if "nibbles" in form])
+@pytest.mark.parametrize(
+    ("target", "kernel", "sizes"),
+    [
+        ("avx2", "scaled_pairs", (1, 70, 96)),
+        ("avx2", "scaled_pairs", (2, 33, 200)),
+        ("avx512", "scaled_rows_512", (1, 70, 96)),
+        ("avx512", "scaled_rows_512", (5, 130, 72)),
+    ],
+)
+def test_four_bytes_along_k_are_exact(
+    form: str, target: str, kernel: str, sizes: tuple[int, int, int]
+) -> None:
+    m, n, k = sizes
+    compiled = _kernel(form, m, n, k, target, quads=True)
+    assert f'"{kernel}"' in compiled.schedule
+    _check_exact(compiled, m, n)
 
 
 @pytest.mark.parametrize("target", PANEL)

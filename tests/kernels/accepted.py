@@ -53,8 +53,14 @@ _LEVELS = {
 
 PLAIN = (Dtype.F32, Dtype.S32)
 
-_SCALED_BYTES = "y[m,n]=sum(d[m,k//32]*a[m,k]*(s[k//32,n]*(q[k/2,n]-8)))"
-_MIX = (Dtype.F32, Dtype.S8, Dtype.F32, Dtype.U8, Dtype.F32)
+_SCALED = {
+    "y[m,n]=sum(d[m,k//32]*a[m,k]*(s[k//32,n]*(q[k/2,n]-8)))": (
+        Dtype.F32, Dtype.S8, Dtype.F32, Dtype.U8, Dtype.F32
+    ),
+    "y[m,n]=sum(a[m,k]*(s[k//32,n]*(q[k/2,n]-8)))": (
+        Dtype.F32, Dtype.F32, Dtype.U8, Dtype.F32
+    ),
+}  # fmt: skip
 """A graph of five operands, which is no instance of its kind: too many tests would be
 of it."""
 
@@ -108,27 +114,28 @@ def _keys() -> Iterator[SpecKey]:
             for tensors in itertools.product(*forms):
                 if len(tensors) == 3 or any(not t.layout.is_packed for t in tensors):
                     yield SpecKey(kind, tensors)
-    yield from _scaled_bytes()
+    for text, mix in _SCALED.items():
+        yield from _scaled(Compose.of(parse_graph(text)), mix)
 
 
-def _scaled_bytes() -> Iterator[SpecKey]:
-    """Keys of the five operands of `ScaledBytes`, of integers in panels."""
-    kind = Compose.of(parse_graph(_SCALED_BYTES))
+def _scaled(kind: Kind, mix: tuple[Dtype, ...]) -> Iterator[SpecKey]:
+    """Keys of a product of scaled integers, which are the operand before the last, in
+    panels."""
     for far in (L1, L2, MEM):
-        levels = (L1, L1, far, far, L1)
+        levels = (*(L1 for _ in mix[:-3]), far, far, L1)
         plain = tuple(
             TensorSpec(dtype, level, Layout.row_major(2))
-            for dtype, level in zip(_MIX, levels, strict=True)
+            for dtype, level in zip(mix, levels, strict=True)
         )
         key = SpecKey(kind, plain)
         forms = {
             form.layout
             for kernel in KERNELS.values()
-            for form in kernel.forms_beforehand(key, 3)
+            for form in kernel.forms_beforehand(key, len(mix) - 2)
         }
         for layout in sorted(forms, key=str):
-            packed = dataclasses.replace(plain[3], layout=layout)
-            yield SpecKey(kind, (*plain[:3], packed, plain[4]))
+            packed = dataclasses.replace(plain[-2], layout=layout)
+            yield SpecKey(kind, (*plain[:-2], packed, plain[-1]))
 
 
 def _forms(

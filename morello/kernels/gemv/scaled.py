@@ -17,18 +17,22 @@ from morello.cost.counts import Op as Counted
 from morello.kernels.emitter import Value
 from morello.kernels.gemv.scaled_factors import Factors, factors_ops
 from morello.kernels.gemv.scaled_operands import (
+    GROUP,
     Operands,
     Places,
     ScaledCode,
     ScaledColumns,
     ScaledKernel,
+    panels,
     product_of,
+    quads,
     rows_of,
 )
 from morello.machine.isa import Op
-from morello.spec import Dtype, SpecKey
+from morello.spec import Dtype, Layout, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct
+from morello.spec.index_map import IndexMap
 from morello.spec.tensors.layout import ceil_div
 
 _CHAINS = 8
@@ -66,16 +70,36 @@ class ScaledRows(ScaledKernel):
             key.dtypes[of.integers] in (Dtype.U8, Dtype.S8)
             and not product.row_scales
             and (not of.offsets or key.tensors[of.factors].layout.innermost == along_k)
-            and self.fits(key, of.integers, product.columns)
+            and (
+                self._group(key, of, product) > 1
+                or self.fits(key, of.integers, product.columns)
+            )
         )
 
+    def panels_of_integers(
+        self, axes: tuple[IndexMap, ...], product: ScaledProduct
+    ) -> tuple[Layout, ...]:
+        """Panels of columns; with neighbours along k together where words of them are
+        looked up."""
+        own = (panels(axes, product.columns, self.columns),)
+        whole = (product.block or 0) % (2 * GROUP) == 0
+        if product.halves and whole and self.isa.has(Op.LOOKUP):
+            return (quads(axes, product.columns, self.columns), *own)
+        return own
+
+    def _group(self, key: SpecKey, of: Operands, product: ScaledProduct) -> int:
+        """Bytes of a column along k that are neighbours."""
+        axes = key.kind.operands[of.integers].axes
+        *together, _ = self.panels_of_integers(axes, product)
+        return GROUP if key.tensors[of.integers].layout in together else 1
+
     def whole(self, frame: Frame, product: ScaledProduct) -> tuple[Condition, ...]:
-        """Whole bytes."""
+        """Whole bytes, or groups of them."""
         if not product.halves:
             return ()
-        name = frame.key.kind.dims[product.inner]
-        even = frame.sizes[product.inner] % 2 == 0
-        return (Condition(even, f"takes both halves of bytes: {name} is odd"),)
+        name, k = frame.key.kind.dims[product.inner], frame.sizes[product.inner]
+        step = 2 * self._group(frame.key, Operands.of(frame.key, product), product)
+        return (Condition(k % step == 0, f"takes whole groups of {step} along {name}"),)
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """Operations for each vector of integers, and for each row that uses it."""
@@ -86,6 +110,7 @@ class ScaledRows(ScaledKernel):
             self.extents(frame, product),
         )
         bytes_ = k // 2 if product.halves else k
+        group = self._group(frame.key, of, product)
         apart, has_offsets = _is_apart(of, product, m, k), bool(of.offsets)
         folded = np.where(apart, False, self._folds(frame.key, of, product))
         each: Ops = times(self._widening(of, product, folded), k * vectors)
@@ -96,8 +121,8 @@ class ScaledRows(ScaledKernel):
         fma = k * vectors * (m + scaled) + totals * (1 + has_offsets)
         products: dict[Counted, Ints] = {
             "fma": fma,
-            "load": bytes_ * vectors + m * k * passes + totals * (blocks > 1),
-            "shuffle": bytes_ * vectors,
+            "load": bytes_ // group * vectors + m * k * passes + totals * (blocks > 1),
+            "shuffle": bytes_ * vectors * (group == 1),
             "store": totals * (blocks > 1),
         }
         beside = blocks * (vectors * len(of.of_columns) + m * passes * added)
@@ -164,11 +189,6 @@ class _Code(ScaledColumns):
     factors: Factors
 
     @property
-    def step(self) -> int:
-        """Integers along k of a place."""
-        return self.factors.step
-
-    @property
     def length(self) -> int:
         """Places along k."""
         return self.factors.length
@@ -228,19 +248,21 @@ class _Code(ScaledColumns):
         last: bool,
     ) -> Sequence[Value]:
         """Add the products of some places along k to sums."""
+        group = self.group
+        each = _TRIP // group
 
         def trip(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
             place = self.emitter.linear([(first, 1), (at, 1)])
             added = list(carried)
-            for by in range(min(_TRIP, length)):
+            for by in range(min(each, length)):
                 here = self.emitter.offset(place, by)
-                self.prefetch(here, places, self.lanes, last, self.length, 1)
+                self.prefetch(here, places, self.lanes * group, last, self.length)
                 self._place(here, by, places, beside, zeros, added)
             return added
 
-        whole = length // _TRIP * _TRIP
-        if whole > _TRIP:
-            sums = self.emitter.loop(0, whole, _TRIP, sums, trip)
+        whole = length // each * each
+        if whole > each:
+            sums = self.emitter.loop(0, whole, each, sums, trip)
         elif whole:
             sums = trip(0, sums)
         totals = list(sums)
@@ -276,6 +298,8 @@ class _Code(ScaledColumns):
 
     def _words(self, at: Value, place: tuple[Value, int]) -> Value:
         """The bytes at a place, as words."""
+        if self.group > 1:
+            return self.emitter.reinterpret(self.quads(at, *place), Dtype.S32)
         buffer = self.operands[self.of.integers]
         index = self.index(self.of.integers, 0, at, place[0])
         loaded = self.emitter.load(buffer, index, self.lanes, place[1])
@@ -287,7 +311,7 @@ class _Code(ScaledColumns):
         """The scaled numbers of a vector of words."""
         emitter, always = self.emitter, self.product.zero
         if self.product.halves and emitter.isa.has(Op.LOOKUP):
-            word = emitter.shift_right(word, 4) if half else word
+            word = emitter.shift_right(word, 4 * half) if half else word
             weight = emitter.lookup([x - always for x in range(16)], word)
         else:
             if self.product.halves:

@@ -13,23 +13,22 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
-from morello.kernels.emitter import Buffer, Index, Pack, Value
+from morello.kernels.emitter import Buffer, Index, Value
 from morello.kernels.gemv.scaled_operands import (
+    GROUP,
     Operands,
     Places,
     ScaledCode,
     ScaledColumns,
     ScaledKernel,
     product_of,
+    quads,
 )
 from morello.machine.isa import Op
 from morello.spec import Dtype, Layout, PhysicalDim, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.index_map import IndexMap
-
-_GROUP = 4
-"""Bytes along k that an instruction multiplies and adds."""
 
 _TRIP = 4
 """Places along k of a trip of the loop. Of halves they are 32 integers, which sums of
@@ -63,11 +62,11 @@ class ScaledBytes(ScaledKernel):
         """Bytes with k innermost, and integers in the panels of the kernel."""
         tensors, operands = key.tensors, key.kind.operands
         along_k = operands[of.factors].axis(product.inner)
-        panels = self.panels_of_integers(operands[of.integers].axes, product.columns)
+        panels = self.panels_of_integers(operands[of.integers].axes, product)
         return (
             self.takes(key, of, product)
             and along_k == tensors[of.factors].layout.innermost
-            and tensors[of.integers].layout == panels
+            and tensors[of.integers].layout in panels
             and not any(tensors[i].layout.is_packed for i in of.row_scales)
         )
 
@@ -83,13 +82,11 @@ class ScaledBytes(ScaledKernel):
             and (product.block or 0) <= _most_summed(product)
         )
 
-    def panels_of_integers(self, axes: tuple[IndexMap, ...], columns: int) -> Layout:
+    def panels_of_integers(
+        self, axes: tuple[IndexMap, ...], product: ScaledProduct
+    ) -> tuple[Layout, ...]:
         """Panels of columns, four neighbours along k after one another."""
-        own = next(i for i, axis in enumerate(axes) if axis.dim == columns)
-        outer = PhysicalDim(own), PhysicalDim(1 - own)
-        return Layout(
-            (*outer, PhysicalDim(own, self.columns), PhysicalDim(1 - own, _GROUP))
-        )
+        return (quads(axes, product.columns, self.columns),)
 
     def whole(self, frame: Frame, product: ScaledProduct) -> tuple[Condition, ...]:
         """Whole blocks, whose sums fit into 32 bits."""
@@ -110,7 +107,7 @@ class ScaledBytes(ScaledKernel):
         assert product is not None
         of, halves = Operands.of(frame.key, product), 2 if product.halves else 1
         m, k, vectors, passes, blocks = self.extents(frame, product)
-        places = k // (_GROUP * halves)
+        places = k // (GROUP * halves)
         dots = m * places * halves
         each: Ops = {"load": 1, "vector_op": 3 if product.halves else 1}
         offsets = len(of.offsets)
@@ -201,11 +198,6 @@ class _Code(ScaledColumns):
         return 2 if self.product.halves else 1
 
     @property
-    def step(self) -> int:
-        """Integers along k of a place."""
-        return _GROUP * self.halves
-
-    @property
     def each(self) -> int:
         """Integers along k of a block."""
         return self.product.block or self.length
@@ -267,7 +259,7 @@ class _Code(ScaledColumns):
         end = self.length // self.step
 
         def words(at: Value) -> list[list[Value]]:
-            self.prefetch(at, places, self.width, last, end, _GROUP)
+            self.prefetch(at, places, self.width, last, end)
             return [self._integers(at, place) for place in places]
 
         sums = self._dots(number, words, range(self.rows), len(places))
@@ -348,7 +340,7 @@ class _Code(ScaledColumns):
                 for half in range(self.halves):
                     index = self._index(row, place, half)
                     factor = emitter.load_group(
-                        self.factors, index, _GROUP, _GROUP, self.width
+                        self.factors, index, GROUP, GROUP, self.width
                     )
                     for j, vector in enumerate(vectors):
                         own = i * len(vectors) + j
@@ -369,19 +361,14 @@ class _Code(ScaledColumns):
 
     def _index(self, row: int, place: Value, half: int) -> Index:
         """Index of the bytes of a row that are multiplied together."""
-        at = self.emitter.linear([(place, self.step), (half, _GROUP)])
+        at = self.emitter.linear([(place, self.step), (half, GROUP)])
         if self.product.halves:
             return row, at
         return self.index(self.of.factors, row, at, 0)
 
     def _integers(self, at: Value, place: tuple[Value, int]) -> list[Value]:
         """The integers at a place: those of the low halves, and of the high ones."""
-        emitter, integers = self.emitter, self.of.integers
-        buffer = self.operands[integers]
-        index = self.index(integers, 0, Pack(at, _GROUP), place[0])
-        by = self.spec.kind.operands[integers].axes
-        dim = next(i for i, a in enumerate(by) if a.dim == self.product.columns)
-        loaded = emitter.load_groups(buffer, index, dim, _GROUP, self.width, place[1])
+        emitter, loaded = self.emitter, self.quads(at, *place)
         if self.product.halves:
             return [emitter.half(loaded, half) for half in range(2)]
         if not self._is_signed:
@@ -396,4 +383,4 @@ def _most_summed(product: ScaledProduct) -> int:
 
 def _least_block(product: ScaledProduct) -> int:
     """The integers of a trip of the loop: blocks are multiples of it."""
-    return _TRIP * _GROUP * (2 if product.halves else 1)
+    return _TRIP * GROUP * (2 if product.halves else 1)

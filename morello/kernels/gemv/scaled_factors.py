@@ -62,11 +62,6 @@ class Factors(ScaledCode):
         return found
 
     @property
-    def step(self) -> int:
-        """Integers along k of a place."""
-        return 2 if self.product.halves else 1
-
-    @property
     def length(self) -> int:
         """Places along k."""
         return self.spec.sizes[self.product.inner] // self.step

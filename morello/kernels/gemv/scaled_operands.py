@@ -40,6 +40,17 @@ def panels(axes: tuple[IndexMap, ...], columns: int, width: int) -> Layout:
     return Layout((PhysicalDim(own), *others, PhysicalDim(own, width)))
 
 
+def quads(axes: tuple[IndexMap, ...], columns: int, width: int) -> Layout:
+    """Panels of columns of a matrix, whose neighbours along k go together."""
+    own = next(i for i, axis in enumerate(axes) if axis.dim == columns)
+    outer = PhysicalDim(own), PhysicalDim(1 - own)
+    return Layout((*outer, PhysicalDim(own, width), PhysicalDim(1 - own, GROUP)))
+
+
+GROUP = 4
+"""Bytes along k that are neighbours in `quads`."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Operands:
     """The operands that are the parts of a product, by number."""
@@ -166,9 +177,11 @@ class ScaledKernel(Kernel):
         """Whether the kernel is one of the dtypes of the operands."""
         return True
 
-    def panels_of_integers(self, axes: tuple[IndexMap, ...], columns: int) -> Layout:
+    @abstractmethod
+    def panels_of_integers(
+        self, axes: tuple[IndexMap, ...], product: ScaledProduct
+    ) -> tuple[Layout, ...]:
         """The panels of integers that the kernel reads."""
-        return panels(axes, columns, self.columns)
 
     def fits(self, key: SpecKey, operand: int, columns: int) -> bool:
         """Whether neighbours of an operand lie along n, if it has that, in no panels or
@@ -194,10 +207,12 @@ class ScaledKernel(Kernel):
             return ()
         if not any(axis.dim == product.columns for axis in axes):
             return ()
-        layout = panels(axes, product.columns, self.columns)
+        layouts: tuple[Layout, ...]
         if operand == of.integers:
-            layout = self.panels_of_integers(axes, product.columns)
-        return (Form(tensor.dtype, layout),)
+            layouts = self.panels_of_integers(axes, product)
+        else:
+            layouts = (panels(axes, product.columns, self.columns),)
+        return tuple(Form(tensor.dtype, layout) for layout in layouts)
 
     def read(self, frame: Frame, operand: int, rows: Ints) -> Lines:
         """The lines of what is streamed: a run in panels, else rows that nothing
@@ -293,6 +308,31 @@ class ScaledCode:
             product = vector
         return product
 
+    @property
+    def group(self) -> int:
+        """Bytes of a column along k that are neighbours."""
+        of = self.of.integers
+        inner = self.operands[of].tensor.layout.innermost
+        return (
+            GROUP
+            if self.spec.kind.operands[of].axes[inner].dim != self.product.columns
+            else 1
+        )
+
+    @property
+    def step(self) -> int:
+        """Integers of a column along k that are neighbours."""
+        return self.group * (2 if self.product.halves else 1)
+
+    def quads(self, at: Value, column: Value, count: int) -> Value:
+        """Bytes of the group at a place along k, of some columns."""
+        of = self.of.integers
+        buffer, axes = self.operands[of], self.spec.kind.operands[of].axes
+        index = self.index(of, 0, Pack(at, GROUP), column)
+        dim = next(i for i, a in enumerate(axes) if a.dim == self.product.columns)
+        width = self.lanes * GROUP
+        return self.emitter.load_groups(buffer, index, dim, GROUP, width, count)
+
     def offsets(self, number: Value, column: Value, count: int) -> Value | None:
         """The addend of the scaled integers of a block, for some columns."""
         offset = self.beside(self.of.offsets, 0, number, column, count)
@@ -325,7 +365,7 @@ class ScaledCode:
         return tuple(by[axis.dims[0]] if axis.terms else 0 for axis in axes)
 
     def prefetch(
-        self, at: Value, places: "Places", nbytes: int, last: bool, end: int, group: int
+        self, at: Value, places: "Places", nbytes: int, last: bool, end: int
     ) -> None:
         """Ask for the lines of a place further on.
 
@@ -336,7 +376,6 @@ class ScaledCode:
             last: whether no panel follows.
             end: the number of places: where no panel follows, or there are none, later
                 ones are not asked for.
-            group: how many of the axis are a place.
         """
         buffer = self.operands[self.of.integers]
         if not self.distance or not buffer.tensor.level.is_main:
@@ -344,7 +383,7 @@ class ScaledCode:
         ahead = self.emitter.offset(at, max(self.distance // (nbytes * len(places)), 1))
         if last or not buffer.tensor.layout.is_packed:
             ahead = self.emitter.at_most(ahead, end - 1)
-        inner = ahead if group == 1 else Pack(ahead, group)
+        inner = ahead if self.group == 1 else Pack(ahead, GROUP)
         for start, _ in places[:: max(LINE_BYTES // nbytes, 1)]:
             index = self.index(self.of.integers, 0, inner, start)
             self.emitter.prefetch(buffer, index, to_l1=True)

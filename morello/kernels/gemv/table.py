@@ -9,6 +9,7 @@ from morello.kernels.gemv.narrow import Narrow, NarrowIntegers
 from morello.kernels.gemv.panels import GemvPanels, GemvStreams
 from morello.kernels.gemv.scaled import ScaledRows
 from morello.kernels.gemv.scaled_bytes import ScaledBytes
+from morello.kernels.gemv.scaled_pairs import ScaledPairs
 from morello.kernels.template import Kernel
 from morello.machine.isa import Isa
 
@@ -138,6 +139,20 @@ def scaled_bytes(isa: Isa, name: str) -> Kernel:
         panel=4,
         # Cores see lines in a row coming by themselves where each is one load.
         distance=0 if isa.line_vectors == 1 else 8192,
+    )
+
+
+def rows_of_pairs(isa: Isa) -> tuple[Kernel, ...]:
+    """Products of scaled integers that are looked up as bytes."""
+    return (
+        ScaledPairs(
+            "scaled_pairs",
+            isa,
+            "`scaled_rows` of integers of 4 bits, four bytes along k together, which "
+            "become pairs of bf16.",
+            panel=4,
+            distance=4096,
+        ),
     )
 
 

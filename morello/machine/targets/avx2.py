@@ -10,8 +10,8 @@ _KERNELS = (
     "gemv_dot_bytes", "gemv_axpy_bytes", "gemm_dot_bf16", "int_dot2", "int_dot2_float",
     "int_dot4", "int_dot2_saturating", "copy_rows", "transpose", "interleave2",
     "interleave4", "transpose_pairs", "deinterleave", "load", "store", "fill_rows",
-    "fill_registers", "map_rows", "graph_rows", "scaled_rows", "scaled_bytes",
-    "graph_scalar", "reduce_rows", "reduce_columns", "scalar",
+    "fill_registers", "map_rows", "graph_rows", "scaled_rows", "scaled_pairs",
+    "scaled_bytes", "graph_scalar", "reduce_rows", "reduce_columns", "scalar",
 )  # fmt: skip
 
 AVX2 = Target(
