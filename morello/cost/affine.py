@@ -218,6 +218,9 @@ class AffineCostModel(CostModel):
             if unit == "vector" and self.target.shared_ports:
                 unit = "multiply"
             units[unit] = units.get(unit, 0) + count * getattr(self._ops, op)
+            if unit == "multiply" and self.target.some_ports_multiply:
+                taken = count * self._ops.vector_op
+                units["vector"] = units.get("vector", 0) + taken
         chain: Ints = 0
         for op, count in phase.chain.items():
             chain = chain + count * getattr(self._ops, f"{op}_latency")

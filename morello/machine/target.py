@@ -92,6 +92,9 @@ class Target(HashedOnce):
     in a few seconds."""
     shared_ports: bool = False
     """Whether multiply-adds share their ports with all other vector instructions."""
+    some_ports_multiply: bool = False
+    """Whether multiply-adds have some of the ports of other vector instructions: each
+    takes the place of one of these."""
     stale: tuple[str, ...] = ()
     """The prices whose kernels, or terms of the cost model, are not those that they
     were measured with (`morello.machine.digests`)."""

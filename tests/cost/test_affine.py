@@ -96,6 +96,17 @@ def test_aliased_rows_leave_l2_where_those_of_another_come_beside_them() -> None
     assert more(129, 64) == 0  # `of_tile` has charged them
 
 
+def test_multiply_adds_take_ports_of_vector_operations() -> None:
+    """Where some of these ports multiply, and where all do; else both overlap."""
+    phase = OpCounts((Phase({"fma": 100, "vector_op": 120}),), kernels=0)
+    some = dataclasses.replace(AVX2, some_ports_multiply=True)
+    apart = dataclasses.replace(some, some_ports_multiply=False)
+    same = dataclasses.replace(apart, shared_ports=True)
+    assert kernel(phase, target=some) == 220 * OPS.vector_op
+    assert kernel(phase, target=apart) == max(100 * OPS.fma, 120 * OPS.vector_op)
+    assert kernel(phase, target=same) == 100 * OPS.fma + 120 * OPS.vector_op
+
+
 def test_units_of_a_phase_overlap_and_phases_do_not() -> None:
     busy = Phase({"fma": 100, "load": 10, "store": 1})
     assert kernel(OpCounts((busy,))) == 100 * OPS.fma

@@ -136,6 +136,15 @@ def test_four_bytes_along_k_are_exact(
     _check_exact(compiled, m, n)
 
 
+@pytest.mark.parametrize(("m", "kernel"), [(1, "scaled_pairs"), (4, "scaled_rows")])
+def test_sums_of_both_halves_are_for_the_fewest_rows(m: int, kernel: str) -> None:
+    """They take twice the registers: of more rows they would decode twice."""
+    text = f"compose:{m}x512x512:f32,f32,u8,f32:x1=any:x2=any:graph=y[m,n]="
+    text += "sum(a[m,k]*(s[k//128,n]*(q[k/2,n]-8)))"
+    compiled = morello.compile(text, threads=1, target="avx2", load=False)
+    assert f'"{kernel}"' in compiled.schedule
+
+
 @pytest.mark.parametrize("target", PANEL)
 def test_every_nibble_at_every_place_of_a_block(target: str) -> None:
     n, k = 16, 64

@@ -121,7 +121,9 @@ def test_kernels_read_blocks_with_least_values(
     names = [f"x{first + i}" for i in range(len(weights.arguments))]
     text = weights.spec(2, activations) + "".join(f":{name}=any" for name in names)
     kernel = morello.compile(text, threads=1, target="avx2", time_limit=5)
-    assert ("scaled_bytes" if activations == "s8" else "scaled_rows") in kernel.schedule
+    assert (
+        "scaled_bytes" if activations == "s8" else "scaled_pairs"
+    ) in kernel.schedule
     packed = map(kernel.pack, weights.arguments, names)
     wanted = x.astype(np.float64) @ weights.values().astype(np.float64)
     assert np.array_equal(kernel(*arguments, *packed), wanted)

@@ -127,8 +127,8 @@ class ScaledRows(ScaledKernel):
         }
         beside = blocks * (vectors * len(of.of_columns) + m * passes * added)
         products["load"] = products["load"] + beside
-        chains = np.maximum(ceil_div(_CHAINS, m * self.side(m)) // 2, 1)
-        chain: Ops = {"fma": passes * (k // np.minimum(chains, 2) + _ENDS)}
+        sets = np.where(2 * m * self.side(m) <= _CHAINS, 2, 1)
+        chain: Ops = {"fma": passes * (k // sets + _ENDS)}
         lines = [
             self.read(frame, of.integers, bytes_ * passes),
             Lines(of.factors, self.lines(frame, of.factors) * passes,

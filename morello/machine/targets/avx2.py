@@ -24,4 +24,5 @@ AVX2 = Target(
     l2_lines=16384,
     **shipped("avx2"),
     kernels=_KERNELS,
+    some_ports_multiply=True,
 )
