@@ -65,7 +65,7 @@ def test_what_there_is_no_time_for_is_left_out(
         ("avx2{stale=}", 110, 0, ["fill_rows", "1.10", "avx2              current"]),
         ("avx2{stale=}", 210, 1, ["2.10", "off\n", "prices do not hold here"]),
         ("avx2{stale=}", 40, 1, ["0.40", "off\n", "'morello calibrate -o FILE'"]),
-        ("avx2{stale=load}", 110, 1, ["1 of 36 prices are stale: load", "do not"]),
+        ("avx2{stale=load}", 110, 1, ["1 of 37 prices are stale: load", "do not"]),
         ("avx2{stale=fill_rows}", 110, 1, ["1.000  stale\n", "do not hold"]),
     ],
 )

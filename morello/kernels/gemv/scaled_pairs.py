@@ -27,6 +27,7 @@ from morello.kernels.gemv.scaled_operands import (
     quads,
 )
 from morello.spec import Dtype, Layout, PhysicalDim, SpecKey, TensorSpec
+from morello.spec.elements.dtypes import UPPER_HALVES
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.index_map import IndexMap
@@ -43,6 +44,9 @@ _LANE = 16
 
 _LARGEST_ZERO = 240
 """Integers of 4 bits less whole numbers up to here are numbers of bf16."""
+
+(_HALF,) = UPPER_HALVES
+"""What holds the integers: the upper halves of floats."""
 
 _ROW_MAJOR = Layout((PhysicalDim(0), PhysicalDim(1)))
 
@@ -266,7 +270,7 @@ class _Code(ScaledColumns):
                 for side in (0, width)
             ]
             mixed = emitter.shuffle(lower, upper, order)
-            words.append(emitter.reinterpret(mixed, Dtype.BF16))
+            words.append(emitter.reinterpret(mixed, _HALF))
         return words
 
     def _twice(self, vector: Value | None) -> tuple[Value, Value] | None:
@@ -301,4 +305,4 @@ class _Code(ScaledColumns):
 
 def _bits_of_bf16(number: int) -> int:
     """The bits of a whole number that bf16 holds."""
-    return int(np.array(number, Dtype.BF16.numpy).view(np.uint16))
+    return int(np.array(number, _HALF.numpy).view(np.uint16))
