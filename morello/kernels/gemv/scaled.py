@@ -33,7 +33,6 @@ from morello.spec import Dtype, Layout, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.index_map import IndexMap
-from morello.spec.tensors.layout import ceil_div
 
 _CHAINS = 8
 """Sums that hide the latency of a multiply-add."""
