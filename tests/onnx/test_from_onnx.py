@@ -371,6 +371,15 @@ def test_borders_that_cut_off_move_what_is_left(mode: str, wanted: Any) -> None:
     np.testing.assert_array_equal(evaluated(proto, x), wanted)
 
 
+def test_zeros_are_around_an_axis_of_one_element_where_another_is_cut() -> None:
+    layer = node("Pad", ["x", "n"], ["y"])
+    held = {"n": np.array([2, 2, 0, -1, 1, 2])}
+    proto = model([layer], {"x": (4, 3, 1)}, {"y": (5, 6, 3)}, held)
+    x = np.arange(12, dtype=np.float32).reshape(4, 3, 1)
+    wanted = np.pad(x[:3], [(2, 0), (2, 1), (0, 2)])
+    np.testing.assert_array_equal(evaluated(proto, x), wanted)
+
+
 def test_amounts_to_wrap_by_are_constants() -> None:
     layer = node("Pad", ["x", "n"], ["y"], mode="wrap", name="around")
     proto = model([layer], {"x": (2, 3)}, {"y": (4, 5)})

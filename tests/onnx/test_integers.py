@@ -6,6 +6,7 @@ import functools
 import numpy as np
 import pytest
 
+from morello.errors import CompileError
 from tests.onnx import models
 
 pytestmark = pytest.mark.quick
@@ -48,6 +49,33 @@ def test_maxima_of_windows_are_of_large_numbers() -> None:
     y, index = run(text, x)
     np.testing.assert_array_equal(y, [[[0, 200, 255]]])
     np.testing.assert_array_equal(index, [[[0, 2, 3]]])
+
+
+def test_maxima_of_windows_are_of_numbers_below_zero() -> None:
+    text = (
+        "(int8[1,1,5] x) => (int8[1,1,3] y) "
+        "{ y = MaxPool<kernel_shape=[2], strides=[2], pads=[1,0]>(x) }"
+    )
+    x = np.array([[[-43, -47, 81, -27, -20]]], np.int8)
+    np.testing.assert_array_equal(run(text, x), [[[-43, 81, -20]]])
+
+
+def test_a_part_of_a_product_of_integers_is_refused() -> None:
+    text = "(int32[2,2] x) => (int32[2,2] y) { y = Gemm<alpha=0.5>(x, x) }"
+    with pytest.raises(CompileError, match=r"multiplies integers by alpha=0\.5"):
+        run(text, np.ones((2, 2), np.int32))
+
+
+def test_a_product_of_unsigned_bytes_needs_no_fallback() -> None:
+    text = (
+        "(uint8[2,3] x) => (int32[2,2] y) "
+        "<uint8[3,2] w = {200, 3, 255, 0, 7, 129}, uint8 z = {9}, uint8 o = {130}> "
+        "{ y = MatMulInteger(x, w, z, o) }"
+    )
+    x = np.array([[255, 0, 130], [1, 2, 200]], np.uint8)
+    w = np.array([[200, 3], [255, 0], [7, 129]])
+    wanted = (x.astype(np.int32) - 9) @ (w - 130)
+    np.testing.assert_array_equal(models.run(text, x), wanted)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])

@@ -125,6 +125,38 @@ CASES = {
         (1, 1, 3, 3),
         {"w": floats(1, 2, 3, 3)},
     ),
+    "transposed convolution to sizes, padded alike": (
+        node(
+            "ConvTranspose",
+            ["x", "w"],
+            ["y"],
+            strides=[2, 2],
+            auto_pad="SAME_LOWER",
+            output_shape=[6, 6],
+        ),
+        (1, 1, 3, 3),
+        {"w": floats(1, 2, 3, 3)},
+    ),
+    "sequences from their ends": (
+        node("ReverseSequence", ["x", "n"], ["y"], time_axis=0, batch_axis=1),
+        (4, 3, 2),
+        {"n": numbers(4, 1, 3)},
+    ),
+    "a product of axes in order": (
+        node("Einsum", ["x", "w"], ["y"], equation="kj, ji"),
+        (2, 3),
+        {"w": floats(3, 4)},
+    ),
+    "a border that is repeated along one axis": (
+        node("Pad", ["x", "n"], ["y"], mode="edge"),
+        (5,),
+        {"n": numbers(2, 1)},
+    ),
+    "a border that is turned along all axes": (
+        node("Pad", ["x", "n"], ["y"], mode="reflect"),
+        (3, 4, 2),
+        {"n": numbers(2, 1, 0, 1, 3, 1)},
+    ),
     "transposed convolution, padded alike": (
         node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], auto_pad="SAME_LOWER"),
         (1, 1, 3, 3),
@@ -224,6 +256,23 @@ def test_a_transposed_convolution_of_groups_is_one_of_each() -> None:
     wanted = whole[:, :, :-1, 1:] + held["b"].reshape(1, 6, 1, 1)
     result = evaluated(proto, x)
     np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_a_transposed_convolution_to_a_size_loses_more_before() -> None:
+    options = {"strides": [2], "output_shape": [6]}
+    layer = node("ConvTranspose", ["x", "w"], ["y"], **options)
+    held = {"w": np.array([[[1, 10, 100]]], np.float32)}
+    proto = model([layer], {"x": (1, 1, 3)}, {"y": (1, 1, 6)}, held)
+    x = np.array([[[1, 2, 3]]], np.float32)
+    np.testing.assert_array_equal(evaluated(proto, x), [[[10, 102, 20, 203, 30, 300]]])
+
+
+def test_a_norm_gives_its_mean_and_deviation() -> None:
+    layer = node("LayerNormalization", ["x", "w", "b"], ["y", "m", "d"], axis=1)
+    held = {"w": floats(3, 2), "b": floats(3, 2)}
+    results: dict[str, Any] = {"y": (4, 3, 2), "m": (4, 1, 1), "d": (4, 1, 1)}
+    proto = model([layer], {"x": (4, 3, 2)}, results, held)
+    check_by_reference(proto, drawn((4, 3, 2)))
 
 
 def test_rows_that_are_replaced_in_a_cache() -> None:

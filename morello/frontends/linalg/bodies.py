@@ -26,8 +26,9 @@ Number = float | int | bool
 _ROWS = {op: name for name, row in ROWS.items() for op in row.mlir}
 """The function that an op is."""
 
-_TABLES = frozenset({"math.atan", "math.cos", "math.powf", "math.sin"})
-"""Ops that are computed before, where they depend on no data, such as angles."""
+_TABLES = frozenset({"arith.extui", "math.atan", "math.cos", "math.powf", "math.sin"})
+"""Ops that are computed before, where they depend on no data, such as angles. Bytes
+without a sign are other numbers than a constant of these bytes has."""
 
 _INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
     "arith.addi": operator.add,

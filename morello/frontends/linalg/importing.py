@@ -43,6 +43,7 @@ from morello.frontends.nodes.tensors import (
     Tensors,
     View,
     own_axes,
+    substituted,
 )
 from morello.frontends.plain.fallback import Fallback
 from morello.frontends.reasons import DATA_PLACES, why_no_graph
@@ -270,16 +271,20 @@ class Importer(ImportedValues):
         grown = [i for i, n in enumerate(source.shape) if n == 1 and shape[i] > 1]
         own = self.tensors.all[source.tensor].shape
         padded = along(source, own, grown)
-        if padded is None:
-            copied = self.tensors.add(self.copy(source, self.place(op)))
-            padded = Read(copied, plain(*range(len(shape))), source.shape)
         moved = tuple(
             IndexMap(((i, 1),), before, n - before - own) if n > 1 else ONE
             for i, (before, n, own) in enumerate(
                 zip(low, shape, source.shape, strict=True)
             )
         )
-        self.known[result] = self.through(padded, moved, shape, self.place(op))
+        axes = None
+        if padded is not None:
+            axes = substituted(padded.axes, moved, shape, own)
+        if axes is None:
+            copied = self.tensors.add(self.copy(source, self.place(op)))
+            self.known[result] = Read(copied, moved, shape)
+        else:
+            self.known[result] = Read(source.tensor, axes, shape)
 
     def _slice(self, op: ir.Operation) -> None:
         given, result = op.operands[0], op.results[0]

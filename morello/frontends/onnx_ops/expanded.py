@@ -5,6 +5,7 @@ are numbers. `_RULES` has a rule for each op. A rule gives None for arguments th
 does not know, and the op stays, to be refused by its name.
 """
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,23 @@ def _rms_norm(to: Expansion, own: Arguments) -> Results:
     return [to.op("Mul", to.op("Div", x, root), weight)]
 
 
+def _layer_norm(to: Expansion, own: Arguments) -> Results:
+    """A norm whose mean or deviation is a result, too, which torch-mlir lacks."""
+    x, scale, bias = (own.input(place) for place in range(3))
+    shape = to.shape(x)
+    if shape is None or not any(own.outputs[1:]):
+        return None
+    own.get("stash_type", 1)  # f32, which has all of these
+    axes = range(own.get("axis", -1) % len(shape), len(shape))
+    mean = to.mean(x, axes)
+    centred = to.op("Sub", x, mean)
+    variance = to.mean(to.op("Mul", centred, centred), axes)
+    root = to.op("Sqrt", to.op("Add", variance, to.number(own.get("epsilon", 1e-5))))
+    y = to.op("Mul", to.op("Div", centred, root), scale)
+    inverse = to.op("Reciprocal", root)
+    return [to.op("Add", y, bias) if bias else y, mean, inverse]
+
+
 def _even_response(to: Expansion, own: Arguments) -> Results:
     """LRN over an even number of channels, of which torch-mlir takes the wrong ones."""
     x, size = own.input(0), own.get("size", 1)
@@ -112,7 +130,7 @@ _MOST_CHANNELS = 16
 
 def _padded(to: Expansion, own: Arguments) -> Results:
     """With what is cut off cut first, since MLIR takes a tensor of equal shape for
-    itself; elements from the other end as rows that are picked, axis by axis.
+    itself; repeated elements as rows that are picked, axis by axis.
 
     Raises:
         CompileError: how many is known only in a call; torch-mlir would not end.
@@ -129,19 +147,29 @@ def _padded(to: Expansion, own: Arguments) -> Results:
             f"{own.name} (onnx.Pad) wraps by numbers that are known only in a call",
             "make 'pads' and 'axes' constants",
         )
-    if mode != b"wrap" and (pads >= 0).all():
+    is_plain = mode == b"constant"
+    if is_plain and (pads >= 0).all():
         return None
     wide = np.zeros((2, len(shape)), np.int64)
     wide[:, list(axes)] = pads.reshape(2, -1)
     cut, wide = np.maximum(-wide, 0), np.maximum(wide, 0)
     for axis, size in enumerate(shape):
-        start, end = cut[0, axis], size - cut[1, axis]
+        start, end = int(cut[0, axis]), size - int(cut[1, axis])
         if cut[:, axis].any():
-            x = to.cut(x, int(start), int(end), axis=axis)
-        if mode == b"wrap" and wide[:, axis].any():
-            places = np.arange(-wide[0, axis], end - start + wide[1, axis])
-            x = to.op("Gather", x, to.constant(places % (end - start)), axis=axis)
-    if mode != b"wrap" and wide.any():
+            x = to.cut(x, start, end, axis=axis)
+        if is_plain or not wide[:, axis].any():
+            continue
+        before, after = map(int, wide[:, axis])
+        if mode == b"edge":
+            first, last = (
+                to.cut(x, place, place + 1, axis=axis) for place in (0, end - start - 1)
+            )
+            parts = [first] * before, [x], [last] * after
+            x = to.op("Concat", *itertools.chain(*parts), axis=axis)
+        else:
+            places = np.pad(np.arange(end - start), (before, after), mode.decode())
+            x = to.op("Gather", x, to.constant(places), axis=axis)
+    if is_plain and wide.any():
         value = [own.input(2)] if own.input(2) else []
         x = to.op("Pad", x, to.numbers(*wide.reshape(-1)), *value, mode=mode.decode())
     return [x]
@@ -202,6 +230,7 @@ _OF_ANY_DTYPE = frozenset(
         "Pad",
         "ReduceL2",
         "ReduceLogSum",
+        "ReverseSequence",
         "Slice",
         "Split",
         *bits.RULES,
@@ -218,6 +247,7 @@ _RULES: Rules = {
     "DepthToSpace": windows.depth_to_space,
     "GatherElements": windows.picked,
     "LRN": _even_response,
+    "LayerNormalization": _layer_norm,
     "MeanVarianceNormalization": windows.normalised,
     "Pad": _padded,
     "ReduceProd": windows.product_along,

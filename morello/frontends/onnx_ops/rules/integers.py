@@ -3,6 +3,7 @@ signed ones, by rules of `expanded`."""
 
 import numpy as np
 
+from morello.errors import CompileError
 from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
 from morello.frontends.onnx_ops.rules import stable
 
@@ -61,6 +62,27 @@ def cast(to: Expansion, own: Arguments) -> Results:
     return [to.op("Cast", to.op("Where", is_high, high, low), to=code)]
 
 
+def product(to: Expansion, own: Arguments) -> Results:
+    """A product of matrices with whole factors, which torch-mlir takes; of floats by
+    their own rule.
+
+    Raises:
+        CompileError: a factor of integers is no whole number, which it cuts off.
+    """
+    if to.has(own.input(0), "FLOAT"):
+        return stable.gemm(to, own)
+    dtype = to.dtype(own.input(0))
+    for name in ("alpha", "beta"):
+        factor = own.get(name, 1.0)
+        if dtype is not None and dtype.kind in "iu" and not float(factor).is_integer():
+            raise CompileError(
+                f"{own.name} (onnx.Gemm) multiplies integers by {name}={factor:g}, of "
+                "which they have the whole part only",
+                "cast its inputs to FLOAT, or give it a whole number",
+            )
+    return None
+
+
 def negative(to: Expansion, own: Arguments) -> Results:
     """0 less an integer, which wraps around."""
     x = own.input(0)
@@ -106,6 +128,7 @@ RULES: Rules = {
     "Cast": cast,
     "Clip": clipped,
     "Div": quotient,
+    "Gemm": product,
     "Mod": remainder,
     "Neg": negative,
     "ReduceL1": absolute_sum,

@@ -240,12 +240,31 @@ def one_hot(to: Expansion, own: Arguments) -> Results:
     return [to.op("Where", to.op("Equal", wrapped, numbers), on, off)]
 
 
+def backwards(to: Expansion, own: Arguments) -> Results:
+    """The first elements of each sequence of a batch from the last to the first."""
+    x, lengths = own.input(0), own.input(1)
+    shape = to.shape(x)
+    if shape is None:
+        return None
+    time, batch = own.get("time_axis", 0), own.get("batch_axis", 1)
+    along, across = ([1] * len(shape) for _ in range(2))
+    along[time], across[batch] = shape[time], shape[batch]
+    steps = to.constant(np.arange(shape[time]).reshape(along))
+    lengths = to.reshape(lengths, *across)
+    last = to.op("Sub", lengths, to.numbers(1))
+    turned = to.op("Sub", last, steps)
+    places = to.op("Where", to.op("Less", steps, lengths), turned, steps)
+    wide = to.op("Expand", places, to.numbers(*shape))
+    return [to.op("GatherElements", x, wide, axis=time)]
+
+
 RULES = {
     "Compress": compressed,
     "Gather": picked,
     "GatherND": picked,
     "MaxUnpool": unpooled,
     "OneHot": one_hot,
+    "ReverseSequence": backwards,
     "Scatter": scattered,
     "ScatterElements": scattered,
     "ScatterND": scattered,

@@ -145,12 +145,13 @@ def average_pool(to: Expansion, own: Arguments) -> Results:
 
 
 def max_pool(to: Expansion, own: Arguments) -> Results:
-    """Maxima of a padded image; of unsigned bytes as f32, since torch-mlir takes them
-    for signed. Indices count over the whole tensor; torch-mlir's count within a plane
-    of what it pads."""
+    """Maxima of a padded image; of bytes as f32, since torch-mlir takes unsigned ones
+    for signed, and pads signed ones with 0. Indices count over the whole tensor;
+    torch-mlir's count within a plane of what it pads."""
     x, is_by_column = own.input(0), own.get("storage_order", 0)
     shape, axes = to.shape(x), _axes(to, own)
-    has_bytes = to.has(x, "UINT8")
+    code = next((code for name, code in _BYTES.items() if to.has(x, name)), 0)
+    has_bytes = code != 0
     if axes is None or shape is None or not (has_bytes or to.has(x, "FLOAT")):
         return None
     if has_bytes:
@@ -160,7 +161,7 @@ def max_pool(to: Expansion, own: Arguments) -> Results:
         if not (own.get("ceil_mode", 0) or is_longer or has_bytes):
             return None
         y = _pooled(to, "MaxPool", x, axes, -math.inf)
-        return [to.op("Cast", y, to=_UINT8) if has_bytes else y]
+        return [to.op("Cast", y, to=code) if has_bytes else y]
     padded = _padded(to, x, axes, -math.inf)
     made = to.several("MaxPool", [padded], [True, True], **_options(axes))
     y, index = (_cut(to, result, axes) for result in made)
@@ -174,10 +175,11 @@ def max_pool(to: Expansion, own: Arguments) -> Results:
         within = to.op("Max", place, to.numbers(0))  # of a window of -inf alone
         within = to.op("Min", within, to.numbers(axis.size - 1))
         total = to.op("Add", total, to.op("Mul", within, to.numbers(step)))
-    return [to.op("Cast", y, to=_UINT8) if has_bytes else y, total]
+    return [to.op("Cast", y, to=code) if has_bytes else y, total]
 
 
-_FLOAT, _UINT8 = 1, 2
+_FLOAT = 1
+_BYTES = {"UINT8": 2, "INT8": 3}
 """The numbers of types in ONNX."""
 
 

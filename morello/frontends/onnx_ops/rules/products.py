@@ -25,6 +25,19 @@ def matmul(to: Expansion, own: Arguments) -> Results:
     return [to.op("Squeeze", product, to.numbers(-2 if first else -1))]
 
 
+def einsum(to: Expansion, own: Arguments) -> Results:
+    """A product whose result has the axes that one factor alone has, in order."""
+    equation = own.get("equation", b"").decode().replace(" ", "")
+    if "->" in equation:
+        return None
+    letters = equation.replace("...", "").replace(",", "")
+    axes = sorted(letter for letter in letters if letters.count(letter) == 1)
+    outer = "..." if "..." in equation else ""
+    equation += f"->{outer}{''.join(axes)}"
+    factors = [own.input(place) for place in range(own.count)]
+    return [to.op("Einsum", *factors, equation=equation)]
+
+
 def transposed(to: Expansion, own: Arguments) -> Results:
     """A transposed convolution without pads, each group by itself, and what its pads
     leave of that."""
@@ -32,8 +45,8 @@ def transposed(to: Expansion, own: Arguments) -> Results:
     shape, filters = to.shape(x), to.shape(weights)
     made = to.shape(own.output(0))
     groups, _ = own.get("group", 1), own.get("kernel_shape", None)
-    padding = own.get("auto_pad", b"NOTSET")
-    is_plain = padding == b"NOTSET" and own.get("output_shape", None) is None
+    padding, wanted = own.get("auto_pad", b"NOTSET"), own.get("output_shape", None)
+    is_plain = padding == b"NOTSET" and wanted is None
     if shape is None or filters is None or made is None:
         return None
     rank = len(shape) - 2
@@ -53,7 +66,7 @@ def transposed(to: Expansion, own: Arguments) -> Results:
         total = [n + extra[i] - made[i + 2] for i, n in enumerate(whole)]
         half = [max(n, 0) // 2 for n in total]
         before = [
-            max(n, 0) - h if padding == b"SAME_LOWER" else h
+            h if padding == b"SAME_UPPER" else max(n, 0) - h
             for n, h in zip(total, half, strict=True)
         ]
     common = {"strides": strides, "dilations": dilations}
@@ -235,5 +248,6 @@ RULES = {
     "Col2Im": columns_to_image,
     "ConvTranspose": transposed,
     "DFT": transform,
+    "Einsum": einsum,
     "MatMul": matmul,
 }
