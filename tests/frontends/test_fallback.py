@@ -263,6 +263,25 @@ def test_functions_of_libm_truth_values_and_halves(tmp_path: Path) -> None:
     assert "typedef uint8_t f_m_t;" in (tmp_path / "f.h").read_text()
 
 
+def test_functions_of_bf16_are_those_of_f32() -> None:
+    text = """
+    func.func @f(%x: tensor<4xi64>) -> tensor<4xbf16> {
+      %e = tensor.empty() : tensor<4xbf16>
+      %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>,
+          affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%x : tensor<4xi64>) outs(%e : tensor<4xbf16>) {
+        ^bb0(%a: i64, %b: bf16):
+          %s = arith.sitofp %a : i64 to bf16
+          %r = math.sqrt %s : bf16
+          linalg.yield %r : bf16
+      } -> tensor<4xbf16>
+      return %y : tensor<4xbf16>
+    }"""
+    x = np.array([1, 2, 3, 2**40])
+    y = morello.from_mlir(text).compile(threads=1)(x)
+    np.testing.assert_array_equal(y, np.sqrt(x).astype(y.dtype))
+
+
 def test_doubles_call_libm(tmp_path: Path) -> None:
     text = "func.func @f(%x: tensor<5xf64>) -> tensor<5xf64> {\n"
     text += "  %y = math.cbrt %x : tensor<5xf64>\n  return %y : tensor<5xf64>\n}"

@@ -26,6 +26,8 @@ TIES = np.array([[3, 1, 3, np.nan, -np.inf, 1], [0.0, -0.0, 0.0, np.inf, -1, -1]
 TIES = TIES.astype(np.float32)
 I = np.array([3, 0, 3, 9, -1], np.int32)  # noqa: E741
 """Places among five, of which one is beyond, and one counts from the end."""
+U = np.array([3, 2**32 - 1, 0, 2**31, 7], np.uint32)
+WINDOWS = lax.ScatterDimensionNumbers((1,), (0,), (1,))
 TRUE, FALSE = np.array([2.0], np.float32), np.array([-2.0], np.float32)
 
 
@@ -86,6 +88,12 @@ LINEAR: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "places of ties downwards": (lambda x: jnp.argsort(x, descending=True), (TIES,)),
     "sorted integers": (lambda i: jnp.sort(i), (I,)),
     "by two keys": (lambda i, x: lax.sort((i, x[:, 0], x[:, 1]), num_keys=2), (I, X)),
+    "sorted unsigned integers": (lambda u: jnp.sort(u), (U,)),
+    "add to unsigned integers": (lambda u, i: u.at[i].add(u), (U, I)),
+    "add windows, of which some are partly outside": (
+        lambda x, i: lax.scatter_add(x, i[:, None], x[:, :4], WINDOWS),
+        (X, I),
+    ),
     "greatest three": (lambda x: lax.top_k(x, 3), (TIES,)),
     "median": (lambda x: jnp.median(x, 1), (X,)),
     "quantile": (lambda x: jnp.quantile(x, 0.3, 0), (X,)),

@@ -124,6 +124,25 @@ def test_each_window_is_that_of_the_definition(
     assert math.prod(result_.shape) > 0
 
 
+def test_a_window_that_reaches_only_zeros_of_a_spread_image_is_zero() -> None:
+    text = """
+    func.func @f(%x: tensor<1x4x4x2xf32>, %w: tensor<1x1x2x3xf32>)
+        -> tensor<1x4x4x3xf32> {
+      %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]
+          ->[b, 0, 1, f], window = {stride = [2, 1], pad = [[1, 0], [0, 0]],
+          lhs_dilate = [2, 1]}
+          {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+          : (tensor<1x4x4x2xf32>, tensor<1x1x2x3xf32>) -> tensor<1x4x4x3xf32>
+      return %y : tensor<1x4x4x3xf32>
+    }
+    """
+    x, w = np.ones((1, 4, 4, 2), np.float32), np.ones((1, 1, 2, 3), np.float32)
+    result = np.full((1, 4, 4, 3), np.nan, np.float32)
+    kernel = morello.from_mlir(text).compile(threads=1, time_limit=1)
+    kernel(x, w, out=result)
+    np.testing.assert_array_equal(result, np.zeros((1, 4, 4, 3)))
+
+
 def test_a_dilated_filter_is_not_spread_with_zeros() -> None:
     """3 taps stay 3: the Spec of the convolution has no product with a zero."""
     text = """

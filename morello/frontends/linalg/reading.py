@@ -360,7 +360,6 @@ _FOREIGN = {
     "stablehlo.dynamic_gather": _INDICES,
     "stablehlo.if": _CONTROL,
     "stablehlo.scatter": _INDICES,
-    "stablehlo.sort": ("it sorts integers that have a sign", _OUTSIDE),
 }
 
 

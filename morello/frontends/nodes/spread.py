@@ -173,6 +173,8 @@ class _Spread:
             {dim: part for one in chosen for dim, part in one.items()}
             for chosen in itertools.product(*each)
         )
+        if not any(map(_has_taps, classes)):  # a piece of the result has to be there
+            return None
         return cls(own.image, own.filters, one, tuple(axes), classes)
 
     def phases(self, node: Node) -> tuple[_Phases, ...]:

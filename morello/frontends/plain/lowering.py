@@ -30,7 +30,8 @@ _SCANS = "builtin.module(func.func(tm-tensor-bufferize))"
 _LOOPS_OF_SCANS = "builtin.module(func.func(tm-tensor-to-loops))"
 _LOOPS = (
     "builtin.module(func.func(convert-linalg-to-loops),lower-affine,"
-    "func.func(arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}),"
+    "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32},"
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}),"
     "arith-expand{include-bf16=true},"
     "canonicalize,cse,symbol-dce)"
 )

@@ -120,8 +120,24 @@ def nested(
     return list(loop.results)
 
 
-def is_signless(*values: ir.Value) -> bool:
-    """Whether no element has a signed or unsigned type, which arith does not take."""
-    kinds = (value.type.maybe_downcast() for value in values)
-    elements = (kind.element_type.maybe_downcast() for kind in kinds)
-    return all(not isinstance(e, ir.IntegerType) or e.is_signless for e in elements)
+def is_unsigned(value: ir.Value) -> bool:
+    """Whether a tensor has elements of an unsigned type."""
+    element = value.type.maybe_downcast().element_type.maybe_downcast()
+    return isinstance(element, ir.IntegerType) and element.is_unsigned
+
+
+def signless(value: ir.Value) -> ir.Value:
+    """A tensor whose elements have no sign in their type, which is what arith takes."""
+    if not is_unsigned(value):
+        return value
+    kind = value.type.maybe_downcast()
+    element = ir.IntegerType.get_signless(kind.element_type.maybe_downcast().width)
+    return as_type(value, ir.RankedTensorType.get(kind.shape, element))
+
+
+def as_type(value: ir.Value, kind: ir.Type) -> ir.Value:
+    """A value as one of a type that differs in signs at most."""
+    if value.type == kind:
+        return value
+    cast = "builtin.unrealized_conversion_cast"
+    return ir.Operation.create(cast, results=[kind], operands=[value]).results[0]

@@ -1,15 +1,18 @@
 """Scatters of StableHLO, and of torch-mlir's ``tm_tensor``, as loops over updates."""
 
 import dataclasses
+import functools
 import importlib
 from typing import Any
 
 from morello.frontends.stablehlo.scalar_body import (
     Body,
     ScalarBody,
+    as_type,
     index_constants,
-    is_signless,
+    is_unsigned,
     nested,
+    signless,
 )
 from morello.mlir import BACKEND, all_ops, dialect, ir
 
@@ -22,7 +25,7 @@ _OF_TORCH = "tm_tensor.scatter"
 def scattered(module: ir.Operation) -> None:
     """Replace the scatters of a module into one tensor each, in place."""
     for op in all_ops(module, "stablehlo.scatter"):
-        if len(op.operands) == _INPUTS and is_signless(*op.operands):
+        if len(op.operands) == _INPUTS:
             _Scatter(op, _Numbers.of(op), ScalarBody(op), *op.operands).run()
 
 
@@ -91,6 +94,7 @@ class _Scatter:
     ) -> None:
         self.op = op
         self.into, self.places, self.updates = into, places, updates
+        self.has_unsigned_places = is_unsigned(places)
         self.shape, self.place_shape, self.update_shape = (
             tuple(value.type.maybe_downcast().shape)
             for value in (into, places, updates)
@@ -101,42 +105,56 @@ class _Scatter:
     def run(self) -> None:
         """Write the loop, and remove the op."""
         with self.op.location, ir.InsertionPoint(self.op):
-            results = nested(self.update_shape, [self.into], self._updated)
-        self.op.results[0].replace_all_uses_with(results[0])
+            self.places, self.updates = signless(self.places), signless(self.updates)
+            into = signless(self.into)
+            (result,) = nested(self.update_shape, [into], self._updated)
+            result = as_type(result, self.into.type)
+        self.op.results[0].replace_all_uses_with(result)
         self.op.erase()
 
     def _updated(
         self, tensors: list[ir.Value], update: list[ir.Value]
     ) -> list[ir.Value]:
-        """The tensor after one update; where its place is outside, the element that is
-        nearest is written as it is."""
+        """The tensor after one update; where its window is not inside, as it is."""
         arith, tensor = dialect("arith"), dialect("tensor")
-        (into,), at = tensors, self._index(update)
+        outer = [u for i, u in enumerate(update) if i not in self.numbers.windows]
+        starts = {
+            axis: self._place(outer, number)
+            for number, axis in enumerate(self.numbers.scattered)
+        }
+        (into,), at = tensors, self._index(starts, update, outer)
         number = tensor.ExtractOp(self.updates, update).result
         held = tensor.ExtractOp(into, at).result
         made = self.combine(held, number)
-        written = arith.SelectOp(self._is_inside(at), made, held).result
+        written = arith.SelectOp(self._is_inside(starts), made, held).result
         return [tensor.InsertOp(written, into, at).result]
 
-    def _index(self, update: list[ir.Value]) -> list[ir.Value]:
-        """The index of the element that an update is written to."""
+    def _index(
+        self, starts: dict[int, ir.Value], update: list[ir.Value], outer: list[ir.Value]
+    ) -> list[ir.Value]:
+        """The index of the element that an update is written to.
+
+        Args:
+            starts: the place of its window along the axes that have one.
+            outer: the part of its own index that says which window it is of.
+        """
         arith, own = dialect("arith"), self.numbers
         (zero,) = index_constants([0])
-        at = [zero] * len(self.shape)
-        outer = [u for i, u in enumerate(update) if i not in own.windows]
-        for number, axis in enumerate(own.scattered):
-            at[axis] = self._place(outer, number)
+        at = [starts.get(axis, zero) for axis in range(len(self.shape))]
         around = [i for i in range(len(self.place_shape)) if i != own.vector]
         for axis, place_axis in zip(own.batches, own.place_batches, strict=True):
             at[axis] = outer[around.index(place_axis)]
-        axes = [
-            axis
-            for axis in range(len(self.shape))
-            if axis not in own.inserted and axis not in own.batches
-        ]
-        for axis, update_axis in zip(axes, own.windows, strict=True):
+        for axis, update_axis in self._windows.items():
             at[axis] = arith.AddIOp(at[axis], update[update_axis]).result
         return at
+
+    @functools.cached_property
+    def _windows(self) -> dict[int, int]:
+        """The axes of the tensor that windows have, each with that of the updates."""
+        own = self.numbers
+        without = {*own.inserted, *own.batches}
+        axes = [axis for axis in range(len(self.shape)) if axis not in without]
+        return dict(zip(axes, own.windows, strict=True))
 
     def _place(self, outer: list[ir.Value], number: int) -> ir.Value:
         arith, tensor = dialect("arith"), dialect("tensor")
@@ -144,7 +162,8 @@ class _Scatter:
         if self.numbers.vector < len(self.place_shape):
             at.insert(self.numbers.vector, index_constants([number])[0])
         element = tensor.ExtractOp(self.places, at).result
-        place = arith.IndexCastOp(ir.IndexType.get(), element).result
+        cast = arith.IndexCastUIOp if self.has_unsigned_places else arith.IndexCastOp
+        place = cast(ir.IndexType.get(), element).result
         if not self.numbers.is_wrapped:
             return place
         zero, extent = index_constants([0, self.shape[self.numbers.scattered[number]]])
@@ -152,12 +171,15 @@ class _Scatter:
         from_end = arith.AddIOp(place, extent).result
         return arith.SelectOp(is_negative, from_end, place).result
 
-    def _is_inside(self, at: list[ir.Value]) -> ir.Value:
+    def _is_inside(self, starts: dict[int, ir.Value]) -> ir.Value:
+        """Whether all of a window is; XLA leaves out one that is not."""
         arith = dialect("arith")
         truth = ir.IntegerType.get_signless(1)
         inside = arith.ConstantOp(truth, 1).result
-        for index, extent in zip(at, self.shape, strict=True):
-            (most,) = index_constants([extent])
-            below = arith.CmpIOp(arith.CmpIPredicate.ult, index, most).result
+        for axis, start in starts.items():
+            window = self._windows.get(axis)
+            size = 1 if window is None else self.update_shape[window]
+            (last,) = index_constants([self.shape[axis] - size])
+            below = arith.CmpIOp(arith.CmpIPredicate.ule, start, last).result
             inside = arith.AndIOp(inside, below).result
         return inside

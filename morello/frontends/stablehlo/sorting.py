@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from morello.frontends.plain.work import SELDOM
 from morello.frontends.stablehlo.scalar_body import (
     ScalarBody,
+    as_type,
     index_constants,
-    is_signless,
     nested,
+    signless,
 )
 from morello.mlir import all_ops, dialect, ir
 
@@ -27,8 +28,7 @@ first element and one of the second."""
 def ordered(module: ir.Operation) -> None:
     """Replace the sorts of a module, in place: all are stable."""
     for op in all_ops(module, "stablehlo.sort"):
-        if is_signless(*op.operands):
-            _order(op, ScalarBody(op))
+        _order(op, ScalarBody(op))
 
 
 def ordered_of_torch(module: ir.Operation) -> None:
@@ -68,7 +68,9 @@ def _order(op: ir.Operation, is_before: Order) -> None:
         (_first_elements(use.owner.operation, axis, shape) for use in _uses(op)),
         default=shape[axis],
     )
-    tensors, width = list(op.operands), 1
+    with op.location, ir.InsertionPoint(op):
+        tensors = [signless(operand) for operand in op.operands]
+    width = 1
     if most < shape[axis] and most <= FEW:
         with op.location, ir.InsertionPoint(op):
             tensors = _Selection(is_before, tensors, axis, most).run()
@@ -77,8 +79,12 @@ def _order(op: ir.Operation, is_before: Order) -> None:
         with op.location, ir.InsertionPoint(op):
             tensors = _Merge(is_before, tensors, axis, width, most).run()
         width = min(2 * width, most)
-    for old, new in zip(op.results, tensors, strict=True):
-        old.replace_all_uses_with(new)
+    with op.location, ir.InsertionPoint(op):
+        for old, new in zip(op.results, tensors, strict=True):
+            kind = new.type.maybe_downcast()
+            element = old.type.maybe_downcast().element_type
+            signed = ir.RankedTensorType.get(kind.shape, element)
+            old.replace_all_uses_with(as_type(new, signed))
     op.erase()
 
 
