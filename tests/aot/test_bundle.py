@@ -95,7 +95,7 @@ def test_a_linked_product_reads_the_weights_that_it_packs(
     before = (x,) if activations == "f32" else in_bytes(x, group)
     names = [f"x{len(before) + i}" for i in range(len(weights.arguments))]
     text = weights.spec(2, activations) + "".join(f":{name}=any" for name in names)
-    kernel = morello.compile(text, threads=1, target="avx2", time_limit=5)
+    kernel = morello.compile(text, threads=1, target="avx2", time_limit=30)
     assert "scaled_" in kernel.schedule
     linked = Linked(kernel.library("k"), tmp_path)
     arguments = [guarded_array(array, "end") for array in before]

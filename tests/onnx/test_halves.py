@@ -67,7 +67,7 @@ def model(nodes: list[Any], x: Any, arrays: dict[str, Any]) -> bytes:
 def run(data: bytes, x: Any) -> Any:
     """The result of a kernel that reads halves of bytes."""
     kernel = morello.from_onnx(data).compile(threads=1, time_limit=1)
-    assert "scaled_rows" in kernel.schedule
+    assert "scaled_" in kernel.schedule  # the weights stay integers
     return kernel(x)
 
 

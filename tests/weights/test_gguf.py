@@ -120,7 +120,7 @@ def test_kernels_read_blocks_with_least_values(
     first = len(arguments)
     names = [f"x{first + i}" for i in range(len(weights.arguments))]
     text = weights.spec(2, activations) + "".join(f":{name}=any" for name in names)
-    kernel = morello.compile(text, threads=1, target="avx2", time_limit=5)
+    kernel = morello.compile(text, threads=1, target="avx2", time_limit=30)
     assert (
         "scaled_bytes" if activations == "s8" else "scaled_pairs"
     ) in kernel.schedule

@@ -60,7 +60,7 @@ def test_a_kernel_of_bytes_multiplies_by_the_values(name: str) -> None:
     x[:, ::GROUP] = 127
     opened = "".join(f":x{2 + i}=any" for i in range(len(weights.arguments)))
     text = weights.spec(2, "s8") + opened
-    kernel = morello.compile(text, threads=1, target="avx2", time_limit=5)
+    kernel = morello.compile(text, threads=1, target="avx2", time_limit=30)
     assert "scaled_bytes" in kernel.schedule
     scales, integers = in_bytes(x, GROUP)
     assert (scales == 1).all()
