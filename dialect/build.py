@@ -8,7 +8,7 @@ from morello.dialect.memrefs import argument_type, settled_view
 from morello.dialect.operand_groups import SEGMENTS, segments
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.options import option_attributes
-from morello.dialect.sizes import SIZES_ATTRIBUTE
+from morello.dialect.sizes import sizes_attribute
 from morello.dialect.spec_op import read_spec_op, spec_attributes
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.errors import SpecError
@@ -88,7 +88,7 @@ def spec_function(spec: Spec, name: str, target: Target | None = None) -> ir.Mod
         target: recorded in the module for the passes; None leaves their default.
 
     Raises:
-        SpecError: it has two ranges of sizes, or one that operands cannot have.
+        SpecError: it has a range of sizes that operands cannot have.
     """
     check_ranges(spec)
     func = dialect("func")
@@ -102,8 +102,8 @@ def spec_function(spec: Spec, name: str, target: Target | None = None) -> ir.Mod
         types += [ir.IndexType.get()] * len(spec.ranges)
         with ir.InsertionPoint(module.body):
             function = func.FuncOp(name, (types, []))
-        if spec.ranges:
-            function.operation.attributes[SIZES_ATTRIBUTE] = ir.UnitAttr.get()
+        for key, value in sizes_attribute(spec).items():
+            function.operation.attributes[key] = value
         block = function.add_entry_block()
         with ir.InsertionPoint(block):
             build_spec_op(spec, list(block.arguments)[:memrefs])
@@ -115,14 +115,8 @@ def check_ranges(spec: Spec) -> None:
     """Refuse ranges that the arguments of a function cannot have.
 
     Raises:
-        SpecError: they are two, or an operand is not row-major.
+        SpecError: an operand is not row-major.
     """
-    if len(spec.ranges) > 1:
-        raise SpecError(
-            f"{spec} has {len(spec.ranges)} sizes that each call says, and a function "
-            "takes one",
-            "settle the others",
-        )
     reason = why_settled(spec)
     for one in spec.ranges:
         for i, operand in enumerate(spec.kind.operands):

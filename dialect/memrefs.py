@@ -10,7 +10,7 @@ dimension whose size it says. An operand in VRF is
 ``memref<s0 x … x ceil(s_last / width) x vector<width x elem>>``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from morello.errors import SpecError
 from morello.mlir import dialect, ir
@@ -68,7 +68,7 @@ def argument_type(spec: Spec, operand: int) -> ir.MemRefType:
 
 
 def sized_type(
-    tensor: TensorSpec, sizes: tuple[int, ...], places: Sequence[int]
+    tensor: TensorSpec, sizes: tuple[int, ...], places: Collection[int]
 ) -> ir.MemRefType:
     """The type of a gapless memref of which a call says the size of some physical
     dimensions: strides before them are dynamic."""
@@ -81,15 +81,16 @@ def sized_type(
 
 
 def settled_view(spec: Spec, operand: int, value: ir.Value) -> ir.Value:
-    """A memref of an operand of a Spec without ranges, whose strides are dynamic where
-    it was a part of one with a range: their numbers are known now."""
+    """A memref of an operand of a Spec, whose strides are dynamic where it was a part
+    of one with more ranges: their numbers are known now."""
     tensor, memref = spec.tensors[operand], ir.MemRefType(value.type)
-    if spec.ranges or tensor.level.is_registers or not tensor.contiguous:
+    if tensor.level.is_registers or not tensor.contiguous:
         return value
     strides, offset = memref.get_strides_and_offset()
-    wanted = _gapless_strides(tuple(memref.shape))
-    axes = zip(memref.shape, strides, strict=True)
-    if all(extent == 1 or stride != DYNAMIC for extent, stride in axes):
+    places = varying_places(spec, operand)
+    wanted = _gapless_strides(tuple(memref.shape), places)
+    axes = zip(memref.shape, strides, wanted, strict=True)
+    if all(n == 1 or stride != DYNAMIC or now == DYNAMIC for n, stride, now in axes):
         return value
     layout = ir.StridedLayoutAttr.get(offset, wanted)
     kind = ir.MemRefType.get(list(memref.shape), memref.element_type, layout)
@@ -179,7 +180,7 @@ def _check_shape(
 
 
 def _check_strides(
-    name: str, tensor: TensorSpec, found: ir.MemRefType, places: Sequence[int]
+    name: str, tensor: TensorSpec, found: ir.MemRefType, places: Collection[int]
 ) -> None:
     try:
         strides, _ = found.get_strides_and_offset()
@@ -206,7 +207,7 @@ def _check_strides(
 
 
 def _gapless_strides(
-    shape: tuple[int, ...], places: Sequence[int] = ()
+    shape: tuple[int, ...], places: Collection[int] = ()
 ) -> tuple[int, ...]:
     """The strides of a contiguous array; those before ``places``, whose size a call
     says, are dynamic, unless there is one element."""
@@ -220,7 +221,9 @@ def _gapless_strides(
     return tuple(strides)
 
 
-def _gapless(shape: tuple[int, ...], strides: list[int], places: Sequence[int]) -> bool:
+def _gapless(
+    shape: tuple[int, ...], strides: list[int], places: Collection[int]
+) -> bool:
     """Whether strides are those of a contiguous array; axes of one element have any."""
     wanted = zip(shape, strides, _gapless_strides(shape, places), strict=True)
     return all(extent == 1 or have == want for extent, have, want in wanted)

@@ -2,29 +2,34 @@
 
 A Spec op has ``ranges = "m=1..64"``: the dimensions that vary together, and their
 sizes. The greatest are among ``sizes``, and memrefs have room for them; code touches
-what a call gives. The size of the call is the last argument of the function, an
-``index``. ``morello.size`` says how that of the op follows from it.
+what a call gives. The sizes of the call are the last arguments of the function, each an
+``index``. ``morello.size`` says how those of the op follow from them.
 """
 
+import dataclasses
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from morello.actions import Hole
 from morello.dialect.attributes import attribute_of, string_of
 from morello.dialect.memrefs import DYNAMIC
 from morello.errors import SpecError
 from morello.mlir import dialect, ir
 from morello.spec import Kind, SizeRange, Spec
+from morello.spec.varying import varying_places
 
 RANGES = "ranges"
 
 SIZES_ATTRIBUTE = "morello.sizes"
-"""On a function whose last argument is the size of the call."""
+"""On a function whose last arguments are the sizes of the call: a list for each, of
+pairs of an argument and a dimension of it that has the size."""
 
 SIZE_ATTRIBUTE = "morello.size"
-"""On an op with a range: its size in a call of the greatest size, then how its size
-follows from the call's, step by step: ``-n`` for n times as much, ``n`` for what
-remains of a division by n."""
+"""On an op with ranges, for each: the number of the call's size from which its own
+follows, its own in a call of the greatest sizes, then how it follows, step by step:
+``-n`` for n times as much, ``n`` for what remains of a division by n."""
 
 _RANGE = re.compile(r"([\w,]{1,64})=(\d{1,10})\.\.(\d{1,10})(?:/(\d{1,10}))?", re.ASCII)
 
@@ -66,72 +71,148 @@ def ranges_of(op: Any, kind: Kind, sizes: tuple[int, ...]) -> tuple[SizeRange, .
     return tuple(found)
 
 
-def size_chain(op: Any, spec: Spec) -> list[int]:
-    """The numbers of `SIZE_ATTRIBUTE`; of the first op of a function those that say
-    that its size is the call's.
+@dataclasses.dataclass(frozen=True)
+class SizeOfCall:
+    """How the size of an op follows from one that a call says.
+
+    Args:
+        number: of the size of the call.
+        greatest: the op's size in a call of the greatest sizes.
+        steps: in order, ``-n`` for n times as much, ``n`` for what remains of a
+            division by n.
+    """
+
+    number: int
+    greatest: int
+    steps: tuple[int, ...] = ()
+
+    def times(self, factor: int) -> "SizeOfCall":
+        """A multiple of it."""
+        if factor == 1:
+            return self
+        steps = (*self.steps, -factor)
+        return SizeOfCall(self.number, self.greatest * factor, steps)
+
+    def remainder(self, size: int) -> "SizeOfCall":
+        """What remains of it after tiles of a size."""
+        steps = (*self.steps, size)
+        return SizeOfCall(self.number, self.greatest % size, steps)
+
+
+def sizes_of(op: Any, spec: Spec) -> tuple[SizeOfCall, ...]:
+    """How the size of each range of an op follows from a call's, by `SIZE_ATTRIBUTE`;
+    those of the first op of a function are the call's.
 
     Raises:
-        SpecError: the attribute is no list of numbers.
+        SpecError: the attribute is no list of lists of numbers, one for each range.
     """
     given = attribute_of(op, SIZE_ATTRIBUTE)
     if given is None:
-        return list(spec.greatest[:1])
-    given = given.maybe_downcast()
-    chain = list(given) if isinstance(given, ir.DenseI64ArrayAttr) else []
-    if not chain or 0 in chain[1:]:
+        return tuple(itertools.starmap(SizeOfCall, enumerate(spec.greatest)))
+    lists = _lists(given)
+    sizes = [
+        SizeOfCall(one[0], one[1], one[2:])
+        for one in lists
+        if len(one) > 1 and one[0] >= 0 and 0 not in one[2:]
+    ]
+    if len(sizes) != len(spec.ranges) or len(sizes) != len(lists):
         raise SpecError(f"'{SIZE_ATTRIBUTE}' is {given}")
-    return chain
+    return tuple(sizes)
 
 
-def chain_attribute(chain: list[int]) -> ir.Attribute:
-    """The attribute of a list of numbers."""
-    return ir.DenseI64ArrayAttr.get(chain)
+def _lists(given: ir.Attribute) -> list[tuple[int, ...]]:
+    """The numbers of an attribute that is a list of lists; no lists of another."""
+    given = given.maybe_downcast()
+    items = list(given) if isinstance(given, ir.ArrayAttr) else []
+    items = [item.maybe_downcast() for item in items]
+    return [tuple(one) for one in items if isinstance(one, ir.DenseI64ArrayAttr)]
 
 
-def pass_size(parent: Any, spec: Spec, child: ir.Operation, own: Spec) -> None:
-    """Say how the size of an op that is left follows from the call's, unless it says so
-    already: it is that of the op that was rewritten, or a multiple."""
-    if not own.ranges or SIZE_ATTRIBUTE in child.attributes:
+def _lists_attribute(lists: Iterable[Iterable[int]]) -> ir.Attribute:
+    return ir.ArrayAttr.get([ir.DenseI64ArrayAttr.get(list(one)) for one in lists])
+
+
+def set_sizes(op: ir.Operation, sizes: Iterable[SizeOfCall]) -> None:
+    """Say how the size of each range of an op follows from a call's."""
+    lists = [(one.number, one.greatest, *one.steps) for one in sizes]
+    if lists:
+        op.attributes[SIZE_ATTRIBUTE] = _lists_attribute(lists)
+
+
+def pass_sizes(parent: Any, spec: Spec, child: ir.Operation, hole: Hole) -> None:
+    """Say how the sizes of an op that is left follow from the call's, unless it says so
+    already: each is that of the op that was rewritten, or a multiple."""
+    if SIZE_ATTRIBUTE in child.attributes:
         return
-    at, *steps = size_chain(parent, spec)
-    times = own.greatest[0] // spec.greatest[0]
-    if times > 1:
-        at, steps = at * times, [*steps, -times]
-    child.attributes[SIZE_ATTRIBUTE] = chain_attribute([at, *steps])
+    sizes = sizes_of(parent, spec)
+    pairs = zip(hole.follows, hole.spec.greatest, strict=True)
+    set_sizes(child, [sizes[n].times(own // spec.greatest[n]) for n, own in pairs])
 
 
-def size_value(op: Any, spec: Spec) -> ir.Value:
-    """The size of an op with a range, at the current insertion point.
+def size_value(op: Any, spec: Spec, number: int = 0) -> ir.Value:
+    """The size of a range of an op, at the current insertion point.
 
     Raises:
         SpecError: the function does not take it.
     """
     arith = dialect("arith")
-    value = _argument(op)
-    for step in size_chain(op, spec)[1:]:
-        number = arith.ConstantOp(ir.IndexType.get(), abs(step)).result
+    size = sizes_of(op, spec)[number]
+    value = _argument(op, size.number)
+    for step in size.steps:
+        factor = arith.ConstantOp(ir.IndexType.get(), abs(step)).result
         made = arith.RemUIOp if step > 0 else arith.MulIOp
-        value = made(value, number).result
+        value = made(value, factor).result
     return value
 
 
+def sizes_attribute(spec: Spec | None = None) -> dict[str, ir.Attribute]:
+    """The attribute of a function with the ranges of a Spec; without a Spec, of one
+    size in whose arguments no stride follows from it."""
+    if spec is None:
+        return {SIZES_ATTRIBUTE: _lists_attribute([()])}
+    places: list[list[int]] = [[] for _ in spec.ranges]
+    for argument in range(len(spec.tensors)):
+        for place, number in varying_places(spec, argument).items():
+            places[number] += [argument, place]
+    return {SIZES_ATTRIBUTE: _lists_attribute(places)} if places else {}
+
+
+def sizes_taken(function: ir.Operation) -> int:
+    """The number of sizes that a function takes: its last arguments."""
+    given = attribute_of(function, SIZES_ATTRIBUTE)
+    return 0 if given is None else len(_lists(given))
+
+
+def places_of_sizes(function: ir.Operation, argument: int) -> dict[int, int]:
+    """The dimensions of an argument of a function whose size a call says, and the
+    number of each size."""
+    given = attribute_of(function, SIZES_ATTRIBUTE)
+    lists = [] if given is None else _lists(given)
+    return {
+        place: number
+        for number, one in enumerate(lists)
+        for own, place in zip(one[::2], one[1::2], strict=True)
+        if own == argument
+    }
+
+
 def sized_view(
-    value: ir.Value, kind: ir.MemRefType, size: ir.Value, places: Sequence[int]
+    value: ir.Value, kind: ir.MemRefType, sizes: Mapping[int, ir.Value]
 ) -> ir.Value:
-    """A memref of the greatest size as one without gaps, whose dynamic strides follow
-    from the size of a call.
+    """A memref of the greatest sizes as one without gaps, whose dynamic strides follow
+    from the sizes of a call.
 
     Args:
         kind: of the view.
-        places: the dimensions that have this size.
+        sizes: of the dimensions whose size a call says.
     """
     arith, memref = dialect("arith"), dialect("memref")
     strides, offset = kind.get_strides_and_offset()
     values: list[ir.Value] = []
     row: ir.Value = arith.ConstantOp(ir.IndexType.get(), 1).result
     for place in reversed(range(1, len(strides))):
-        extent = size
-        if place not in places:
+        extent = sizes.get(place)
+        if extent is None:
             extent = arith.ConstantOp(ir.IndexType.get(), kind.shape[place]).result
         row = arith.MulIOp(row, extent).result
         if strides[place - 1] == DYNAMIC:
@@ -142,16 +223,17 @@ def sized_view(
     return view
 
 
-def _argument(op: Any) -> ir.Value:
-    """The size that the function around an op is called with."""
+def _argument(op: Any, number: int) -> ir.Value:
+    """A size that the function around an op is called with."""
     parent = op.operation
     while parent is not None and parent.name != "func.func":
         parent = parent.parent.operation if parent.parent else None
     if parent is not None:
-        for argument in parent.regions[0].blocks[0].arguments:
-            if isinstance(argument.type, ir.IndexType):
-                return argument
+        arguments = parent.regions[0].blocks[0].arguments
+        sizes = [one for one in arguments if isinstance(one.type, ir.IndexType)]
+        if number < len(sizes):
+            return sizes[number]
     raise SpecError(
-        "it has a range of sizes, but its function takes no index",
-        "give the function an index after its memrefs",
+        "it has a range of sizes, but its function takes no index for it",
+        "give the function an index for each after its memrefs",
     )

@@ -5,14 +5,14 @@ an alignment that NumPy does not promise, and let an ``alloca`` in a loop eat th
 
 A bare pointer carries no strides. Those of an argument whose rows are as far apart as a
 call says are made of one number, which the function takes after all other arguments;
-those of an argument with a dimension whose size the call says, of this size.
+those of an argument with dimensions whose size the call says, of these sizes.
 """
 
 import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.dialect.sizes import SIZES_ATTRIBUTE, sized_view
+from morello.dialect.sizes import places_of_sizes, sized_view, sizes_taken
 from morello.mlir import all_ops, dialect, ir
 from morello.passes.base import Pass, PassFailure
 
@@ -53,7 +53,7 @@ def _check_memref(argument: ir.BlockArgument, function: ir.Operation) -> None:
             f"{where} has a layout that is not strided; write it as strided<[...]>",
         ) from error
     has_any_row = _has_any_row(memref) and _is_public(function)
-    has_any_row |= _size_of(function) is not None
+    has_any_row |= sizes_taken(function) > 0
     if offset != 0 or (_DYNAMIC in strides and not has_any_row):
         raise PassFailure(
             function.location,
@@ -77,13 +77,10 @@ def _has_any_row(memref: ir.MemRefType) -> bool:
     return len(strides) > 1 and strides == [_DYNAMIC] * (len(strides) - 1) + [1]
 
 
-def _size_of(function: ir.Operation) -> ir.Value | None:
-    """The size that a call of a function says; None where it says none."""
-    if SIZES_ATTRIBUTE not in function.attributes:
-        return None
-    arguments = function.regions[0].blocks[0].arguments
-    sizes = [one for one in arguments if isinstance(one.type, ir.IndexType)]
-    return sizes[-1] if sizes else None
+def _sizes_of(function: ir.Operation) -> list[ir.Value]:
+    """The sizes that a call of a function says."""
+    arguments = list(function.regions[0].blocks[0].arguments)
+    return arguments[len(arguments) - sizes_taken(function) :]
 
 
 def _check_signature(function: ir.Operation) -> None:
@@ -161,21 +158,21 @@ def _mark_noalias(function: ir.Operation) -> None:
 
 def _take_rows(function: ir.Operation) -> None:
     """Take how far rows are apart as numbers, one for each argument that lacks it and
-    whose strides do not follow from the size of the call."""
-    entry, size = function.regions[0].blocks[0], _size_of(function)
+    whose strides do not follow from the sizes of the call."""
+    entry, sizes = function.regions[0].blocks[0], _sizes_of(function)
     for argument in list(entry.arguments):
         kind = argument.type
         if isinstance(kind, ir.MemRefType) and _is_dynamic(kind):
-            row = size or entry.add_argument(ir.IndexType.get(), function.location)
             with ir.InsertionPoint.at_block_begin(entry), function.location:
                 whole = ir.MemRefType.get(list(kind.shape), kind.element_type)
                 argument.set_type(whole)
-                if size is None:
-                    value = _rows_apart(argument, row, kind)
+                if sizes:
+                    places = places_of_sizes(function, argument.arg_number)
+                    own = {place: sizes[n] for place, n in places.items()}
+                    value = sized_view(argument, kind, own)
                 else:
-                    strides, _ = kind.get_strides_and_offset()
-                    inner = strides.count(_DYNAMIC)
-                    value = sized_view(argument, kind, size, [inner])
+                    row = entry.add_argument(ir.IndexType.get(), function.location)
+                    value = _rows_apart(argument, row, kind)
                 argument.replace_all_uses_except(value, [value.owner.operation])
     signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     types = [argument.type for argument in entry.arguments]
@@ -215,9 +212,8 @@ class EntryPoints(Pass):
     Private functions keep their attributes, since nobody checks their arguments. For
     each argument of type ``strided<[?, 1]>``, all strides but the last one dynamic, a
     public function takes an index after all others: the elements from row to row, from
-    which the outer strides follow. Where a function takes the size of a call, dynamic
-    strides follow from this, which is that of the dimension after the innermost of
-    them.
+    which the outer strides follow. Where a function takes sizes of a call, dynamic
+    strides follow from these.
     Refuses: arguments of dynamic shape, with an offset or of vectors; results that are
     memrefs; a ``memref.alloca`` outside of the entry block.
     """

@@ -9,7 +9,7 @@ import dataclasses
 from typing import ClassVar
 
 from morello.dialect.attributes import i64_attr
-from morello.dialect.sizes import SIZES_ATTRIBUTE
+from morello.dialect.sizes import sizes_taken
 from morello.mlir import all_ops, dialect, ir
 from morello.passes.base import Pass, PassFailure
 from morello.passes.parts.buffers import Buffers, callee_of, iterations
@@ -84,8 +84,9 @@ class _Plan:
             marked = ir.ArrayAttr.get([*given, ir.DictAttr.get({})])
             self.function.attributes["arg_attrs"] = marked
         workspace = entry.add_argument(kind, self.function.location)
-        if SIZES_ATTRIBUTE in self.function.attributes:  # what a call says comes last
-            size = entry.arguments[len(entry.arguments) - 2]
+        taken = sizes_taken(self.function)
+        for _ in range(taken):  # what a call says comes last
+            size = entry.arguments[len(entry.arguments) - 1 - taken]
             last = entry.add_argument(size.type, self.function.location)
             size.replace_all_uses_with(last)
             entry.erase_argument(size.arg_number)
@@ -183,9 +184,9 @@ def _callees_first(calls: dict[str, list[ir.Operation]]) -> list[str]:
     return order
 
 
-def _give_workspace(call: ir.Operation, size: int, sized: bool) -> None:
+def _give_workspace(call: ir.Operation, size: int, sized: int) -> None:
     """Give the function that is called a buffer as its last argument, or before the
-    size that a call says."""
+    ``sized`` sizes that a call says."""
     with ir.InsertionPoint(call), call.location:
         kind = ir.MemRefType.get([size], ir.IntegerType.get_signless(8))
         buffer = memref.AllocOp(kind, [], []).result
@@ -268,7 +269,7 @@ class PlanMemory(Pass):
             with module.context:
                 for call in needy:
                     callee = callee_of(call)
-                    sized = SIZES_ATTRIBUTE in functions[callee].attributes
+                    sized = sizes_taken(functions[callee])
                     _give_workspace(call, sizes[callee], sized)
             if needy:
                 plan = _plan(functions[name])

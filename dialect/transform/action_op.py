@@ -21,7 +21,7 @@ from morello.dialect.build import spec_of
 from morello.dialect.definition import Operand, Result, transform
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.places import place
-from morello.dialect.sizes import pass_size
+from morello.dialect.sizes import pass_sizes
 from morello.dialect.spec_op import verified
 from morello.dialect.target import target_of
 from morello.dialect.transform.definition import MorelloTransform
@@ -55,6 +55,11 @@ class Site:
     def hole(self, role: str) -> Hole | None:
         """The hole that the action predicts for a role, if there is one."""
         return next((h for h in self.rewrite.holes if h.role == role), None)
+
+    @property
+    def itself(self) -> Hole:
+        """The Spec as a hole: a kernel takes its place."""
+        return Hole("", self.spec, 1, tuple(range(len(self.spec.ranges))))
 
 
 MOST_SPECS = 10_000
@@ -160,9 +165,8 @@ class ActionOp:
                 left[role].append(child)
                 pass_goal(site.op, child)
                 if site.spec.ranges:
-                    hole = site.hole(role)
-                    own = site.spec if hole is None else hole.spec
-                    pass_size(site.op, site.spec, child, own)
+                    hole = site.hole(role) or site.itself
+                    pass_sizes(site.op, site.spec, child, hole)
             record(site.op, action, site.rewrite, made)
             try:
                 charge(site.op, site.rewrite.cost)

@@ -9,8 +9,7 @@ from morello.actions import ToAccum
 from morello.actions.to_accum import INITS, filled, reformed
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graphs.parts import buffer_of
-from morello.spec.varying import varying_places
+from morello.dialect.transform.graphs.parts import buffer_of, places_in
 
 
 def apply_to_accum(site: Site, action: ToAccum) -> Left:
@@ -21,7 +20,7 @@ def apply_to_accum(site: Site, action: ToAccum) -> Left:
     assert body is not None
     tensors = reformed(site.spec.key, form)
     memrefs = [
-        buffer_of(site, tensors[i], body.spec.shape(i), varying_places(body.spec, i))
+        buffer_of(site, tensors[i], body.spec.shape(i), places_in(body, i))
         if at < 0
         else site.operands[at]
         for i, at in enumerate(form.operands)

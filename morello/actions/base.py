@@ -116,6 +116,8 @@ class Hole:
     spec: Spec
     times: int
     """How often its cost counts; 0 if it runs beside others that take longer."""
+    follows: tuple[int, ...] = ()
+    """For each range of the Spec, that of the rewritten one which it follows from."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from morello.machine.architectures import HOST
+from morello.runtime.calls.call_size import call_sizes
 from morello.runtime.calls.call_table import ALIGNMENT
 from morello.runtime.calls.glue import FOLDER
 from morello.runtime.calls.parameter import Parameter, SizeAxis
@@ -193,15 +194,16 @@ def entry_points(
     return f"{checked}\n{cpu_check(supported_name(name), features)}"
 
 
-def size_of(parameters: Sequence[Parameter]) -> SizeAxis | None:
-    """The size that a call says; None where all are settled."""
-    return next((each.size for each in parameters if each.size is not None), None)
+def sizes_of(parameters: Sequence[Parameter]) -> tuple[SizeAxis, ...]:
+    """The sizes that a call says."""
+    sizes = call_sizes(tuple(parameters))
+    return () if sizes is None else sizes.axes
 
 
 def declaration(name: str, parameters: Sequence[Parameter], workspace: bool) -> str:
     """LLVM IR that declares a kernel of another module."""
     numbers = sum(bool(parameter.any_row) for parameter in parameters)
-    numbers += size_of(parameters) is not None
+    numbers += len(sizes_of(parameters))
     types = ["ptr"] * (len(parameters) + workspace) + ["i64"] * numbers
     return f"declare void @{name}({', '.join(types)})"
 
@@ -274,7 +276,7 @@ def _given(parameters: Sequence[Parameter], workspace: bool) -> str:
     """The arguments of a kernel."""
     arguments = [f"array{i}" for i in range(len(parameters))]
     arguments += ["workspace"] * workspace
-    numbers = ["size"] if size_of(parameters) is not None else []
+    numbers = [f"size{axis.number}" for axis in sizes_of(parameters)]
     numbers += [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
     given = [f"ptr %{argument}" for argument in arguments]
     return ", ".join([*given, *(f"i64 %{number}" for number in numbers)])
@@ -291,13 +293,10 @@ def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -
     rows = [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
     given = _given(parameters, workspace_bytes > 0)
     asks, count = supported_name(name), len(pointers)
-    axis = size_of(parameters)
     known, sized = f"@{name}.memories", ""
-    if axis is not None:
-        known, sized = (
-            "%memories",
-            _sized(name, parameters, axis, sum(map(len, memories))),
-        )
+    if sizes_of(parameters):
+        known = "%memories"
+        sized = _sized(name, parameters, sum(map(len, memories)))
     return f"""
 @{name}.memories = internal constant {words}
 
@@ -324,40 +323,41 @@ unsupported:
 }}"""
 
 
-def _sized(
-    name: str, parameters: Sequence[Parameter], axis: SizeAxis, words: int
-) -> str:
-    """Check the size of a call, and make the memories of arrays that have it.
+def _sized(name: str, parameters: Sequence[Parameter], words: int) -> str:
+    """Check the sizes of a call, and make the memories of arrays that have them.
 
     Args:
         name: of the checked function.
         parameters: of the kernel.
-        axis: the size.
         words: the number of words of all memories.
     """
-    sizes, kind = axis.sizes, f"[{words} x i64]"
-    lines = [
-        f"  %past = sub i64 %size, {sizes[0]}",
-        f"  %over = urem i64 %past, {sizes.step}",
-        "  %even = icmp eq i64 %over, 0",
-        f"  %inside = icmp ule i64 %past, {sizes[-1] - sizes[0]}",
-        "  %fits = and i1 %even, %inside",
-        "  br i1 %fits, label %sized, label %unsized",
-        f"unsized:\n  ret i32 {Status.SIZE.value}\nsized:",
+    kind, lines = f"[{words} x i64]", []
+    for axis in sizes_of(parameters):
+        sizes, n = axis.sizes, axis.number
+        lines += [
+            f"  %past{n} = sub i64 %size{n}, {sizes[0]}",
+            f"  %over{n} = urem i64 %past{n}, {sizes.step}",
+            f"  %even{n} = icmp eq i64 %over{n}, 0",
+            f"  %inside{n} = icmp ule i64 %past{n}, {sizes[-1] - sizes[0]}",
+            f"  %fits{n} = and i1 %even{n}, %inside{n}",
+            f"  br i1 %fits{n}, label %sized{n}, label %unsized{n}",
+            f"unsized{n}:\n  ret i32 {Status.SIZE.value}\nsized{n}:",
+        ]
+    lines += [
         f"  %memories = alloca {kind}",
         f"  %known.memories = load {kind}, ptr @{name}.memories",
         f"  store {kind} %known.memories, ptr %memories",
     ]
     for i, each in enumerate(parameters):
-        if each.size is not None:
-            place, bytes_of = i * len(_memory(each)), f"{each.size_bytes}"
-            for axis_number in range(len(each.size.axes) - 1):
-                lines.append(f"  %bytes{i}.{axis_number} = mul i64 %size, {bytes_of}")
-                bytes_of = f"%bytes{i}.{axis_number}"
+        if each.sizes:
+            place, total = i * len(_memory(each)), f"{each.size_bytes}"
+            numbers = [axis.number for axis in each.sizes for _ in axis.axes]
+            for step, n in enumerate(numbers):
+                lines.append(f"  %bytes{i}.{step} = mul i64 %size{n}, {total}")
+                total = f"%bytes{i}.{step}"
             lines += [
-                f"  %bytes{i} = mul i64 %size, {bytes_of}",
                 f"  %bytes{i}.at = getelementptr i64, ptr %memories, i64 {place}",
-                f"  store i64 %bytes{i}, ptr %bytes{i}.at",
+                f"  store i64 {total}, ptr %bytes{i}.at",
             ]
     return "\n".join(lines) + "\n"
 

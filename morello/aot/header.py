@@ -1,6 +1,7 @@
 """The header of a kernel: the declarations that a C or C++ program needs."""
 
 import dataclasses
+import math
 import textwrap
 from collections.abc import Sequence
 
@@ -9,14 +10,14 @@ from morello.aot.c_names import c_identifiers
 from morello.aot.entry_points import (
     Status,
     pack_name,
-    size_of,
+    sizes_of,
     supported_name,
     unchecked_name,
 )
 from morello.errors import CompileError
 from morello.machine.tile_permission import TILE_FEATURES
 from morello.runtime.calls.call_table import ALIGNMENT
-from morello.runtime.calls.parameter import Parameter
+from morello.runtime.calls.parameter import Parameter, SizeAxis
 from morello.runtime.element_types import element_type_of, names
 
 _WIDTH = 80
@@ -143,9 +144,8 @@ def _argument_notes(interface: Interface) -> str:
                 "     ",
             )
         )
-    axis = size_of(interface.parameters)
-    if axis is not None:
-        text = f"{_size_name(interface)}: the size of the call, {axis}."
+    for axis, name in _named_sizes(interface):
+        text = f"{name}: the size of the call, {axis}."
         notes.append(_paragraph(text, "     "))
     return "\n".join(notes)
 
@@ -154,11 +154,14 @@ def _bytes_note(interface: Interface, parameter: Parameter) -> str:
     """The bytes of an array; nothing where the distance of its rows decides."""
     if parameter.any_row:
         return ""
-    if parameter.size is None:
+    own = {axis.number for axis in parameter.sizes}
+    if not own:
         return f"; {parameter.nbytes} bytes"
-    name, greatest = _size_name(interface), parameter.size.sizes[-1]
-    each = parameter.nbytes // greatest
-    return f", where {name} is {greatest}; {each} bytes for each of {name}"
+    named = [(a, name) for a, name in _named_sizes(interface) if a.number in own]
+    limits = " and ".join(f"{name} is {axis.sizes[-1]}" for axis, name in named)
+    names = " and ".join(name for _, name in named)
+    each = parameter.nbytes // math.prod(axis.sizes[-1] for axis, _ in named)
+    return f", where {limits}; {each} bytes for each of {names}"
 
 
 def _linking(interface: Interface) -> str:
@@ -212,10 +215,10 @@ def _comment(interface: Interface) -> str:
 
 def _defines(interface: Interface) -> str:
     prefix = interface.name
-    axis = size_of(interface.parameters)
+    sizes = _named_sizes(interface)
     unused = {
         *(() if _row_names(interface) else (Status.SHORT_ROW,)),
-        *((Status.SIZE,) if axis is None else ()),
+        *(() if sizes else (Status.SIZE,)),
     }
     lines = [
         f"/* {meaning} */\n#define {prefix}_{status.name} {status.value}"
@@ -229,10 +232,10 @@ def _defines(interface: Interface) -> str:
         if parameter.strides and not parameter.any_row:
             macro = f"{prefix}_{parameter.name.upper()}_LEADING_DIMENSION"
             lines.append(f"#define {macro} {parameter.strides[-2]}")
-    if axis is not None:
+    for axis, name in sizes:
         limits = axis.sizes[0], axis.sizes[-1], axis.sizes.step
         for word, number in zip(("LEAST", "GREATEST", "STEP"), limits, strict=True):
-            macro = f"{prefix}_{_size_name(interface).upper()}_{word}"
+            macro = f"{prefix}_{name.upper()}_{word}"
             lines.append(f"#define {macro} {number}")
     lines.append(f"#define {prefix}_WORKSPACE_BYTES {interface.workspace_bytes}")
     lines.append(f"#define {prefix}_WORKSPACE_ALIGNMENT {ALIGNMENT}")
@@ -268,20 +271,19 @@ def _row_names(interface: Interface) -> list[str]:
     ]
 
 
-def _size_name(interface: Interface) -> str:
-    """The argument that says the size of a call; empty where there is none."""
-    axis = size_of(interface.parameters)
-    if axis is None:
-        return ""
+def _named_sizes(interface: Interface) -> list[tuple[SizeAxis, str]]:
+    """The sizes that a call says, each with the argument that says it."""
+    axes = sizes_of(interface.parameters)
     taken = [parameter.name for parameter in interface.parameters]
-    return _local(interface, c_identifiers([*taken, axis.name])[-1])
+    names = c_identifiers([*taken, *(axis.name for axis in axes)])[len(taken) :]
+    return [(a, _local(interface, n)) for a, n in zip(axes, names, strict=True)]
 
 
 def _number_names(interface: Interface) -> list[str]:
-    """The arguments that are numbers: the size of a call, then how far rows are
+    """The arguments that are numbers: the sizes of a call, then how far rows are
     apart."""
-    size = _size_name(interface)
-    return [size] * bool(size) + _row_names(interface)
+    sizes = [name for _, name in _named_sizes(interface)]
+    return sizes + _row_names(interface)
 
 
 def _arguments(interface: Interface, workspace: bool) -> str:

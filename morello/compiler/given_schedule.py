@@ -260,7 +260,7 @@ def _check_function(function: ir.Operation, spec: Spec) -> None:
             "write the Spec's op and a return",
         )
     goal = ops[0]
-    memrefs = len(blocks[0].arguments) - len(spec.ranges)
+    memrefs = len(spec.tensors)
     if list(goal.operands) != list(blocks[0].arguments)[:memrefs]:
         raise _refusal(
             goal,

@@ -440,21 +440,24 @@ def parameters(spec: Spec) -> tuple[Parameter, ...]:
                 spec.strides(index, row) if has_leading else (),
                 _logical_views(spec, index, row),
                 row,
-                _size_axis(spec, index),
+                _size_axes(spec, index),
             )
         )
     return tuple(arguments)
 
 
-def _size_axis(spec: Spec, index: int) -> SizeAxis | None:
+def _size_axes(spec: Spec, index: int) -> tuple[SizeAxis, ...]:
     """The dimensions of an operand whose size each call says."""
-    operand = spec.kind.operands[index]
-    for one, greatest in zip(spec.ranges, spec.greatest, strict=True):
+    operand, found = spec.kind.operands[index], []
+    for number, (one, greatest) in enumerate(
+        zip(spec.ranges, spec.greatest, strict=True)
+    ):
         dims = [dim for dim in one.dims if dim in operand.dims]
         if dims:
             axes = tuple(sorted(map(operand.axis, dims)))
-            return SizeAxis(spec.kind.dims[dims[0]], axes, one.sizes(greatest))
-    return None
+            name, sizes = spec.kind.dims[dims[0]], one.sizes(greatest)
+            found.append(SizeAxis(name, axes, sizes, number))
+    return tuple(found)
 
 
 def _logical_views(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from morello.explain.words import Clock, counted, percent, searched_text
 from morello.machine import Target
 from morello.search.ranges.cover import Cover, Part
+from morello.search.ranges.sizes import Call
 from morello.spec import print_spec
 
 _HEAD = ("sizes", "cycles at the greatest", "regret", "program")
@@ -16,14 +17,15 @@ def cover_text(found: Cover, target: Target, clock: Clock) -> str:
     regrets = found.regrets
     worst = max(regrets, key=lambda size: regrets[size])
     mean = sum(regrets.values()) / len(regrets)
-    name = spec.kind.dims[spec.ranges[0].dims[0]]
+    name = " x ".join(spec.kind.dims[one.dims[0]] for one in spec.ranges)
+    what = "size" if len(spec.ranges) == 1 else "pair of sizes"
     lines = [
         f"{print_spec(spec, target.limits)} on {target.name}",
         f"{counted(len(regrets), 'size')} of {name}: "
         f"{counted(len(found.parts), 'range')} with a program each, "
         f"{searched_text(found.sizes.statistics)}",
-        f"regret, over the best program of each size: mean {percent(mean)}, worst "
-        f"{percent(regrets[worst])} at {name} = {worst}",
+        f"regret, over the best program of each {what}: mean {percent(mean)}, worst "
+        f"{percent(regrets[worst])} at {name} = {_call(worst)}",
         "",
         *_table(_rows(found, regrets, clock)),
         "",
@@ -35,20 +37,26 @@ def cover_text(found: Cover, target: Target, clock: Clock) -> str:
 
 
 def _rows(
-    found: Cover, regrets: dict[int, float], clock: Clock
+    found: Cover, regrets: dict[Call, float], clock: Clock
 ) -> Iterator[tuple[str, ...]]:
     yield _HEAD
     for part in found.parts:
-        own = [r for size, r in regrets.items() if part.first <= size <= part.last]
+        own = [regret for call, regret in regrets.items() if call in part.box]
         last = int(part.costs[-1])
         cells = clock.cycles(last).removesuffix(" cycles"), percent(max(own))
         yield (_sizes(part), *cells, _program(part))
 
 
 def _sizes(part: Part) -> str:
-    if part.first == part.last:
-        return str(part.first)
-    return f"{part.first}..{part.last}"
+    return " x ".join(
+        str(first) if first == last else f"{first}..{last}"
+        for first, last in zip(*part.box, strict=True)
+    )
+
+
+def _call(sizes: Call) -> str:
+    """The sizes of a call."""
+    return " x ".join(map(str, sizes))
 
 
 def _program(part: Part) -> str:
@@ -75,18 +83,18 @@ def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def proof_text(found: Cover, alone: dict[int, int]) -> str:
+def proof_text(found: Cover, alone: dict[Call, int]) -> str:
     """The costs of some sizes beside those of a search of each alone.
 
     Args:
-        alone: the cost that a search of the size alone has found.
+        alone: the cost that a search of the sizes of a call alone has found.
     """
-    wrong = {m: cost for m, cost in alone.items() if cost != found.least[m]}
+    wrong = {call: cost for call, cost in alone.items() if cost != found.least[call]}
     if not wrong:
         return f"{counted(len(alone), 'size')} searched alone: the same costs\n"
     lines = [f"{counted(len(wrong), 'size')} of {len(alone)} searched alone differ:"]
     lines += [
-        f"  {m}: {cost} millicycles, and {found.least[m]:.0f} with the others"
-        for m, cost in wrong.items()
+        f"  {_call(c)}: {cost} millicycles, and {found.least[c]:.0f} with the others"
+        for c, cost in wrong.items()
     ]
     return "\n".join(lines) + "\n"

@@ -69,7 +69,7 @@ def call(
                 "which arrays of JAX do not have",
                 "compile a Spec without a leading dimension (ld)",
             )
-        if parameter.size is not None:
+        if parameter.sizes:
             raise CompileError(
                 f"{parameter.role} of {kernel.text} has a size that each call says, "
                 "and shapes are settled in programs of JAX",

@@ -179,28 +179,35 @@ def _usual(goal: Spec, whole: Spec | None, period: int) -> Spec:
     """The Spec whose rows lie as those of a goal are taken to."""
     whole = whole or goal
     if not whole.ranges or (
-        not goal.ranges and goal in _unlike_most(whole, period, _usual_size(whole))
+        not goal.ranges and goal in _unlike_most(whole, period, _usual_sizes(whole))
     ):
         return goal
-    return whole.at(_usual_size(whole))
+    return whole.at(*_usual_sizes(whole))
 
 
-def _usual_size(whole: Spec) -> int:
-    """A size of a range at which rows lie as they do at most of its sizes: one with as
-    few factors of two as any. Of two neighbours one has."""
-    before, last = whole.ranges[0].sizes(whole.greatest[0])[-2:]
+def _usual_sizes(whole: Spec) -> tuple[int, ...]:
+    """A size of each range at which rows lie as they do at most of its sizes: one with
+    as few factors of two as any. Of two neighbours one has."""
+    pairs = zip(whole.ranges, whole.greatest, strict=True)
+    return tuple(_usual_size(one.sizes(greatest)) for one, greatest in pairs)
+
+
+def _usual_size(sizes: range) -> int:
+    before, last = sizes[-2:]
     return before if before > 1 and before & -before < last & -last else last
 
 
 @lru_cache(maxsize=256)
-def _unlike_most(whole: Spec, period: int, usual: int) -> tuple[Spec, ...]:
+def _unlike_most(whole: Spec, period: int, usual: tuple[int, ...]) -> tuple[Spec, ...]:
     """The Specs of a range of which other rows are aliased than at the usual size; none
-    where there are more than a few."""
+    where there are more than a few, or two ranges."""
+    if len(whole.ranges) > 1:
+        return ()
 
     def aliased(goal: Spec) -> list[int]:
         return [_least_bytes(goal, o, period) for o in range(len(goal.tensors))]
 
-    sizes, most = whole.ranges[0].sizes(whole.greatest[0]), aliased(whole.at(usual))
+    sizes, most = whole.ranges[0].sizes(whole.greatest[0]), aliased(whole.at(*usual))
     roundest = max(sizes, key=lambda size: size & -size)
     if aliased(whole.at(roundest)) == most:
         return ()

@@ -129,8 +129,11 @@ class Target(HashedOnce):
         A search is given this one, so that all programs it compares are priced alike.
 
         Args:
-            whole: the Spec of a range that the goal is a part of the sizes of.
+            whole: the Spec of ranges that the goal is a part of the sizes of; of two
+                ranges all parts see what the greatest sizes see.
         """
+        if whole is not None and len(whole.ranges) > 1:
+            goal = whole
         near, sets = 3 * self.l2_lines // 4, self._l1_sets
         context = OperandContext.of(goal, near, self.l3_lines, sets, whole)
         return self.in_context(context)

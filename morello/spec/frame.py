@@ -9,6 +9,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from morello.spec.spec import Spec, SpecKey
 from morello.spec.tensors.limits import Limits
 
@@ -31,6 +33,18 @@ class Frame:
     def of(cls, spec: Spec) -> "Frame":
         """The frame of one Spec."""
         return cls(spec.key, spec.sizes, spec.limits)
+
+    @classmethod
+    def over(cls, spec: Spec) -> "Frame":
+        """The Specs of all sizes of the ranges of one, in the order of `Spec.calls`."""
+        if not spec.ranges:
+            return cls.of(spec)
+        sizes: list[Ints] = list(spec.sizes)
+        grids = np.meshgrid(*spec.every_size, indexing="ij")
+        for one, grid in zip(spec.ranges, grids, strict=True):
+            for dim in one.dims:
+                sizes[dim] = grid.ravel()
+        return cls(spec.key, tuple(sizes), spec.limits)
 
     def operand_sizes(self, operand: int) -> tuple[Ints, ...]:
         """The sizes of one operand, in its logical order."""

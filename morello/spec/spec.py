@@ -2,6 +2,8 @@
 
 import dataclasses
 import importlib
+import itertools
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -234,6 +236,17 @@ class Spec(HashedOnce):
     def greatest(self) -> tuple[int, ...]:
         """The greatest size of each range."""
         return tuple(self.sizes[one.dims[0]] for one in self.ranges)
+
+    @property
+    def every_size(self) -> list[range]:
+        """The sizes of each range."""
+        pairs = zip(self.ranges, self.greatest, strict=True)
+        return [one.sizes(greatest) for one, greatest in pairs]
+
+    @property
+    def calls(self) -> Iterator[tuple[int, ...]]:
+        """The sizes of every call, one for each of `ranges`: the last changes first."""
+        return itertools.product(*self.every_size)
 
     def at(self, *sizes: int) -> "Spec":
         """The Spec of a call: every size settled.

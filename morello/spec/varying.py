@@ -5,23 +5,27 @@ from morello.spec.spec import Spec
 from morello.spec.tensors.layout import Layout
 
 
-def varying_places(spec: Spec, index: int) -> tuple[int, ...]:
+def varying_places(spec: Spec, index: int) -> dict[int, int]:
     """`places_that_vary` of an operand of a Spec."""
     layout = spec.tensors[index].layout
     return places_that_vary(spec, spec.kind.operands[index], layout)
 
 
-def places_that_vary(spec: Spec, operand: Operand, layout: Layout) -> tuple[int, ...]:
-    """The physical dimensions of an operand whose size a call says, ascending: the
-    strides of those before them follow from the size.
+def places_that_vary(spec: Spec, operand: Operand, layout: Layout) -> dict[int, int]:
+    """The physical dimensions of an operand whose size a call says, ascending, and the
+    number of the range of each: the strides of those before follow from the sizes.
 
     Args:
         operand: on the dimensions of the Spec.
         layout: of the operand.
     """
-    dims = {dim for one in spec.ranges for dim in one.dims} & {*operand.dims}
-    axes = {operand.axis(dim) for dim in dims}
-    return tuple(place for place, d in enumerate(layout.dims) if d.dim in axes)
+    axes = {
+        operand.axis(dim): number
+        for number, one in enumerate(spec.ranges)
+        for dim in one.dims
+        if dim in operand.dims
+    }
+    return {p: axes[d.dim] for p, d in enumerate(layout.dims) if d.dim in axes}
 
 
 def why_settled(spec: Spec) -> str:

@@ -149,7 +149,10 @@ class SizedCall(NativeCall):
 
     def __init__(self, compiled: Kernel, *args: Any, **kwargs: Any) -> None:
         super().__init__(compiled, *args, **kwargs)
-        dims = [() if p.size is None else p.size.axes for p in compiled.parameters]
+        dims = [
+            tuple(axis for size in p.sizes for axis in size.axes)
+            for p in compiled.parameters
+        ]
         self._from, self._dim = next((i, d[0]) for i, d in enumerate(dims) if d)
         """The first tensor that has the size, and its dimension."""
         self._varying = dims[len(dims) - len(self._forms) :]

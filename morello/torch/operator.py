@@ -94,7 +94,7 @@ def operator(kernel: Kernel) -> Callable[..., Any]:
 def _check_forms(kernel: Kernel, parameters: Sequence[Parameter]) -> None:
     """Refuse operands with gaps, outputs that are added to, and sizes of a call."""
     for parameter in parameters:
-        if parameter.size is not None:
+        if parameter.sizes:
             raise CompileError(
                 f"{parameter.role} of {kernel.symbol} has a size that each call says, "
                 "and operators have settled shapes",

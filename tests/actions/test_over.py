@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from morello.actions import Move, Peel, Tile
+from morello.actions import Move, Peel, Range, Tile
 from morello.actions.sizes.over import SizesError, rewrite_over
 from morello.errors import ScheduleError
 from morello.machine import AVX2
-from morello.spec import L1, Layout, parse_spec
+from morello.spec import L1, Layout, SizeRange, parse_spec
 
 pytestmark = pytest.mark.quick
 
@@ -47,7 +47,18 @@ def test_what_takes_settled_sizes_says_how_to_part_them() -> None:
     assert np.array_equal(error.holds, [False] * 4)
 
 
-def test_one_range_alone_is_taken() -> None:
-    spec = parse_spec("matmul:1..4x5x1..6:f32", AVX2.limits)
-    with pytest.raises(ScheduleError, match="tile takes one range of sizes, not two"):
-        rewrite_over(Tile("m", 1), spec, AVX2)
+def test_each_range_of_a_hole_follows_from_one() -> None:
+    spec = parse_spec("matmul:1..7x5x1..6:f32", AVX2.limits)
+    _, holes = rewrite_over(Tile("n", 4), spec, AVX2)
+    main, remainder = holes
+    assert main.follows == (0,)
+    assert main.spec.ranges == (SizeRange((1,), 1),)
+    assert main.spec.sizes == (1, 7, 5, 4)
+    assert remainder.follows == (0, 1)
+    assert remainder.spec.ranges == (SizeRange((1,), 1), SizeRange((3,), 1))
+    assert remainder.spec.sizes == (1, 7, 5, 3)
+    _, (low, high) = rewrite_over(Range("n", 5), spec, AVX2)
+    assert (low.follows, high.follows) == ((0, 1), (0,))
+    assert high.spec.sizes == (1, 7, 5, 6)
+    with pytest.raises(SizesError, match="m and n of"):
+        rewrite_over(Peel("k", 2), spec, AVX2)

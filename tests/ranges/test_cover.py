@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import itertools
 import random
 import types
 from typing import Any, cast
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from morello.machine import AVX2
-from morello.search.ranges.cover import _Run
+from morello.search.ranges.cover import _Area
 from morello.search.ranges.over import Over
 from morello.search.ranges.sizes import Sizes, search_sizes
 from morello.spec import parse_spec
@@ -19,7 +18,7 @@ from morello.spec import parse_spec
 pytestmark = pytest.mark.quick
 
 
-def drawn(rng: random.Random) -> tuple[_Run, Any]:
+def drawn(rng: random.Random) -> tuple[_Area, Any]:
     """A run of sizes, with the costs of programs that take some of them."""
     count = rng.randint(1, 9)
     run = sorted(rng.sample(range(1, 30), count))
@@ -31,10 +30,10 @@ def drawn(rng: random.Random) -> tuple[_Run, Any]:
     rows = np.vstack([rows, [rng.randint(100, 200) for _ in run]])
     # What chooses a program adds to its cost: none may be as cheap as the best.
     best = rows.min(0) - [rng.choice((0, 5)) for _ in run]
-    known = dict(zip(run, best, strict=True))
+    known = {(m,): cost for m, cost in zip(run, best, strict=True)}
     sizes = types.SimpleNamespace(cost=known.__getitem__)
     none = cast(Over, None)
-    return _Run(cast(Sizes, sizes), run, none, [], [], rows), best
+    return _Area(cast(Sizes, sizes), (tuple(run),), none, [], [], rows), best
 
 
 def fewest(fits: Any) -> int:
@@ -61,9 +60,9 @@ def test_the_fewest_programs_within_a_regret(percent: float) -> None:
     for seed in range(60):
         run, best = drawn(random.Random(seed))
         most = np.maximum((1 + percent / 100) * best, run.costs.min(0))
-        chosen = list(itertools.islice(run.chosen(percent), len(run.run)))
+        chosen = [(*place, n) for (place,), n in run.chosen(percent)]
         assert [at for at, _, _ in chosen] == [0, *(end for _, end, _ in chosen)][:-1]
-        assert chosen[-1][1] == len(run.run)
+        assert chosen[-1][1] == len(run.area[0])
         assert len(chosen) == fewest(run.costs <= most)
         for at, end, number in chosen:
             assert (run.costs[number, at:end] <= most[at:end]).all()
@@ -75,6 +74,6 @@ def test_the_fewest_programs_within_a_regret(percent: float) -> None:
 
 def test_costs_of_programs_that_are_gone_are_not_taken_for_those_of_others() -> None:
     sizes = search_sizes(parse_spec("matmul:1..2x2x3:f32", AVX2.limits), AVX2)
-    over, impl = Over(sizes.tables[2]), sizes.best[2]
+    over, impl = Over(sizes.tables[2,]), sizes.best[2,]
     for cost in range(100):
         assert over.cost(dataclasses.replace(impl, cost=cost), impl.spec) == cost

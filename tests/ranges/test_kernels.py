@@ -195,7 +195,6 @@ def test_the_schedule_and_the_pickle_give_the_same_object(kernel: Kernel) -> Non
     ("text", "options", "part"),
     [
         ("matmul:1..8x4x4:f32", {"tune": "learned"}, "the learned model chooses"),
-        ("matmul:1..8x4x1..8:f32", {}, "2 sizes that each call says"),
         ("matmul:1..8x4x4:f32:lhs=ld8", {}, "not row-major without gaps"),
         ("matmul:1..8x4x4:f32:out=[0,2,1]", {}, "not row-major without gaps"),
         ("matmul:8x4x1..8:f32:rhs=[0,2,1,2p4]", {}, "varies in packs"),
@@ -284,3 +283,32 @@ def test_a_linked_kernel_takes_the_size_of_the_call(tmp_path: Path) -> None:
     )
     run("cc", *STRICT, "-std=c99", "use.c", "mm.o", "-o", "use", cwd=tmp_path)
     run(tmp_path / "use")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["matmul:1..5x7x1..4:f32", "matmul:5x1..3x2..8/2:f32"],
+)
+def test_two_sizes_of_a_call_behind_guard_pages(text: str) -> None:
+    """Every pair, its schedule and its pickle; a wrong size is refused by its name."""
+    kernel = compiled(text)
+    rng = np.random.default_rng(1)
+    for call in kernel.spec.calls:
+        spec = kernel.spec.at(*call)
+        _, m, k, n = spec.sizes
+        lhs, rhs = numbers(rng, m, k), numbers(rng, k, n)
+        given = [guarded_array(array) for array in (lhs, rhs)]
+        out = guarded_array(np.zeros((m, n), np.float32))
+        kernel(*given, out=out)
+        np.testing.assert_array_equal(out, lhs @ rhs)
+        np.testing.assert_array_equal(kernel(lhs, rhs), lhs @ rhs)
+    again = morello.compile(text, target="avx2", schedule=kernel.schedule, threads=1)
+    assert again.object == kernel.object
+    assert pickle.loads(pickle.dumps(kernel)).object == kernel.object
+    one = kernel.spec.ranges[1]
+    name, greatest = kernel.spec.kind.dims[one.dims[0]], kernel.spec.greatest
+    sizes = list(kernel.spec.sizes[1:])
+    sizes[one.dims[0] - 1] = greatest[1] + 1
+    m, k, n = sizes
+    with pytest.raises(ArgumentError, match=f"{name} is {greatest[1] + 1}"):
+        kernel(numbers(rng, m, k), numbers(rng, k, n))

@@ -11,9 +11,8 @@ from morello.actions import Move
 from morello.actions.copies.move import copies
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graphs.parts import buffer_of
+from morello.dialect.transform.graphs.parts import buffer_of, places_in
 from morello.mlir import ir
-from morello.spec.varying import varying_places
 
 
 def apply_move(site: Site, action: Move) -> Left:
@@ -42,8 +41,7 @@ def _buffer(site: Site, index: int) -> ir.Value | None:
     dest = body.spec.tensors[index]
     if not copies(site.spec.tensors[index], dest):
         return None
-    places = varying_places(body.spec, index)
-    return buffer_of(site, dest, body.spec.shape(index), places)
+    return buffer_of(site, dest, body.spec.shape(index), places_in(body, index))
 
 
 MOVE = ActionOp.define(Move, ("prologue", "body", "epilogue"), apply_move)

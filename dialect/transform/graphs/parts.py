@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from morello.actions import Hole
 from morello.actions.graphs.cut import Cutting, operand_of
 from morello.actions.graphs.parts import PartKey
 from morello.dialect.build import build_spec_op
@@ -12,25 +13,39 @@ from morello.mlir import dialect, ir
 from morello.spec import Layout, Operand, TensorSpec
 from morello.spec.embedding import Embedding
 from morello.spec.graphs.graph import Graph
-from morello.spec.varying import places_that_vary
+from morello.spec.varying import places_that_vary, varying_places
 
 
 def buffer_of(
-    site: Site, tensor: TensorSpec, sizes: tuple[int, ...], places: Sequence[int] = ()
+    site: Site,
+    tensor: TensorSpec,
+    sizes: tuple[int, ...],
+    places: Mapping[int, int] | None = None,
 ) -> ir.Value:
     """A new memref for a temporary: of vectors, for registers.
 
     Args:
         site: the op that is rewritten.
-        places: the physical dimensions that have its size, which a call says.
+        places: the physical dimensions whose size a call says, and which range of the
+            op each has.
     """
     memref = dialect("memref")
     alloc = memref.AllocaOp if tensor.level.is_registers else memref.AllocOp
     value: ir.Value = alloc(whole_type(tensor, sizes), [], []).result
-    kind = sized_type(tensor, sizes, places) if places else value.type
+    if not places:
+        return value
+    kind = sized_type(tensor, sizes, places)
     if kind == value.type:
         return value
-    return sized_view(value, kind, size_value(site.op, site.spec), places)
+    values = {p: size_value(site.op, site.spec, n) for p, n in places.items()}
+    return sized_view(value, kind, values)
+
+
+def places_in(hole: Hole, index: int) -> dict[int, int]:
+    """The physical dimensions of an operand of a hole whose size a call says, and which
+    range of the rewritten op each has."""
+    varying = varying_places(hole.spec, index)
+    return {place: hole.follows[number] for place, number in varying.items()}
 
 
 def apply_cutting(

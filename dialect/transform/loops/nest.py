@@ -3,14 +3,10 @@
 import dataclasses
 from collections.abc import Sequence
 
+from morello.actions import Hole
 from morello.dialect.attributes import i64_attr
 from morello.dialect.build import build_spec_op
-from morello.dialect.sizes import (
-    SIZE_ATTRIBUTE,
-    chain_attribute,
-    size_chain,
-    size_value,
-)
+from morello.dialect.sizes import set_sizes, size_value, sizes_of
 from morello.dialect.transform.action_op import Left, Site
 from morello.dialect.transform.price import TRIPS_ATTRIBUTE
 from morello.dialect.transform.subview import Start, elements, tile_of
@@ -23,8 +19,9 @@ def build_loop(site: Site, dim: int, size: int, begin: int = 0) -> Left:
 
     A loop of one trip is no loop. The first tile begins at ``begin``.
     """
-    if site.spec.ranges and dim in site.spec.ranges[0].dims:
-        return _ranged(site, dim, size)
+    number = range_along(site.spec, dim)
+    if number is not None:
+        return _ranged(site, dim, size, number)
     left = {}
     main, rest = site.hole("main"), site.hole("remainder")
     if main is not None and main.times == 1:
@@ -37,15 +34,21 @@ def build_loop(site: Site, dim: int, size: int, begin: int = 0) -> Left:
     return left
 
 
-def _ranged(site: Site, dim: int, size: int) -> Left:
+def range_along(spec: Spec, dim: int) -> int | None:
+    """The number of the range that a dimension has; None where it is settled."""
+    having = (n for n, one in enumerate(spec.ranges) if dim in one.dims)
+    return next(having, None)
+
+
+def _ranged(site: Site, dim: int, size: int, number: int) -> Left:
     """The holes of a loop along a dimension whose size a call says."""
     scf = dialect("scf")
-    tiles = TilesOfCall.of(site, size)
+    tiles = TilesOfCall.of(site, size, number)
     main, remainder = site.hole("main"), site.hole("remainder")
     left = {}
     if main is not None:
         loop = scf.ForOp(index(0), tiles.covered, index(size))
-        loop.attributes[TRIPS_ATTRIBUTE] = i64_attr(tiles.chain[0] // size)
+        loop.attributes[TRIPS_ATTRIBUTE] = i64_attr(tiles.greatest // size)
         with ir.InsertionPoint(loop.body):
             start = Start(0, loop.induction_variable)
             left["main"] = build_tile(site, dim, main.spec, start)
@@ -54,7 +57,7 @@ def _ranged(site: Site, dim: int, size: int) -> Left:
         branch = scf.IfOp(tiles.remains())
         branch.attributes[TRIPS_ATTRIBUTE] = i64_attr(remainder.times)
         with ir.InsertionPoint(branch.then_block):
-            left["remainder"] = tiles.build_rest(site, dim, remainder.spec)
+            left["remainder"] = tiles.build_rest(site, dim, remainder)
             scf.YieldOp([])
     return left
 
@@ -65,26 +68,29 @@ class TilesOfCall:
 
     Args:
         size: of a tile.
-        chain: how the size follows from the call's (`size_chain`).
+        number: of the range that the dimension has.
+        greatest: the size of the dimension in a call of the greatest sizes.
         extent: the size of the dimension.
         rest: what remains after the whole tiles.
         covered: what the whole tiles have.
     """
 
     size: int
-    chain: list[int]
+    number: int
+    greatest: int
     extent: ir.Value
     rest: ir.Value
     covered: ir.Value
 
     @classmethod
-    def of(cls, site: Site, size: int) -> "TilesOfCall":
-        """Tiles of the Spec's range, computed at the insertion point."""
+    def of(cls, site: Site, size: int, number: int) -> "TilesOfCall":
+        """Tiles of a range of the Spec, computed at the insertion point."""
         arith = dialect("arith")
-        extent = size_value(site.op, site.spec)
+        extent = size_value(site.op, site.spec, number)
         rest = arith.RemUIOp(extent, index(size)).result
         covered = arith.SubIOp(extent, rest).result
-        return cls(size, size_chain(site.op, site.spec), extent, rest, covered)
+        greatest = sizes_of(site.op, site.spec)[number].greatest
+        return cls(size, number, greatest, extent, rest, covered)
 
     def remains(self) -> ir.Value:
         """Whether something remains."""
@@ -94,13 +100,12 @@ class TilesOfCall:
         ).result
         return is_left
 
-    def build_rest(self, site: Site, dim: int, spec: Spec) -> ir.Operation:
+    def build_rest(self, site: Site, dim: int, hole: Hole) -> ir.Operation:
         """The Spec of what remains."""
-        child = build_tile(site, dim, spec, Start(0, self.covered))
-        if any(dim in one.dims for one in spec.ranges):
-            at, *steps = self.chain
-            chain = chain_attribute([at % self.size, *steps, self.size])
-            child.attributes[SIZE_ATTRIBUTE] = chain
+        child = build_tile(site, dim, hole.spec, Start(0, self.covered))
+        sizes = list(sizes_of(site.op, site.spec))
+        sizes[self.number] = sizes[self.number].remainder(self.size)
+        set_sizes(child, [sizes[n] for n in hole.follows])
         return child
 
 

@@ -12,7 +12,12 @@ from morello.actions import Hole, TileParallel
 from morello.dialect.attributes import i64_attr
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.loops.nest import TilesOfCall, build_tile, index
+from morello.dialect.transform.loops.nest import (
+    TilesOfCall,
+    build_tile,
+    index,
+    range_along,
+)
 from morello.dialect.transform.loops.team import build_team, build_where
 from morello.dialect.transform.price import TRIPS_ATTRIBUTE
 from morello.dialect.transform.subview import Start
@@ -22,8 +27,9 @@ from morello.mlir import dialect, ir
 def apply_tile_parallel(site: Site, action: TileParallel) -> Left:
     """Build the loops over threads and tiles."""
     dim = site.spec.kind.dims.index(action.dim)
-    if site.spec.ranges and dim in site.spec.ranges[0].dims:
-        return _ranged(site, dim, action.size)
+    number = range_along(site.spec, dim)
+    if number is not None:
+        return _ranged(site, dim, action.size, number)
     main, rest = site.hole("main"), site.hole("remainder")
     trips = site.spec.sizes[dim] // action.size
     items = trips + (rest is not None)
@@ -42,15 +48,15 @@ def apply_tile_parallel(site: Site, action: TileParallel) -> Left:
     return left
 
 
-def _ranged(site: Site, dim: int, size: int) -> Left:
+def _ranged(site: Site, dim: int, size: int, number: int) -> Left:
     """The loops along a dimension whose size a call says: where it has fewer tiles than
     there are threads, the first threads have none."""
     arith = dialect("arith")
     main, rest = site.hole("main"), site.hole("remainder")
-    tiles = TilesOfCall.of(site, size)
+    tiles = TilesOfCall.of(site, size, number)
     more = arith.AddIOp(tiles.extent, index(size - 1)).result
     items = arith.DivUIOp(more, index(size)).result
-    threads = min(-(-tiles.chain[0] // size), target_of(site.op).threads)
+    threads = min(-(-tiles.greatest // size), target_of(site.op).threads)
     left = {}
     with ir.InsertionPoint(build_team(threads)) as inside:
         thread = inside.block.arguments[0]
@@ -60,7 +66,7 @@ def _ranged(site: Site, dim: int, size: int) -> Left:
         if rest is not None:
             last = arith.AndIOp(_is(thread, threads - 1), tiles.remains()).result
             with ir.InsertionPoint(build_where(last, rest.times)):
-                left["remainder"] = tiles.build_rest(site, dim, rest.spec)
+                left["remainder"] = tiles.build_rest(site, dim, rest)
     return left
 
 

@@ -6,12 +6,7 @@ sizes above (handle ``high``). First is the one that a call of the greatest size
 """
 
 from morello.actions import Range
-from morello.dialect.sizes import (
-    SIZE_ATTRIBUTE,
-    chain_attribute,
-    size_chain,
-    size_value,
-)
+from morello.dialect.sizes import set_sizes, size_value, sizes_of
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.loops.nest import build_first, index
@@ -22,11 +17,13 @@ from morello.mlir import dialect, ir
 def apply_range(site: Site, action: Range) -> Left:
     """Build the comparison and both branches."""
     arith, scf = dialect("arith"), dialect("scf")
-    chain, target = size_chain(site.op, site.spec), target_of(site.op)
+    sizes, target = sizes_of(site.op, site.spec), target_of(site.op)
+    dim = site.spec.kind.dims.index(action.dim)
+    number = next(n for n, one in enumerate(site.spec.ranges) if dim in one.dims)
     parts_goal = is_goal(site.op, site.spec, target)
-    is_low = chain[0] <= action.last
+    is_low = sizes[number].greatest <= action.last
     kind = arith.CmpIPredicate.ule if is_low else arith.CmpIPredicate.ugt
-    size = size_value(site.op, site.spec)
+    size = size_value(site.op, site.spec, number)
     ways = scf.IfOp(arith.CmpIOp(kind, size, index(action.last)).result, has_else=True)
     ways.operation.attributes[COUNTED_ATTRIBUTE] = ir.UnitAttr.get()
     roles = ("low", "high") if is_low else ("high", "low")
@@ -35,12 +32,11 @@ def apply_range(site: Site, action: Range) -> Left:
         hole = site.hole(role)
         assert hole is not None
         with ir.InsertionPoint(block):
-            child = build_first(site, site.spec.ranges[0].dims, hole.spec)
+            child = build_first(site, site.spec.ranges[number].dims, hole.spec)
             left[role] = child
             if parts_goal:
                 part_goal(child, hole.spec, target)
-            if hole.spec.ranges:
-                child.attributes[SIZE_ATTRIBUTE] = chain_attribute(chain)
+            set_sizes(child, [sizes[n] for n in hole.follows])
             scf.YieldOp([])
     return left
 

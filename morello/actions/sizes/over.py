@@ -1,11 +1,13 @@
-"""One action on all sizes of a range: the Specs with ranges that it leaves.
+"""One action on all sizes of ranges: the Specs with ranges that it leaves.
 
 The conditions of the action have to hold at each size, with what is left of the
-memories at the greatest. A dimension of a hole that depends on the range is as long as
+memories at the greatest. A dimension of a hole that depends on a range is as long as
 that, or a multiple of it; what remains of a loop along it is a range of its own.
 """
 
-from typing import Any, ClassVar, NamedTuple, Protocol
+import itertools
+import math
+from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
@@ -22,11 +24,13 @@ Array = np.ndarray[Any, Any]
 
 
 class Left(NamedTuple):
-    """A hole: its role, its Spec, and how often it counts at the greatest size."""
+    """A hole: its role, its Spec, how often it counts at the greatest sizes, and for
+    each range of it that of the rewritten Spec which it follows from."""
 
     role: str
     spec: Spec
     times: int
+    follows: tuple[int, ...]
 
 
 class Rewriting(Protocol):
@@ -47,7 +51,7 @@ class SizesError(ScheduleError):
 
     Args:
         what, remedy: as of any error.
-        holds: for each size, ascending, whether it applies.
+        holds: for each of `Spec.calls` whether it applies.
     """
 
     def __init__(self, what: str, holds: Array, remedy: str = "") -> None:
@@ -58,83 +62,127 @@ class SizesError(ScheduleError):
 def rewrite_over(
     action: Rewriting, spec: Spec, target: Target
 ) -> tuple[int, tuple[Left, ...]]:
-    """The cost of the rewrite of a Spec with a range, and the holes that it leaves.
+    """The cost of the rewrite of a Spec with ranges, and the holes that it leaves.
 
     Raises:
-        SizesError: the action does not apply at some size.
-        ScheduleError: it applies to settled sizes alone, or there are two ranges.
+        SizesError: the action does not apply at some size, or to settled sizes alone.
     """
-    if len(spec.ranges) > 1:
-        raise ScheduleError(f"{action.name} takes one range of sizes, not two")
-    one = spec.ranges[0]
-    sizes = np.asarray(one.sizes(spec.greatest[0]))
+    frame = Frame.over(spec)
+    grid = tuple(map(len, spec.every_size))
+    calls = math.prod(grid)
     if not action.takes_ranges or not action.passes(spec):
+        dims = (dim for one in spec.ranges for dim in one.dims)
         raise SizesError(
             f"{action} takes settled sizes, but each call says that of dimension "
-            f"{spec.kind.dims[one.dims[0]]} of {spec}",
-            np.zeros(len(sizes), bool),
+            f"{' and '.join(spec.kind.dims[dim] for dim in dims)} of {spec}",
+            np.zeros(calls, bool),
             "part the sizes by 'range'",
         )
-    frame = Frame(
-        spec.key,
-        tuple(sizes if d in one.dims else s for d, s in enumerate(spec.sizes)),
-        spec.limits,
-    )
     expansion = action.expand(frame, target)
-    holds = np.ones(len(sizes), bool)
+    holds = np.ones(calls, bool)
     for condition in expansion.conditions:
         if not condition.is_of_settled or np.ndim(condition.holds) == 0:
-            holds &= np.broadcast_to(condition.holds, sizes.shape)
+            holds &= np.broadcast_to(condition.holds, holds.shape)
     if not holds.all():
-        size = int(sizes[np.argmin(holds)])
-        settled = action.expand(Frame.of(spec.at(size)), target)
-        reason = settled.refusal() or "it leaves other holes"
-        raise SizesError(
-            f"{action.name} does not apply to {spec} at the size {size}: {reason}",
-            holds,
-        )
+        _refuse(action, spec, target, holds)
     holes = tuple(
-        _hole(action, child, sizes)
+        _hole(action, child, spec, grid)
         for child in expansion.children
         if np.any(child.exists)
     )
     return (int(_last(expansion.cost)), holes)
 
 
-def _hole(action: Rewriting, child: Any, sizes: Array) -> Left:
-    exists = np.broadcast_to(child.exists, sizes.shape) != 0
+def _refuse(action: Rewriting, spec: Spec, target: Target, holds: Array) -> NoReturn:
+    """Refuse an action that does not apply at some sizes."""
+    call = next(itertools.islice(spec.calls, int(np.argmin(holds)), None))
+    settled = action.expand(Frame.of(spec.at(*call)), target)
+    reason = settled.refusal() or "it leaves other holes"
+    word = "size" if len(call) == 1 else "sizes"
+    raise SizesError(
+        f"{action.name} does not apply to {spec} at the {word} "
+        f"{' and '.join(map(str, call))}: {reason}",
+        holds,
+    )
+
+
+def _hole(action: Rewriting, child: Any, spec: Spec, grid: tuple[int, ...]) -> Left:
+    """The Spec of a hole.
+
+    Args:
+        grid: how many sizes each range of the rewritten Spec has.
+    """
+    exists = np.broadcast_to(child.exists, math.prod(grid)) != 0
     if not exists.all() and child.role not in _PARTS:
         raise SizesError(f"{action} leaves '{child.role}' of some sizes only", exists)
-    frame = child.frame
-    wholes = [np.broadcast_to(size, sizes.shape)[exists] for size in frame.sizes]
-    varying = {dim: own for dim, own in enumerate(wholes) if np.ptp(own)}
-    ranges: tuple[SizeRange, ...] = ()
-    if varying:
-        first, *others = varying.values()
-        if any(not np.array_equal(own, first) for own in others):
-            raise SizesError(f"{action} leaves two ranges of sizes", ~exists)
-        if child.role != "remainder":
-            _check_multiple(action, first, sizes[exists])
-        found = np.unique(first)
-        step = int(np.gcd.reduce(np.diff(found)))
-        ranges = (SizeRange(tuple(varying), int(found[0]), step),)
-    free = tuple(int(np.min(amount)) for amount in frame.limits.free)
-    limits = Limits(frame.limits.memories, free)
-    key = frame.key
-    greatest = tuple(int(own.max()) for own in wholes)
-    spec = Spec(key.kind, greatest, key.tensors, limits, key.serial, ranges=ranges)
-    reason = why_settled(spec)
+    places = _places(action, exists, grid)
+    frame, free = child.frame, child.frame.limits.free
+    varying: dict[int, dict[int, Array]] = {}
+    greatest = []
+    for dim, size in enumerate(frame.sizes):
+        own = np.broadcast_to(size, exists.shape).reshape(grid)[np.ix_(*places)]
+        greatest.append(int(own.max()))
+        along = [axis for axis in range(len(grid)) if np.ptp(own, axis).any()]
+        if len(along) > 1:
+            raise SizesError(f"{action} leaves a size of two ranges", ~exists)
+        for axis in along:
+            line = np.moveaxis(own, axis, 0).reshape(len(places[axis]), -1)[:, 0]
+            varying.setdefault(axis, {})[dim] = line
+    ranges = {}
+    for axis, lines in varying.items():
+        sizes = np.asarray(spec.every_size[axis])[places[axis]]
+        ranges[axis] = _range(action, child.role, lines, sizes, exists)
+    limits = Limits(frame.limits.memories, tuple(int(np.min(one)) for one in free))
+    key, follows = frame.key, sorted(ranges, key=lambda axis: ranges[axis].dims)
+    own_ranges = tuple(ranges[axis] for axis in follows)
+    left = Spec(
+        key.kind, tuple(greatest), key.tensors, limits, key.serial, ranges=own_ranges
+    )
+    reason = why_settled(left)
     if reason:
-        raise SizesError(f"{action} leaves {spec}: {reason}", ~exists)
-    return Left(child.role, spec, int(_last(child.times)))
+        raise SizesError(f"{action} leaves {left}: {reason}", ~exists)
+    return Left(child.role, left, int(_last(child.times)), tuple(follows))
 
 
-def _check_multiple(action: Rewriting, own: Array, sizes: Array) -> None:
+def _places(action: Rewriting, exists: Array, grid: tuple[int, ...]) -> list[Array]:
+    """The places of the sizes of each range that have a hole: all of them together."""
+    there = exists.reshape(grid)
+    axes = range(len(grid))
+    places = [
+        np.flatnonzero(there.any(tuple(other for other in axes if other != axis)))
+        for axis in axes
+    ]
+    if not there[np.ix_(*places)].all():
+        raise SizesError(f"{action} leaves a hole of some pairs of sizes", ~exists)
+    return places
+
+
+def _range(
+    action: Rewriting, role: str, lines: dict[int, Array], sizes: Array, exists: Array
+) -> SizeRange:
+    """The range of the dimensions of a hole that follow from one range.
+
+    Args:
+        lines: the sizes of each.
+        sizes: of the range that they follow from.
+        exists: for each call whether it has the hole.
+    """
+    first, *others = lines.values()
+    if any(not np.array_equal(own, first) for own in others):
+        raise SizesError(f"{action} leaves two ranges of sizes", ~exists)
+    if role != "remainder":
+        _check_multiple(action, first, sizes, exists)
+    found = np.unique(first)
+    step = int(np.gcd.reduce(np.diff(found)))
+    return SizeRange(tuple(lines), int(found[0]), step)
+
+
+def _check_multiple(action: Rewriting, own: Array, sizes: Array, exists: Array) -> None:
     """Refuse sizes of a hole that are no multiple of the range's."""
     if np.any(own * sizes[-1] != sizes * own[-1]):
         raise SizesError(
             f"{action} leaves sizes that are no multiples of the range's",
-            np.zeros(len(sizes), bool),
+            np.zeros_like(exists),
         )
 
 

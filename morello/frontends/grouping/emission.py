@@ -10,7 +10,7 @@ from typing import Any
 
 from morello.dialect.build import build_spec_op
 from morello.dialect.memrefs import DYNAMIC, sized_type
-from morello.dialect.sizes import SIZES_ATTRIBUTE, sized_view
+from morello.dialect.sizes import sized_view, sizes_attribute
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.frontends.grouping.group_dims import row_major
 from morello.frontends.grouping.parts import Operand, Part, PlainPart
@@ -65,7 +65,7 @@ def add_model_function(
     function = func.FuncOp(name, ([*types, *index], []))
     block = function.add_entry_block()
     if index:
-        function.operation.attributes[SIZES_ATTRIBUTE] = ir.UnitAttr.get()
+        _set(function, sizes_attribute())
     memrefs = list(block.arguments)[: len(types)]
     known = dict(zip([*given, *roots], memrefs, strict=True))
     with ir.InsertionPoint(block):
@@ -172,8 +172,7 @@ def _part_function(
     types: list[ir.Type] = [*_operand_types(tensors, spec, operands)]
     types += [ir.IndexType.get()] * (len(moved) + len(spec.ranges))
     function = func.FuncOp(name, (types, []), visibility="private")
-    if spec.ranges:
-        function.operation.attributes[SIZES_ATTRIBUTE] = ir.UnitAttr.get()
+    _set(function, sizes_attribute(spec))
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         memrefs = list(block.arguments)[: len(operands)]
@@ -343,7 +342,9 @@ def _operands(
         memref = _seen_as(known[operand.tensor], operand, wanted, strides)
         kind = _sized(wanted, spec, place) if operand.is_gapless else wanted
         if kind != wanted:
-            memref = sized_view(memref, kind, size[0], varying_places(spec, place))
+            varying = varying_places(spec, place)
+            own = {axis: size[number] for axis, number in varying.items()}
+            memref = sized_view(memref, kind, own)
         memrefs.append(memref)
     return memrefs + offsets
 
@@ -357,6 +358,11 @@ def _size(tensors: Tensors, spec: Spec, size: ir.Value) -> list[ir.Value]:
     factor = spec.greatest[0] // tensors.size.sizes[-1]
     number = arith.ConstantOp(ir.IndexType.get(), factor).result
     return [arith.MulIOp(size, number).result]
+
+
+def _set(function: Any, attributes: dict[str, ir.Attribute]) -> None:
+    for name, attribute in attributes.items():
+        function.operation.attributes[name] = attribute
 
 
 def _memref(shape: Sequence[int], dtype: Dtype | PlainDtype) -> ir.MemRefType:

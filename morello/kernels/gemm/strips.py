@@ -249,7 +249,7 @@ class GemmStrips(Kernel):
 
     def takes_any(self, spec: Spec) -> bool:
         """Any number of rows: code for each number of rows that a block has."""
-        return spec.ranges[0].dims == (1,)
+        return [one.dims for one in spec.ranges] == [(1,)]
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over strips. Of a few rows of rhs, out is most of what is written: it

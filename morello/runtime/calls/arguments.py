@@ -22,7 +22,7 @@ from morello.runtime.calls.array_layout import (
     data_of,
     is_known,
 )
-from morello.runtime.calls.call_size import call_size
+from morello.runtime.calls.call_size import call_sizes
 from morello.runtime.calls.diagnose import diagnose
 from morello.runtime.calls.parameter import Parameter, may_interleave
 
@@ -52,7 +52,7 @@ class ArgumentChecker:
             raise ValueError("two parameters have one name")
         self.parameters = parameters
         self._any_row = any(parameter.any_row for parameter in parameters)
-        self._size = call_size(parameters)
+        self._call_sizes = call_sizes(parameters)
         self._wanted = tuple(
             (
                 parameter.dtype,
@@ -79,7 +79,7 @@ class ArgumentChecker:
     def check(self, arrays: Sequence[Any]) -> list[int]:
         """The addresses of the arrays, in the order of the parameters.
 
-        After them are the size that the call says, if there is one; and the elements
+        After them are the sizes that the call says, if there are any; and the elements
         from row to row of those whose rows may be any distance apart.
 
         Args:
@@ -88,9 +88,10 @@ class ArgumentChecker:
         Raises:
             ArgumentError: names the argument that does not fit.
         """
-        if self._size is not None:
-            size = self._size.of([getattr(array, "shape", None) for array in arrays])
-            return [*ArgumentChecker(self._size.settled(size)).check(arrays), size]
+        if self._call_sizes is not None:
+            said = self._call_sizes.of([getattr(a, "shape", None) for a in arrays])
+            settled = ArgumentChecker(self._call_sizes.settled(said))
+            return [*settled.check(arrays), *said]
         addresses = []
         for array, (dtype, shapes, flags) in zip(arrays, self._wanted, strict=True):
             if (

@@ -1,15 +1,16 @@
-"""A size that each call says, by the shapes of its arrays."""
+"""The sizes that each call says, by the shapes of its arrays."""
 
 import dataclasses
 from collections.abc import Sequence
 
 from morello.errors import ArgumentError
-from morello.runtime.calls.parameter import Parameter
+from morello.lazy import cached_property
+from morello.runtime.calls.parameter import Parameter, SizeAxis
 
 
 @dataclasses.dataclass(frozen=True)
-class CallSize:
-    """The size that the arrays of one function have in common.
+class CallSizes:
+    """The sizes that the arrays of one function have in common.
 
     Args:
         parameters: those of the function; some of them have a `SizeAxis`.
@@ -17,45 +18,48 @@ class CallSize:
 
     parameters: tuple[Parameter, ...]
 
-    def of(self, shapes: Sequence[tuple[int, ...] | None]) -> int:
-        """The size that arrays have: that of the first which has one.
+    @cached_property
+    def axes(self) -> tuple[SizeAxis, ...]:
+        """For each size one that has it."""
+        every = {axis.number: axis for p in self.parameters for axis in p.sizes}
+        return tuple(every[number] for number in sorted(every))
+
+    def of(self, shapes: Sequence[tuple[int, ...] | None]) -> tuple[int, ...]:
+        """The sizes that arrays have: each that of the first which has one.
 
         Args:
             shapes: of the arrays for the first of the parameters, or for all; None of
                 what has none, which is refused elsewhere.
 
         Raises:
-            ArgumentError: it is not one that the function takes.
+            ArgumentError: one is not one that the function takes.
         """
+        sizes: dict[int, int] = {}
         for shape, parameter in zip(shapes, self.parameters, strict=False):
-            axis = parameter.size
-            if axis is None:
+            if not shape or not isinstance(shape, tuple):
                 continue
-            is_shape = isinstance(shape, tuple)
-            places = parameter.places_in(shape) if shape and is_shape else ()
-            if shape is None or not places:
-                continue
-            size = int(shape[places[0]])
-            if size not in axis.sizes:
-                raise ArgumentError(
-                    f"{parameter.role}: {axis.name} is {size}, and the kernel takes "
-                    f"{axis}",
-                    "compile a Spec with a range that has it",
-                )
-            return size
-        return self.greatest
+            places = parameter.places_in(shape)
+            for place, number in places.items():
+                if number not in sizes:
+                    sizes[number] = int(shape[place])
+                    self._check(parameter, number, sizes[number])
+        return tuple(sizes.get(axis.number, axis.sizes[-1]) for axis in self.axes)
 
-    @property
-    def greatest(self) -> int:
-        """The greatest size that the function takes."""
-        return next(p.size.sizes[-1] for p in self.parameters if p.size is not None)
+    def _check(self, parameter: Parameter, number: int, size: int) -> None:
+        """Refuse a size that is none of its range."""
+        axis = next(own for own in parameter.sizes if own.number == number)
+        if size not in axis.sizes:
+            raise ArgumentError(
+                f"{parameter.role}: {axis.name} is {size}, and the kernel takes {axis}",
+                "compile a Spec with a range that has it",
+            )
 
-    def settled(self, size: int) -> tuple[Parameter, ...]:
-        """The parameters of a call with one size."""
-        return tuple(parameter.at(size) for parameter in self.parameters)
+    def settled(self, sizes: Sequence[int]) -> tuple[Parameter, ...]:
+        """The parameters of a call with some sizes."""
+        return tuple(parameter.at(*sizes) for parameter in self.parameters)
 
 
-def call_size(parameters: tuple[Parameter, ...]) -> CallSize | None:
-    """The size that calls of a function say; None where every shape is settled."""
-    varies = any(parameter.size is not None for parameter in parameters)
-    return CallSize(parameters) if varies else None
+def call_sizes(parameters: tuple[Parameter, ...]) -> CallSizes | None:
+    """The sizes that calls of a function say; None where every shape is settled."""
+    varies = any(parameter.sizes for parameter in parameters)
+    return CallSizes(parameters) if varies else None

@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from morello.machine.processors import processors
 from morello.runtime.calls.array_layout import ALIGNED, WRITEABLE
+from morello.runtime.calls.call_size import call_sizes
 from morello.runtime.calls.glue import (
     MOST_ARGUMENTS,
     SLOTS,
@@ -28,11 +29,13 @@ _HUGE_PAGE = 1 << 21
 """Bytes. A workspace of at least one lies on them, which spares misses of the TLB."""
 
 _ANY_ROW = -1
-"""In the place of a stride: bytes from row to row, of which there may be any number.
-Less by n: n bytes for each one of the size that the call says."""
+"""In the place of a stride: bytes from row to row, of which there may be any number."""
+
+_GAPLESS = -2
+"""In the place of a stride: that of an array without gaps."""
 
 _ANY_SIZE = -1
-"""In the place of a size: one that each call says."""
+"""In the place of a size: the first that each call says; less by one: the next."""
 
 _NO_STRIDE = 0
 """No array has this from one of several indices to the next."""
@@ -52,7 +55,7 @@ class CallTable:
 
     Args:
         native: address of the function. It takes its arrays, its workspace if it has
-            one, the size that a call says, and the elements from row to row of each
+            one, the sizes that a call says, and the elements from row to row of each
             array that may have any.
         parameters: its arrays.
         workspace_bytes: 0 for none.
@@ -86,11 +89,12 @@ class CallTable:
     def _fill(self, native: int, workspace_bytes: int, threads: int) -> None:
         head, arrays = self.head, len(self.parameters)
         head.native, head.arrays = native, arrays
-        varying = [p.size.sizes for p in self.parameters if p.size is not None]
-        head.rows = arrays + self.has_workspace + bool(varying)
-        if varying:
-            head.least, head.greatest = varying[0][0], varying[0][-1]
-            head.step = varying[0].step
+        sizes = call_sizes(self.parameters)
+        every = sizes.axes if sizes is not None else ()
+        head.varying, head.rows = len(every), arrays + self.has_workspace + len(every)
+        for axis, limits in zip(every, head.sizes, strict=False):
+            limits.least, limits.greatest = axis.sizes[0], axis.sizes[-1]
+            limits.step = axis.sizes.step
         head.arguments = head.rows + sum(p.any_row > 0 for p in self.parameters)
         if head.arguments > MOST_ARGUMENTS:
             head.spread = _spread(head.arguments)
@@ -114,14 +118,10 @@ def _entry(parameter: Parameter) -> np.ndarray[Any, Any]:
     """The words of one array: an `Entry`, then its forms."""
     dtype, forms = parameter.dtype, []
     row = parameter.any_row * dtype.itemsize
-    known = parameter.forms
-    if parameter.size is not None and len(parameter.size.axes) > 1:
-        known = ()  # that they are equal is for the slow way to find out
-    for shape, strides in known:
-        for place in parameter.places_in(shape):
-            outer = (_ANY_ROW - stride // shape[place] for stride in strides[:place])
-            strides = (*outer, *strides[place:])
-            shape = (*shape[:place], _ANY_SIZE, *shape[place + 1 :])
+    for shape, strides in parameter.forms:
+        for place, number in parameter.places_in(shape).items():
+            strides = (_GAPLESS,) * len(shape)
+            shape = (*shape[:place], _ANY_SIZE - number, *shape[place + 1 :])
         if row:  # batches follow each other: that is for the slow way to find out
             by_row = {dtype.itemsize: dtype.itemsize, row: _ANY_ROW}
             strides = tuple(by_row.get(stride, _NO_STRIDE) for stride in strides)
@@ -134,11 +134,11 @@ def _entry(parameter: Parameter) -> np.ndarray[Any, Any]:
         row_bytes=parameter.row[0],
         other_rows=parameter.rows - 1,
         itemsize=dtype.itemsize,
-        size_bytes=parameter.size_bytes,
+        varies=len(parameter.sizes) > 0,
         dlpack=dlpack_word(dtype),
         format=buffer_format(dtype),
         typestr=typestr_word(dtype),
-        count=len(known),
+        count=len(parameter.forms),
     )
     return np.append(np.frombuffer(bytes(entry), np.int64), np.array(forms, np.int64))
 

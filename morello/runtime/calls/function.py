@@ -17,7 +17,7 @@ from morello.errors import ArgumentError
 from morello.lazy import cached_property
 from morello.runtime.calls import array_layout, machine_call
 from morello.runtime.calls.arguments import ArgumentChecker
-from morello.runtime.calls.call_size import call_size
+from morello.runtime.calls.call_size import call_sizes
 from morello.runtime.calls.call_table import CallTable
 from morello.runtime.calls.foreign_arrays import quickly_shared, shared, told_shape
 from morello.runtime.calls.parameter import Parameter
@@ -60,12 +60,12 @@ class NativeFunction:
         self.threads = threads
         self.engine = engine
         self._checker = ArgumentChecker(parameters)
-        self._size = call_size(parameters)
+        self._sizes = call_sizes(parameters)
         self._inputs = sum(not parameter.is_output for parameter in parameters)
         self._outputs = parameters[self._inputs :]
-        self._inputs_say_size = any(
-            parameter.size is not None for parameter in parameters[: self._inputs]
-        )
+        inputs = parameters[: self._inputs]
+        self._said = {axis.number for one in inputs for axis in one.sizes}
+        """The sizes of a call that its inputs say."""
         self._shorter = [
             (place, parameter.shorter)
             for place, parameter in enumerate(parameters[: self._inputs])
@@ -306,14 +306,15 @@ class NativeFunction:
         shape = output.shape
         if output.alternatives and self._all_are_shorter(inputs):
             shape = output.alternatives[0]
-        if output.size is not None and self._size is not None:
-            if not self._inputs_say_size:
-                raise ArgumentError(
-                    f"{output.role} is missing, and no input says {output.size.name}",
-                    "give the array to write as out=",
-                )
-            size = self._size.of([_shape(array) for array in inputs])
-            shape = output.resized(shape, size)
+        if self._sizes is not None:
+            for axis in output.sizes:
+                if axis.number not in self._said:
+                    raise ArgumentError(
+                        f"{output.role} is missing, and no input says {axis.name}",
+                        "give the array to write as out=",
+                    )
+            sizes = self._sizes.of([_shape(array) for array in inputs])
+            shape = output.resized(shape, sizes)
         if output.strides and not output.any_row:
             strides = output.strides[len(output.shape) - len(shape) :]
             return new_arrays.strided(shape, strides, output.dtype)
@@ -322,7 +323,7 @@ class NativeFunction:
     def _all_are_shorter(self, inputs: Sequence[Any]) -> bool:
         for place, shapes in self._shorter:
             shape = _shape(inputs[place])
-            if self.parameters[place].size is not None:
+            if self.parameters[place].sizes:
                 if shape is None or len(shape) == len(self.parameters[place].shape):
                     return False
             elif shape not in shapes:

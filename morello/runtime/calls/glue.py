@@ -24,6 +24,9 @@ from morello.runtime.engine import Engine, compile_optimised
 SLOTS = 8
 """Workspaces that a native function keeps for later calls."""
 
+MOST_SIZES = 2
+"""Sizes that a call may say."""
+
 TYPES = 16
 """Types of other libraries that calls may know."""
 
@@ -75,6 +78,16 @@ class Process(ctypes.Structure):
     )
 
 
+class Size(ctypes.Structure):
+    """The limits of a size that a call says."""
+
+    _fields_ = (
+        ("least", ctypes.c_int64),
+        ("greatest", ctypes.c_int64),
+        ("step", ctypes.c_int64),
+    )
+
+
 class Table(ctypes.Structure):
     """The data of a native function, before the addresses of the entries."""
 
@@ -88,9 +101,8 @@ class Table(ctypes.Structure):
         ("workspace_alignment", ctypes.c_int64),
         ("threads", ctypes.c_int64),
         ("processors", ctypes.c_int64),
-        ("least", ctypes.c_int64),
-        ("greatest", ctypes.c_int64),
-        ("step", ctypes.c_int64),
+        ("varying", ctypes.c_int64),
+        ("sizes", Size * MOST_SIZES),
         ("slots", ctypes.c_int64 * SLOTS),
     )
 
@@ -106,7 +118,7 @@ class Entry(ctypes.Structure):
         ("row_bytes", ctypes.c_int64),
         ("other_rows", ctypes.c_int64),
         ("itemsize", ctypes.c_int64),
-        ("size_bytes", ctypes.c_int64),
+        ("varies", ctypes.c_int64),
         ("dlpack", ctypes.c_int64),
         ("format", ctypes.c_int64),
         ("typestr", ctypes.c_int64),

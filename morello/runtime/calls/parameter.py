@@ -1,6 +1,7 @@
 """Arguments of a native function: the dtype, shape and strides that each must have."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,15 @@ class SizeAxis:
 
     Args:
         name: as errors have it.
-        axes: of the full shape, ascending; what is outside of them has a size of 1.
+        axes: of the full shape, ascending.
         sizes: those that are taken.
+        number: of the size among those that a call says.
     """
 
     name: str
     axes: tuple[int, ...]
     sizes: range
+    number: int = 0
 
     def __str__(self) -> str:
         step = f" in steps of {self.sizes.step}" if self.sizes.step > 1 else ""
@@ -47,7 +50,7 @@ class Parameter:
         any_row: the rows may be any distance apart, which the native function is told:
             ``strides`` and ``views`` have the strides for this number of elements from
             row to row, which is more than a row. 0 if the distance is fixed.
-        size: the dimensions of which each call says the size: the shapes have the
+        sizes: the dimensions of which each call says the sizes: the shapes have the
             greatest. Such an array is row-major, without gaps. None for settled shapes.
     """
 
@@ -60,7 +63,7 @@ class Parameter:
     strides: tuple[int, ...] = ()
     views: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
     any_row: int = 0
-    size: SizeAxis | None = None
+    sizes: tuple[SizeAxis, ...] = ()
 
     def __post_init__(self) -> None:
         size = np.prod(self.shape, dtype=int)
@@ -134,36 +137,43 @@ class Parameter:
                 return row
         return None
 
-    def at(self, size: int) -> "Parameter":
-        """The parameter in a call that says this size."""
-        if self.size is None:
+    def at(self, *sizes: int) -> "Parameter":
+        """The parameter in a call that says these sizes."""
+        if not self.sizes:
             return self
-        shape, *others = (self.resized(shape, size) for shape in self.shapes)
+        shape, *others = (self.resized(shape, sizes) for shape in self.shapes)
         return dataclasses.replace(
-            self, shape=shape, alternatives=tuple(others), size=None
+            self, shape=shape, alternatives=tuple(others), sizes=()
         )
 
-    def resized(self, shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-        """A shape of the greatest size in a call that says this size."""
+    def resized(self, shape: tuple[int, ...], sizes: Sequence[int]) -> tuple[int, ...]:
+        """A shape of the greatest sizes in a call that says these."""
         places = self._places[len(shape)]
-        return tuple(size if i in places else n for i, n in enumerate(shape))
+        return tuple(
+            sizes[places[i]] if i in places else n for i, n in enumerate(shape)
+        )
 
-    def places_in(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The places of the dimensions that vary in a shape; none where it is none of
-        the parameter's."""
-        return self._places.get(len(shape), ())
+    def places_in(self, shape: tuple[int, ...]) -> dict[int, int]:
+        """The places of the dimensions that vary in a shape, each with the number of
+        its size; none where the shape is none of the parameter's."""
+        return self._places.get(len(shape), {})
 
     @cached_property
-    def _places(self) -> dict[int, tuple[int, ...]]:
+    def _places(self) -> dict[int, dict[int, int]]:
         """The places of the dimensions that vary in a shape of so many."""
-        axes = () if self.size is None else self.size.axes
+        axes = {axis: size.number for size in self.sizes for axis in size.axes}
         dropped = {len(shape): len(self.shape) - len(shape) for shape in self.shapes}
-        return {rank: tuple(a - less for a in axes) for rank, less in dropped.items()}
+        return {
+            rank: {axis - less: axes[axis] for axis in sorted(axes)}
+            for rank, less in dropped.items()
+        }
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of the array in a call that says 1; 0 where no size varies."""
-        return 0 if self.size is None else self.at(1).nbytes
+        """The bytes of the array in a call that says 1 for every size; 0 where none
+        varies."""
+        last = max((size.number for size in self.sizes), default=0)
+        return self.at(*[1] * (last + 1)).nbytes if self.sizes else 0
 
     def with_row(self, row: int) -> "Parameter":
         """The parameter with rows so many elements apart, where any number is taken."""

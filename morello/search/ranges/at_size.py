@@ -1,5 +1,6 @@
 """Costs of programs over ranges, at each of many sizes at once."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,10 @@ class CostsAtSizes:
         return float(self._costs(impl, Frame.of(spec), 1)[0])
 
     def costs(self, impl: Impl, spec: Spec) -> Costs:
-        """The cost at each size of a Spec's range; infinite where the program does not
+        """The cost at each of `Spec.calls`; infinite where the program does not
         apply."""
-        sizes = spec.ranges[0].sizes(spec.greatest[0]) if spec.ranges else range(1)
-        return self._costs(impl, _frame_over(spec), len(sizes))
+        count = math.prod(map(len, spec.every_size))
+        return self._costs(impl, Frame.over(spec), count)
 
     def at_greatest(self, impl: Impl) -> int:
         """The cost at the greatest size, at which less may remain of a loop than at
@@ -75,16 +76,6 @@ class CostsAtSizes:
             else:
                 total[there] = np.inf
         return total
-
-
-def _frame_over(spec: Spec) -> Frame:
-    """The Specs of all sizes of a range."""
-    if not spec.ranges:
-        return Frame.of(spec)
-    sizes = np.asarray(spec.ranges[0].sizes(spec.greatest[0]))
-    varying = spec.ranges[0].dims
-    own = tuple(sizes if d in varying else s for d, s in enumerate(spec.sizes))
-    return Frame(spec.key, own, spec.limits)
 
 
 def _parts(child: Child, there: np.ndarray[Any, Any]) -> Frame:

@@ -1,13 +1,17 @@
-"""Few programs for every size of a range, and what they cost beyond the best.
+"""Few programs for every size of ranges, and what they cost beyond the best.
 
 A program of one size is taken to all sizes around that to which it applies. Of these
 programs each takes as many sizes in a row as it costs no more than the regret allows:
 from the least size on, the program that reaches farthest comes next, which makes the
-fewest ranges that these programs can make.
+fewest ranges that these programs can make. Of two ranges the first is parted into
+strips, and each strip along the second.
 """
 
 import dataclasses
+import itertools
+import math
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,8 +23,15 @@ from morello.machine import Target
 from morello.search.dp.axes import is_rung
 from morello.search.dp.solver import Solution, Solver, Watch
 from morello.search.impl import Impl
-from morello.search.ranges.over import Over, part_of, switch
-from morello.search.ranges.sizes import Searched, Sizes, check_range, search_sizes
+from morello.search.ranges.over import Box, Over, part_of, switch
+from morello.search.ranges.sizes import (
+    Call,
+    Searched,
+    Sizes,
+    check_ranges,
+    runs_of,
+    search_sizes,
+)
 from morello.search.statistics import Statistics
 from morello.search.storage.overlay import Overlay
 from morello.spec import Spec
@@ -38,14 +49,17 @@ TILES = (1, 2, 4, 8, 16, 32, 64)
 """Sizes of tiles that are tried beside the programs that are best somewhere."""
 
 Costs = np.ndarray[Any, np.dtype[np.float64]]
+Bools = np.ndarray[Any, np.dtype[np.bool_]]
+
+Places = tuple[tuple[int, int], ...]
+"""For each range the places in a list of its sizes, from a first one to an end."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Part:
     """Some neighbouring sizes and their program."""
 
-    first: int
-    last: int
+    box: Box
     impl: Impl
     costs: tuple[float, ...]
     """At each size, in 1/1000 cycle."""
@@ -53,31 +67,39 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class Cover:
-    """The programs of every size of a Spec's range."""
+    """The programs of every size of a Spec's ranges."""
 
     sizes: Sizes
     parts: tuple[Part, ...]
     impl: Impl
     """One program of all, with a comparison for each border."""
-    least: dict[int, float]
-    """For each size the cost of its best program; where that was not searched, of the
-    best of the programs of all."""
+    least: dict[Call, float]
+    """For the sizes of each call the cost of their best program; where that was not
+    searched, of the best of the programs of all."""
 
     @property
-    def costs(self) -> dict[int, float]:
-        """The cost of each size, without that of finding its program."""
-        every = (cost for part in self.parts for cost in part.costs)
-        return dict(zip(self.least, every, strict=True))
+    def costs(self) -> dict[Call, float]:
+        """The cost of each call, without that of finding its program."""
+        spec, costs = self.sizes.spec, dict[Call, float]()
+        for part in self.parts:
+            costs |= dict(zip(_calls(spec, part.box), part.costs, strict=True))
+        return {call: costs[call] for call in self.least}
 
     @property
-    def regrets(self) -> dict[int, float]:
-        """For each size how much it costs more than its best program: 0.01 is 1 %."""
-        return {m: cost / self.least[m] - 1 for m, cost in self.costs.items()}
+    def regrets(self) -> dict[Call, float]:
+        """For each call how much it costs more than its best program: 0.01 is 1 %."""
+        return {call: cost / self.least[call] - 1 for call, cost in self.costs.items()}
 
     @property
     def solution(self) -> Solution:
         """It as the result of a search."""
         return Solution(self.impl, self.sizes.statistics)
+
+
+def _calls(spec: Spec, box: Box) -> Iterator[Call]:
+    """The sizes of the calls of a box, in order."""
+    pairs = zip(spec.ranges, *box, strict=True)
+    return itertools.product(*(range(f, n + 1, one.step) for one, f, n in pairs))
 
 
 def cover(
@@ -90,7 +112,7 @@ def cover(
     """Search every size of a Spec's range, and choose programs for all.
 
     Args:
-        spec: the Spec, with one range.
+        spec: the Spec, with one range or two.
         target: the machine.
         regret: how much more than its best program a size may cost, in percent; None
             for the least of `REGRETS` that has no more programs than ``most``, or for
@@ -99,34 +121,37 @@ def cover(
         most: the programs that are wanted; more are taken only where it takes more.
 
     Raises:
-        SearchError: a size has no program; there are two ranges, or too many sizes;
-            more programs than `MOST_PARTS` would be needed.
+        SearchError: a size has no program; there are too many sizes; more programs than
+            `MOST_PARTS` would be needed.
     """
     sizes = search_sizes(spec, target, watch)
-    runs = [_Run.of(sizes, run) for run in _runs(sizes)]
-    count, percent = _fewest(runs, REGRETS if regret is None else (regret,), most)
+    areas = [_Area.of(sizes, area) for area in _areas(sizes)]
+    count, percent = _fewest(areas, REGRETS if regret is None else (regret,), most)
     if count > MOST_PARTS:
         raise SearchError(
             f"{spec} takes {count} programs, more than {MOST_PARTS}",
             "give a shorter range, or allow a regret",
         )
-    parts = [part for run in runs for part in run.parts(percent)]
-    least = {m: cost for run in runs for m, cost in zip(run.run, run.best, strict=True)}
-    over = Over(sizes.tables[parts[-1].last])
-    impl = switch(spec, [(part.last, part.impl) for part in parts], over)
-    return Cover(sizes, tuple(parts), impl, least)
+    parts = [part for area in areas for part in area.parts(percent)]
+    least: dict[Call, float] = {}
+    for area in areas:
+        calls = itertools.product(*area.area)
+        least |= dict(zip(calls, map(float, area.best.flat), strict=True))
+    over = Over(sizes.tables[parts[-1].box.last])
+    impl = switch(spec, [(part.box, part.impl) for part in parts], over)
+    return Cover(sizes, tuple(parts), impl, dict(sorted(least.items())))
 
 
 def _fewest(
-    runs: list["_Run"], regrets: Sequence[float], most: int
+    areas: list["_Area"], regrets: Sequence[float], most: int
 ) -> tuple[int, float]:
     """The number of programs, and the regret that has it: the least that has no more
     than ``most``, and few kernels; else the fewest."""
     counts: list[tuple[int, float]] = []
     for percent in regrets:
-        numbers = [(run, number) for run in runs for *_, number in run.chosen(percent)]
+        numbers = [(area, n) for area in areas for _, n in area.chosen(percent)]
         counts.append((len(numbers), percent))
-        leaves = sum(run.programs[number].leaves for run, number in numbers)
+        leaves = sum(area.programs[number].leaves for area, number in numbers)
         if len(numbers) <= most and leaves <= MOST_LEAVES:
             return counts[-1]
     return min(counts)
@@ -157,7 +182,7 @@ def covered(
         SearchError: see `cover`.
     """
     start = time.perf_counter()
-    check_range(spec)
+    check_ranges(spec)
     solver = Solver(target.at(spec), database, cover=str(options))
     kept = solver.kept(spec)
     if kept is not None:
@@ -168,132 +193,271 @@ def covered(
     return found
 
 
-def _runs(sizes: Sizes) -> Iterator[list[int]]:
-    """Neighbouring sizes that were searched together."""
-    run: list[int] = []
-    for size, tables in sizes.tables_in_order():
-        if run and sizes.tables[run[-1]] is not tables:
-            yield run
-            run = []
-        run.append(size)
-    yield run
+def _areas(sizes: Sizes) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Neighbouring sizes that were searched together: those of each range."""
+    members: defaultdict[int, list[Call]] = defaultdict(list)
+    for call, tables in sizes.tables.items():
+        members[id(tables)].append(call)
+    steps = [one.step for one in sizes.spec.ranges]
+    areas: list[tuple[tuple[int, ...], ...]] = []
+    for calls in members.values():
+        columns = [sorted({*own}) for own in zip(*calls, strict=True)]
+        runs = (runs_of(own, step) for own, step in zip(columns, steps, strict=True))
+        areas += itertools.product(*runs)
+    yield from sorted(areas)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Run:
+class _Area:
     """Neighbouring sizes that were searched together, and programs of them.
 
     Args:
-        run: the sizes.
+        area: the sizes of each range.
         over: takes programs to several sizes.
         programs: each takes neighbouring sizes.
         loops: for each whether loops took the place of what applies to some alone.
-        costs: of each program at each size; infinite where it does not apply.
+        costs: of each program at each size, an axis for each range; infinite where it
+            does not apply.
     """
 
     sizes: Sizes
-    run: list[int]
+    area: tuple[tuple[int, ...], ...]
     over: Over
     programs: list[Impl]
     loops: list[bool]
     costs: Costs
 
     @classmethod
-    def of(cls, sizes: Sizes, run: list[int]) -> "_Run":
+    def of(cls, sizes: Sizes, area: tuple[tuple[int, ...], ...]) -> "_Area":
         """Programs that are best somewhere, and loops over tiles of all sizes."""
-        over = Over(sizes.tables[run[0]])
-        found = cls(sizes, run, over, [], [], np.full((0, len(run)), np.inf))
+        grid = tuple(map(len, area))
+        over = Over(sizes.tables[tuple(own[0] for own in area)])
+        found = cls(sizes, area, over, [], [], np.full((0, *grid), np.inf))
         rows: list[Costs] = []
 
-        def add(start: int, stop: int, impl: Impl, loops: bool = False) -> None:
-            row = np.full(len(run), np.inf)
-            part = part_of(sizes.spec, run[start], run[stop - 1])
-            row[start:stop] = over.costs(impl, part)
+        def add(places: Places, impl: Impl, loops: bool = False) -> None:
+            row = np.full(grid, np.inf)
+            part = part_of(sizes.spec, found.box(places))
+            own = tuple(itertools.starmap(slice, places))
+            row[own] = over.costs(impl, part).reshape(row[own].shape)
             found.programs.append(impl)
             found.loops.append(loops)
             rows.append(row)
 
-        for place, best in enumerate(found.best):
-            is_reached = rows and min(row[place] for row in rows) <= best
-            if np.isfinite(best) and not is_reached:
-                add(*_taken(sizes, run, place, over))
-        for looped in _looped(sizes, run, over):
-            add(*looped)
-        for impl in _freely(sizes, run, over):
-            add(0, len(run), impl, loops=True)
+        best = found.best
+        for place in np.ndindex(grid):
+            is_reached = rows and min(row[place] for row in rows) <= best[place]
+            if np.isfinite(best[place]) and not is_reached:
+                add(*found.taken(place))
+        whole = tuple((0, count) for count in grid)
+        if len(grid) == 1:
+            for looped in _looped(found):
+                add(*looped)
+        else:
+            part = part_of(sizes.spec, found.box(whole))
+            loop = over.looped(part, over.tables.root) if part.ranges else None
+            if loop is not None:
+                add(whole, loop, loops=True)
+        for impl in _freely(found):
+            add(whole, impl, loops=True)
         return dataclasses.replace(found, costs=np.array(rows))
 
     @property
     def best(self) -> Costs:
         """The cost of the best program of each size; infinite where none is known."""
-        searched = np.array([self.sizes.cost(size) for size in self.run], float)
+        calls = itertools.product(*self.area)
+        searched = np.array([self.sizes.cost(call) for call in calls], float)
+        searched = searched.reshape(self.costs.shape[1:])
         best: Costs = np.minimum(searched, self.costs.min(0, initial=np.inf))
         return best
 
-    def chosen(self, percent: float) -> Iterator[tuple[int, int, int]]:
-        """Places from the first to an end, and their program: that which reaches
-        farthest, again and again; of several the cheapest."""
+    def box(self, places: Places) -> Box:
+        """The sizes at some places."""
+        pairs = list(zip(self.area, places, strict=True))
+        first = tuple(own[start] for own, (start, _) in pairs)
+        return Box(first, tuple(own[stop - 1] for own, (_, stop) in pairs))
+
+    def taken(self, place: tuple[int, ...]) -> tuple[Places, Impl]:
+        """The places around one to which its program applies, and the program on
+        them."""
+        call = tuple(own[at] for own, at in zip(self.area, place, strict=True))
+        best = self.sizes.best[call]
+        places: Places = tuple((0, len(own)) for own in self.area)
+        while any(stop - start > 1 for start, stop in places):
+            spec = part_of(self.sizes.spec, self.box(places))
+            try:
+                return places, self.over.program(best, spec, self.over.tables.root)
+            except SizesError as error:
+                smaller = _around(error.holds, places, place)
+                if smaller is None:
+                    break
+                places = smaller
+            except (ScheduleError, SearchError):
+                break
+        return tuple((at, at + 1) for at in place), best
+
+    def chosen(self, percent: float) -> list[tuple[Places, int]]:
+        """Places, and their program: along the last range that which reaches farthest,
+        again and again, of several the cheapest; along the first as few strips of
+        such as make the fewest programs."""
         most = 1 + percent / 100
         fits = self.costs <= np.maximum(most * self.best, self.costs.min(0))
-        at = 0
-        while at < len(self.run):
-            reach = [_end(row, at) for row in fits]
-            end = max(reach)
-            totals = [
-                (self.costs[p, at:end].sum(), p)
-                for p, stop in enumerate(reach)
-                if stop == end
-            ]
-            yield at, end, min(totals)[1]
-            at = end
+        if fits.ndim == 2:
+            return [(((at, end),), p) for at, end, p in _reaching(fits, self.costs)]
+        chosen: list[tuple[Places, int]] = []
+        for start, stop in _strips(fits, self._borders()):
+            costs = self.costs[:, start:stop].sum(1)
+            own = fits[:, start:stop].all(1)
+            for at, end, p in _reaching(own, costs):
+                chosen.append((((start, stop), (at, end)), p))
+        return chosen
+
+    def _borders(self) -> list[int]:
+        """Places along the first range where a strip may end: after each size that was
+        searched."""
+        first = {call[0] for call in self.sizes.best}
+        ends = {at + 1 for at, size in enumerate(self.area[0]) if size in first}
+        return sorted({*ends, len(self.area[0])})
 
     def parts(self, percent: float) -> Iterator[Part]:
-        """Each range of sizes with its program."""
-        for at, end, number in self.chosen(percent):
-            spec = part_of(self.sizes.spec, self.run[at], self.run[end - 1])
+        """Each box of sizes with its program."""
+        for places, number in self.chosen(percent):
+            box = self.box(places)
+            spec = part_of(self.sizes.spec, box)
             impl, loops = self.programs[number], self.loops[number]
-            impl = self.over.program(impl, spec, self.over.tables.root, loops)
+            try:
+                impl = self.over.program(impl, spec, self.over.tables.root, loops)
+            except ScheduleError:  # its first loop has no trip at a size settled here
+                impl = self._instead(box)
             own = self.over.costs(impl, spec)
-            yield Part(self.run[at], self.run[end - 1], impl, tuple(map(float, own)))
+            yield Part(box, impl, tuple(map(float, own)))
+
+    def _instead(self, box: Box) -> Impl:
+        """The cheapest of the programs that are best at a size of a box, on all; where
+        none applies to all, one for each size.
+
+        Raises:
+            SearchError: those are too many.
+        """
+        spec = part_of(self.sizes.spec, box)
+        found: list[Impl] = []
+        for call in (call for call in self.sizes.best if call in box):
+            try:
+                best = self.sizes.best[call]
+                found.append(self.over.program(best, spec, self.over.tables.root, True))
+            except ScheduleError:
+                continue
+        return min(found, key=self.over.score) if found else self._each(spec)
+
+    def _each(self, spec: Spec) -> Impl:
+        """A program for each size of a range of a Spec."""
+        try:
+            return self.over.each(spec, self.over.tables.root, loops=True)
+        except ScheduleError as error:
+            raise SearchError(
+                f"{spec} has no program of all sizes: {error.what}",
+                "give a shorter range, or allow a greater regret",
+            ) from error
 
 
-def _end(fits: np.ndarray[Any, np.dtype[np.bool_]], start: int) -> int:
+def _reaching(fits: Bools, costs: Costs) -> Iterator[tuple[int, int, int]]:
+    """Places from a first to an end, and their program: that which reaches farthest.
+
+    Args:
+        fits: of each program at each place.
+        costs: of each program at each place.
+    """
+    at = 0
+    while at < fits.shape[1]:
+        reach = [_end(row, at) for row in fits]
+        end = max(reach)
+        totals = [
+            (costs[p, at:end].sum(), p) for p, stop in enumerate(reach) if stop == end
+        ]
+        yield at, end, min(totals)[1]
+        at = end
+
+
+def _end(fits: Bools, start: int) -> int:
     """The end of the places from ``start`` on that are true."""
     wrong = np.flatnonzero(~fits[start:])
     return start + int(wrong[0]) if len(wrong) else len(fits)
 
 
-def _taken(
-    sizes: Sizes, run: list[int], place: int, over: Over
-) -> tuple[int, int, Impl]:
-    """The places around one to which its program applies, and the program on them."""
-    own = sizes.best[run[place]]
-    start, stop = 0, len(run)
-    while stop - start > 1:
-        spec = part_of(sizes.spec, run[start], run[stop - 1])
-        try:
-            return start, stop, over.program(own, spec, over.tables.root)
-        except SizesError as error:
-            holds = error.holds
-            if len(holds) != stop - start or not holds[place - start]:
+def _strips(fits: Bools, borders: list[int]) -> list[tuple[int, int]]:
+    """Strips along the first axis of places that have the fewest programs together.
+
+    Args:
+        fits: of each program at each pair of places.
+        borders: where a strip may end; one of one place may end anywhere.
+    """
+    ends: dict[int, tuple[int, list[tuple[int, int]]]] = {0: (0, [])}
+    for start in range(fits.shape[1]):
+        count, strips = ends[start]
+        own, at = np.ones((fits.shape[0], fits.shape[2]), bool), start
+        for stop in sorted({start + 1, *(one for one in borders if one > start)}):
+            own = own & fits[:, at:stop].all(1)
+            at, more = stop, _count(own)
+            if more is None:
                 break
-            wrong = np.flatnonzero(~holds) + start
-            start = max((int(w) + 1 for w in wrong if w < place), default=start)
-            stop = min((int(w) for w in wrong if w > place), default=stop)
-        except (ScheduleError, SearchError):
-            break
-    return place, place + 1, own
+            if stop not in ends or count + more < ends[stop][0]:
+                ends[stop] = count + more, [*strips, (start, stop)]
+    return ends[fits.shape[1]][1]
 
 
-def _freely(sizes: Sizes, run: list[int], over: Over) -> Iterator[Impl]:
+def _count(fits: Bools) -> int | None:
+    """How many programs take all places, each from where the one before ends; None if
+    none takes one."""
+    places = fits.shape[1]
+    wrong = np.where(fits, places, np.arange(places))
+    reach = np.minimum.accumulate(wrong[:, ::-1], axis=1)[:, ::-1].max(0)
+    at = count = 0
+    while at < places:
+        if reach[at] == at:
+            return None
+        at, count = int(reach[at]), count + 1
+    return count
+
+
+def _around(holds: Bools, places: Places, place: tuple[int, ...]) -> Places | None:
+    """The places around one, of some, at which an action applies; None where it does
+    not apply at this one, or is not of these.
+
+    Args:
+        holds: whether it applies, at each of the places.
+    """
+    grid = tuple(stop - start for start, stop in places)
+    if len(holds) != math.prod(grid):
+        return None
+    there = holds.reshape(grid)
+    at = tuple(p - start for p, (start, _) in zip(place, places, strict=True))
+    if not there[at]:
+        return None
+    found = []
+    for axis, (start, _) in enumerate(places):
+        # The sizes of ranges before are settled on; of those after it takes its own.
+        own: Any = (..., *at[axis + 1 :])
+        line = there[own].all(tuple(range(axis)))
+        wrong = [int(w) for w in np.flatnonzero(~line)]
+        low = max((w + 1 for w in wrong if w < at[axis]), default=0)
+        high = min((w for w in wrong if w > at[axis]), default=grid[axis])
+        found.append((start + low, start + high))
+        there = there[(*[slice(None)] * axis, slice(low, high))]
+    return tuple(found)
+
+
+def _freely(area: _Area) -> Iterator[Impl]:
     """Programs of some sizes on all, with loops where they do not apply: the greater
     size of two has the program that more sizes take."""
-    spec = part_of(sizes.spec, run[0], run[-1])
+    whole = tuple((0, len(own)) for own in area.area)
+    spec = part_of(area.sizes.spec, area.box(whole))
     found: list[Impl] = []
-    for size in reversed([m for m in run if is_rung(m, 1) or m == run[-1]]):
-        if size in sizes.best and spec.ranges:
+    some = [[m for m in own if is_rung(m, 1) or m == own[-1]] for own in area.area]
+    for call in itertools.product(*(own[::-1] for own in some)):
+        if call in area.sizes.best and spec.ranges:
+            best = area.sizes.best[call]
             try:
-                impl = over.program(sizes.best[size], spec, over.tables.root, True)
+                impl = area.over.program(best, spec, area.over.tables.root, True)
             except (ScheduleError, SearchError):
                 continue
             if impl not in found:
@@ -301,24 +465,23 @@ def _freely(sizes: Sizes, run: list[int], over: Over) -> Iterator[Impl]:
                 yield impl
 
 
-def _looped(
-    sizes: Sizes, run: list[int], over: Over
-) -> Iterator[tuple[int, int, Impl]]:
+def _looped(area: _Area) -> Iterator[tuple[Places, Impl]]:
     """Loops over tiles of a few sizes, each with the places of greater sizes: they
     apply whatever else does not."""
-    spec = sizes.spec
-    (first, *_) = spec.ranges[0].dims
-    if spec.kind.dims[first] not in tiled_dims(spec.key):
+    spec, (own,) = area.sizes.spec, area.area
+    name = spec.kind.dims[spec.ranges[0].dims[0]]
+    if name not in tiled_dims(spec.key):
         return
     for size in TILES:
-        start = next((i for i, own in enumerate(run) if own > size), len(run))
-        if start >= len(run) - 1:
+        start = next((i for i, m in enumerate(own) if m > size), len(own))
+        if start >= len(own) - 1:
             continue
-        part = part_of(spec, run[start], run[-1])
+        places = ((start, len(own)),)
+        part = part_of(spec, area.box(places))
         for action in (Tile, TileParallel):
-            loop = Impl(spec.at(run[-1]), action(spec.kind.dims[first], size), 0, ())
+            loop = Impl(spec.at(own[-1]), action(name, size), 0, ())
             try:
-                yield start, len(run), over.program(loop, part, over.tables.root)
+                yield places, area.over.program(loop, part, area.over.tables.root)
             except (ScheduleError, SearchError):
                 continue
 

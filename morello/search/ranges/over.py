@@ -1,11 +1,13 @@
-"""A program of one size on all sizes of a range, and what it costs at each.
+"""A program of one size on all sizes of ranges, and what it costs at each.
 
-Loops along the range have trips that a call says; what remains of one is a range of its
+Loops along a range have trips that a call says; what remains of one is a range of its
 own, with a program for each size.
 """
 
 import dataclasses
+import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +30,7 @@ LEAF = 0.001
 """The share of a program's cost that another kernel in its code has to save."""
 
 TILES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-"""Sizes of tiles of loops along a range."""
+"""Sizes of tiles of loops along a range; along one of two every second of them."""
 
 
 @dataclasses.dataclass
@@ -60,6 +62,9 @@ class Over:
             return self._settled(impl, spec, table)
         if isinstance(impl.action, Range) and not _parts(impl.action, spec):
             return self.program(_half(impl, spec), spec, table, loops)
+        short = _without_trips(impl, spec)
+        if short is not None:
+            return self.program(short, spec, table, loops)
         try:
             return self._decided(impl, spec, table, loops)
         except ScheduleError:
@@ -96,7 +101,7 @@ class Over:
         given = {branch.role: branch.impl for branch in impl.branches}
         rewrite = impl.action.apply(spec, self.tables.target)
         loop = impl.action.loop_dim(spec.key)
-        along = loop is not None and loop in spec.ranges[0].dims
+        along = any(loop in one.dims for one in spec.ranges)
         branches = []
         for hole in rewrite.holes:
             under = self.tables.below(table, impl.action, below[hole.role])
@@ -115,13 +120,13 @@ class Over:
         """The program of a hole of which no program is known; of a range without a loop
         one of each size."""
         looped = self.looped(spec, table) if loops and spec.ranges else None
-        return self.each(spec, table) if looped is None else looped
+        return self.each(spec, table, loops) if looped is None else looped
 
     def _remainder(self, spec: Spec, table: TableId, loops: bool) -> Impl:
         """The program of what remains of a loop."""
-        count = len(spec.ranges[0].sizes(spec.greatest[0])) if spec.ranges else 1
-        looped = self._any(spec, table, loops) if loops and count > MOST_EACH else None
-        return self.each(spec, table) if looped is None else looped
+        if loops and math.prod(map(len, spec.every_size)) > MOST_EACH:
+            return self._any(spec, table, loops)
+        return self.each(spec, table, loops)
 
     def looped(self, spec: Spec, table: TableId) -> Impl | None:
         """The best program that begins with a loop along the range, or with what makes
@@ -130,53 +135,64 @@ class Over:
         if key not in self._looped:
             self._looped[key] = None  # while it is looked for
             found = list(self._loops(spec, table))
-            self._looped[key] = min(found, key=self._score) if found else None
+            self._looped[key] = min(found, key=self.score) if found else None
         return self._looped[key]
 
     def _loops(self, spec: Spec, table: TableId) -> Iterator[Impl]:
         """Loops over tiles of several sizes."""
-        one, greatest = spec.ranges[0], spec.greatest[0]
-        names = [spec.kind.dims[dim] for dim in one.dims]
         actions: list[Action] = [
-            action(name, size)
-            for name in names
-            for action in (Tile, TileParallel, Split)
-            for size in TILES
+            action(spec.kind.dims[dim], size)
+            for one, greatest in zip(spec.ranges, spec.greatest, strict=True)
+            for dim in one.dims
+            for action in (
+                (Tile, Split) if spec.serial else (Tile, TileParallel, Split)
+            )
+            for size in TILES[:: len(spec.ranges)]
             if size <= greatest
         ]
         if spec.kind.reform is not None:
             actions.append(ToAccum())
         for action in actions:
-            loop = Impl(spec.at(greatest), action, 0, ())
+            loop = Impl(spec.at(*spec.greatest), action, 0, ())
             try:
                 yield self._decided(loop, spec, table, True)
             except (ScheduleError, SearchError):
                 continue
 
-    def _score(self, impl: Impl) -> float:
+    def score(self, impl: Impl) -> float:
         """The mean of the logarithms of the costs of all sizes, and what the code is
         worth."""
         mean = float(np.log(self.costs(impl, impl.spec)).mean())
         return mean + LEAF * impl.leaves
 
-    def each(self, spec: Spec, table: TableId) -> Impl:
-        """The best program of each size, chosen by comparisons.
+    def each(self, spec: Spec, table: TableId, loops: bool = False) -> Impl:
+        """The best program of each size, chosen by comparisons; of two ranges, of each
+        size of that with fewer.
 
         Raises:
             ScheduleError: there are too many, or one has none.
         """
         if not spec.ranges:
             return self.tables.program(spec, table)
-        sizes = list(spec.ranges[0].sizes(spec.greatest[0]))
-        if len(sizes) > MOST_REMAINDERS:
-            raise ScheduleError(f"{len(sizes)} sizes remain of a loop")
+        every = spec.every_size
+        shorter = min(range(len(every)), key=lambda axis: len(every[axis]))
+        if len(every[shorter]) > MOST_REMAINDERS:
+            raise ScheduleError(f"{len(every[shorter])} sizes remain of a loop")
+        first, last = [one[0] for one in every], [one[-1] for one in every]
+        parts = []
+        for size in every[shorter]:
+            first[shorter] = last[shorter] = size
+            box = Box(tuple(first), tuple(last))
+            parts.append((box, self._best(part_of(spec, box), table, loops)))
+        return switch(spec, parts, self)
+
+    def _best(self, spec: Spec, table: TableId, loops: bool) -> Impl:
+        """The program that is best at the greatest sizes, on all."""
         try:
-            parts = [
-                (size, self.tables.program(spec.at(size), table)) for size in sizes
-            ]
+            best = self.tables.program(spec.at(*spec.greatest), table)
         except SearchError as error:
             raise ScheduleError(error.what) from error
-        return switch(spec, parts, self)
+        return self.program(best, spec, table, loops)
 
     def cost(self, impl: Impl, spec: Spec) -> float:
         """The cost of a program over a range at one size; infinite where it does not
@@ -192,20 +208,49 @@ class Over:
         return self._costs.costs(impl, spec)
 
 
-def part_of(spec: Spec, first: int, last: int) -> Spec:
-    """A Spec with a part of its range."""
-    one = spec.ranges[0]
-    settled = spec.at(last)
-    if first == last:
-        return settled
-    part = SizeRange(one.dims, first, one.step)
-    return dataclasses.replace(settled, ranges=(part,))
+class Box(NamedTuple):
+    """Sizes of calls: for each range those from a first to a last one."""
+
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+
+    def __contains__(self, call: object) -> bool:
+        return isinstance(call, tuple) and all(
+            first <= size <= last
+            for first, size, last in zip(self.first, call, self.last, strict=True)
+        )
+
+
+def part_of(spec: Spec, box: Box) -> Spec:
+    """A Spec with a part of its ranges."""
+    parts = (
+        SizeRange(one.dims, first, one.step)
+        for one, first, last in zip(spec.ranges, *box, strict=True)
+        if first < last
+    )
+    return dataclasses.replace(spec.at(*box.last), ranges=tuple(parts))
 
 
 def _parts(action: Range, spec: Spec) -> bool:
     """Whether a Spec has sizes on both sides."""
-    least, *_ = spec.ranges[0].sizes(spec.greatest[0])
-    return least <= action.last < spec.greatest[0]
+    dim = spec.kind.dims.index(action.dim)
+    return any(
+        sizes[0] <= action.last < sizes[-1]
+        for one, sizes in zip(spec.ranges, spec.every_size, strict=True)
+        if dim in one.dims
+    )
+
+
+def _without_trips(impl: Impl, spec: Spec) -> Impl | None:
+    """The program of what remains of a loop that has no trip at a settled size of a
+    Spec, whose other size varies; None of another program."""
+    dim = impl.action.loop_dim(spec.key)
+    if dim is None or any(dim in one.dims for one in spec.ranges):
+        return None
+    if spec.sizes[dim] >= impl.action.loop_size:
+        return None
+    rests = (branch.impl for branch in impl.branches if branch.role == "remainder")
+    return next(rests, None)
 
 
 def _half(impl: Impl, spec: Spec) -> Impl:
@@ -216,26 +261,49 @@ def _half(impl: Impl, spec: Spec) -> Impl:
     return next(branch.impl for branch in impl.branches if branch.role == role)
 
 
-def switch(spec: Spec, parts: list[tuple[int, Impl]], over: Over) -> Impl:
-    """One program of programs for neighbouring sizes, chosen by as few comparisons as
-    it takes.
+def switch(
+    spec: Spec,
+    parts: list[tuple[Box, Impl]],
+    over: Over,
+    axes: tuple[int, ...] | None = None,
+) -> Impl:
+    """One program of programs for boxes that touch, chosen by as few comparisons as it
+    takes.
 
     Args:
-        spec: with a range of all sizes.
-        parts: the last size of each program, ascending, and the program.
+        spec: with ranges of all sizes.
+        parts: the programs; some size of a range always parts the boxes into two.
+        axes: the place in the boxes of each range of the Spec.
     """
     if len(parts) == 1:
         return parts[0][1]
-    one = spec.ranges[0]
-    action = Range(spec.kind.dims[one.dims[0]], parts[(len(parts) - 1) // 2][0])
+    axes = tuple(range(len(spec.ranges))) if axes is None else axes
+    number, last = _border(parts, axes)
+    axis = axes[number]
+    action = Range(spec.kind.dims[spec.ranges[number].dims[0]], last)
     rewrite = action.apply(spec, over.tables.target)
     halves = {
-        "low": [part for part in parts if part[0] <= action.last],
-        "high": [part for part in parts if part[0] > action.last],
+        "low": [part for part in parts if part[0].last[axis] <= last],
+        "high": [part for part in parts if part[0].last[axis] > last],
     }
-    branches = [
-        Branch(hole.role, hole.times, switch(hole.spec, halves[hole.role], over))
-        for hole in rewrite.holes
-    ]
+    branches = []
+    for hole in rewrite.holes:
+        left = tuple(axes[follows] for follows in hole.follows)
+        chosen = switch(hole.spec, halves[hole.role], over, left)
+        branches.append(Branch(hole.role, hole.times, chosen))
     cost = rewrite.cost + sum(b.times * b.impl.cost for b in branches)
     return Impl(spec, action, cost, tuple(branches))
+
+
+def _border(parts: list[tuple[Box, Impl]], axes: tuple[int, ...]) -> tuple[int, int]:
+    """The place in ``axes`` and the size after which boxes are parted into halves that
+    are as even as may be."""
+    found = []
+    for number, axis in enumerate(axes):
+        for last in {box.last[axis] for box, _ in parts}:
+            low = sum(box.last[axis] <= last for box, _ in parts)
+            crossing = any(b.first[axis] <= last < b.last[axis] for b, _ in parts)
+            if low < len(parts) and not crossing:
+                found.append((abs(2 * low - len(parts)), -low, number, last))
+    *_, number, last = min(found)
+    return number, last

@@ -1,18 +1,19 @@
-"""The best program of each size of a range, by one search.
+"""The best program of each size of a range, or of each pair of two, by one search.
 
 Sizes are coordinates of the tables, where each is whole and gapless as a goal of that
 size is; tiles have the sizes of the ladder. Of a long range some sizes are searched
 (`sampled`), whose programs take the others. What the model takes from the goal, such as
 whether its operands stay in L2 from call to call, is not the same for every size
 (`Target.at`): sizes for which it is are searched together; and 1 alone, which a graph
-may drop.
+may drop. Of two ranges all pairs see what the greatest sees.
 """
 
 import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator
 
 from morello.actions import Action, Child
 from morello.errors import SearchError
@@ -23,10 +24,13 @@ from morello.search.dp.solver import Solver, Watch
 from morello.search.dp.table import TableId
 from morello.search.impl import Impl
 from morello.search.statistics import Statistics
-from morello.spec import Limits, Spec, print_spec
+from morello.spec import SizeRange, Spec, print_spec
 
 MOST_SIZES = 1 << 16
 """Each program has a cost at each size."""
+
+MOST_PAIRS = 1 << 12
+"""Each pair of two ranges is a point of the tables."""
 
 EVERY_ROW = 1024
 """All sizes up to it are searched where the range is of rows, of which the tables have
@@ -35,6 +39,14 @@ every number at little more cost."""
 EVERY_TERM = 64
 """All sizes up to it are searched where the range is reduced: the smaller they are, the
 more their programs differ."""
+
+
+EVERY_PAIR = 8
+"""All sizes of a range up to it, and one in each octave above, have their programs
+taken to others, each with such sizes of the other range, where there are two."""
+
+Call = tuple[int, ...]
+"""A size for each range of a Spec."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,49 +78,43 @@ class Searched:
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
-    """The best program of every size of a Spec's range.
+    """The best program of every call of a Spec with ranges.
 
     Args:
-        spec: the Spec, with one range.
-        best: the program of each size that was searched, ascending.
-        tables: what each size was searched in.
+        spec: the Spec.
+        best: the program of the sizes of each call that was searched, in the order of
+            `Spec.calls`.
+        tables: what the sizes of each call were searched in, or would be.
     """
 
     spec: Spec
-    best: dict[int, Impl]
-    tables: dict[int, Searched]
+    best: dict[Call, Impl]
+    tables: dict[Call, Searched]
     statistics: Statistics
 
-    def tables_in_order(self) -> Iterator[tuple[int, Searched]]:
-        """Each size, ascending, and what it was searched in, or would be."""
-        return iter(sorted(self.tables.items()))
-
-    def cost(self, size: int) -> float:
-        """The cost of the best program of a size, in 1/1000 cycle; infinite where that
+    def cost(self, call: Call) -> float:
+        """The cost of the best program of a call, in 1/1000 cycle; infinite where that
         was not searched."""
-        return self.best[size].cost if size in self.best else math.inf
+        return self.best[call].cost if call in self.best else math.inf
 
 
-def check_range(spec: Spec) -> range:
-    """The sizes of a Spec with one range.
+def check_ranges(spec: Spec) -> list[range]:
+    """The sizes of each range of a Spec.
 
     Raises:
-        SearchError: it has two, or too many sizes.
+        SearchError: there are too many.
     """
-    text = print_spec(spec, spec.limits)
-    if len(spec.ranges) != 1:
+    every = spec.every_size
+    count = math.prod(map(len, every))
+    is_one = len(every) < 2
+    most, what = (MOST_SIZES, "sizes") if is_one else (MOST_PAIRS, "pairs of sizes")
+    if count > most:
         raise SearchError(
-            f"{text} has {len(spec.ranges)} ranges of sizes, and a search takes one",
-            "settle the others",
-        )
-    sizes = spec.ranges[0].sizes(spec.greatest[0])
-    if len(sizes) > MOST_SIZES:
-        raise SearchError(
-            f"the range of {text} has {len(sizes)} sizes, and a search takes "
-            f"{MOST_SIZES} at most",
+            f"{print_spec(spec, spec.limits)} has {count} {what}, and a search takes "
+            f"{most} at most",
             "give a shorter range, or greater steps",
         )
-    return sizes
+    return every
 
 
 def runs_of(sizes: Iterable[int], step: int) -> Iterator[tuple[int, ...]]:
@@ -139,72 +145,85 @@ def sampled(sizes: tuple[int, ...], every: int) -> tuple[int, ...]:
 
 
 def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Sizes:
-    """Search the sizes of a Spec's range, or some of a long one.
+    """Search the sizes of a Spec's ranges, or some of long ones.
 
     Args:
-        spec: the Spec, with one range.
+        spec: the Spec, with one range or two.
         target: the machine.
         watch: told before each table that is solved; what it raises ends the search.
 
     Raises:
-        SearchError: a size has no program, there are too many, or two ranges.
+        SearchError: a size has no program, or there are too many.
     """
-    sizes = check_range(spec)
-    every = EVERY_TERM if _is_reduced(spec) else EVERY_ROW
-    groups: dict[tuple[Target, Limits, tuple[Axis, ...], int, bool], list[int]] = {}
-    for size in sizes:
-        goal = spec.at(size)
-        own = target.at(goal, spec)
-        room, fine = ax.room(goal, own), ax.fine(goal)
-        kind = own, room, _others(spec, goal), fine, size == 1
-        groups.setdefault(kind, []).append(size)
-    best: dict[int, Impl] = {}
-    tables: dict[int, Searched] = {}
+    sizes = check_ranges(spec)
+    groups: defaultdict[Hashable, list[Call]] = defaultdict(list)
+    for call in spec.calls:
+        groups[_group(spec, call, target)].append(call)
+    best: dict[Call, Impl] = {}
+    tables: dict[Call, Searched] = {}
     parts = []
-    for (own, *_), members in groups.items():
+    for members in groups.values():
         start = time.perf_counter()
-        some = tuple(
-            sorted(
-                {m for run in runs_of(members, sizes.step) for m in sampled(run, every)}
-            )
-        )
-        found = _searched(spec, own, some, watch)
+        columns = [tuple(sorted({*own})) for own in zip(*members, strict=True)]
+        some = []
+        for one, every, own in zip(spec.ranges, sizes, columns, strict=True):
+            runs, most = runs_of(own, every.step), _searched_up_to(spec, one)
+            some.append(tuple(sorted({m for run in runs for m in sampled(run, most)})))
+        solved = columns if len(columns) > 1 else some  # a box may have any pair alone
+        found = _searched(spec, target.at(spec.at(*members[0]), spec), solved, watch)
         run = found.solver.run_of(found.greatest)
         with run.store.working():
-            for size in some:
-                best[size] = found.program(spec.at(size), found.root)
+            for call in itertools.product(*some):
+                best[call] = found.program(spec.at(*call), found.root)
         tables |= dict.fromkeys(members, found)
         parts.append(run.statistics(time.perf_counter() - start))
-    best = dict(sorted(best.items()))
-    return Sizes(spec, best, tables, Statistics.of_all(parts))
+    return Sizes(
+        spec,
+        dict(sorted(best.items())),
+        dict(sorted(tables.items())),
+        Statistics.of_all(parts),
+    )
 
 
-def _is_reduced(spec: Spec) -> bool:
-    """Whether no result has the dimension of a Spec's range."""
-    varying = {*spec.ranges[0].dims}
+def _group(spec: Spec, call: Call, target: Target) -> Hashable:
+    """What is equal for calls that are searched together."""
+    ones = tuple(size == 1 for size in call)
+    if len(call) > 1:
+        return ones
+    goal = spec.at(*call)
+    own = target.at(goal, spec)
+    return own, ax.room(goal, own), _others(spec, goal), ax.fine(goal), ones
+
+
+def _searched_up_to(spec: Spec, one: SizeRange) -> int:
+    """The size up to which all sizes of a range are searched."""
+    if len(spec.ranges) > 1:
+        return EVERY_PAIR
     written = (o.dims for o in spec.kind.operands if o.is_written)
-    return not any(varying.intersection(dims) for dims in written)
+    is_reduced = not any({*one.dims}.intersection(dims) for dims in written)
+    return EVERY_TERM if is_reduced else EVERY_ROW
 
 
 def _others(spec: Spec, goal: Spec) -> tuple[Axis, ...]:
-    """The axes of the dimensions whose size is settled, below the goal of one size."""
-    varying = spec.ranges[0].dims
+    """The axes of the dimensions whose size is settled, below the goal of a call."""
+    varying = {dim for one in spec.ranges for dim in one.dims}
     return tuple(
         axis for dim, axis in enumerate(ax.goal_axes(goal, 1)) if dim not in varying
     )
 
 
 def _searched(
-    spec: Spec, target: Target, sizes: tuple[int, ...], watch: Watch | None
+    spec: Spec, target: Target, sizes: list[tuple[int, ...]], watch: Watch | None
 ) -> Searched:
-    """The tables of some sizes, none solved."""
-    axis = closed(sizes)
-    greatest = spec.at(sizes[-1])
-    goals = ax.Goals(frozenset({axis}), ax.fine(greatest))
+    """The tables of some sizes of each range, none solved."""
+    closed_axes = [closed(own) for own in sizes]
+    greatest = spec.at(*(own[-1] for own in sizes))
+    goals = ax.Goals(frozenset(closed_axes), ax.fine(greatest))
     solver = Solver(target, watch=watch, goals=goals)
     axes = list(ax.goal_axes(greatest, 1))
-    for dim in spec.ranges[0].dims:
-        axes[dim] = axis
+    for one, axis in zip(spec.ranges, closed_axes, strict=True):
+        for dim in one.dims:
+            axes[dim] = axis
     root = solver.run_of(greatest).root(spec.key, tuple(axes))
     return Searched(solver, greatest, root)
 

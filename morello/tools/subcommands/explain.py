@@ -37,6 +37,7 @@ from morello.search.queries.measured import (
 )
 from morello.search.queries.partial_program import HOLE, Partial
 from morello.search.ranges.cover import CoverOptions, cover
+from morello.search.ranges.sizes import Call
 from morello.search.storage.overlay import NONE, default_path, open_database
 from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec
@@ -111,7 +112,7 @@ def _explain_cover(options: ExplainOptions, request: Request) -> None:
         found = cover(spec, target, options.regret, watch)
         step = max(1, len(found.least) // max(1, options.prove))
         some = list(found.least)[step // 2 :: step][: options.prove]
-        alone = {m: _alone(spec, m, target) for m in some}
+        alone = {call: _alone(spec, call, target) for call in some}
     text = cover_text(found, target, Clock(options.ghz))
     if alone:
         text += proof_text(found, alone)
@@ -125,9 +126,9 @@ def _explain_cover(options: ExplainOptions, request: Request) -> None:
     write_output("-", text)
 
 
-def _alone(spec: Spec, size: int, target: Target) -> int:
-    """The cost of the best program of one size of a range, searched by itself."""
-    goal = spec.at(size)
+def _alone(spec: Spec, call: Call, target: Target) -> int:
+    """The cost of the best program of one size of each range, searched by itself."""
+    goal = spec.at(*call)
     solver = Solver(target.at(goal, spec), shelf=SHELF)
     return best_program(goal, target, solver=solver).impl.cost
 

@@ -9,7 +9,7 @@ import pytest
 
 from morello.errors import ArgumentError
 from morello.runtime.calls.arguments import ArgumentChecker
-from morello.runtime.calls.call_size import CallSize, call_size
+from morello.runtime.calls.call_size import CallSizes, call_sizes
 from morello.runtime.calls.parameter import Parameter, SizeAxis, may_interleave
 
 pytestmark = pytest.mark.quick
@@ -19,11 +19,11 @@ ROWS = SizeAxis("m", (1,), range(2, 9, 2))
 COLUMNS = SizeAxis("n", (2,), range(1, 6))
 BOTH = SizeAxis("n", (1, 2), range(1, 6))
 
-A = Parameter("a", F32, (1, 8, 3), ((8, 3),), size=ROWS)
+A = Parameter("a", F32, (1, 8, 3), ((8, 3),), sizes=(ROWS,))
 B = Parameter("b", F32, (1, 3, 4), ((3, 4),))
-C = Parameter("c", BYTES, (1, 8, 4), ((8, 4),), is_output=True, size=ROWS)
-WIDE = Parameter("w", F32, (2, 3, 5), size=COLUMNS)
-MASK = Parameter("mask", BYTES, (1, 5, 5), ((5, 5),), size=BOTH)
+C = Parameter("c", BYTES, (1, 8, 4), ((8, 4),), is_output=True, sizes=(ROWS,))
+WIDE = Parameter("w", F32, (2, 3, 5), sizes=(COLUMNS,))
+MASK = Parameter("mask", BYTES, (1, 5, 5), ((5, 5),), sizes=(BOTH,))
 
 
 def test_sizes_print_as_a_range() -> None:
@@ -33,7 +33,7 @@ def test_sizes_print_as_a_range() -> None:
 @pytest.mark.parametrize("size", ROWS.sizes)
 def test_a_parameter_in_a_call_that_says_a_size(size: int) -> None:
     one = A.at(size)
-    assert (one.shape, one.alternatives, one.size) == ((1, size, 3), ((size, 3),), None)
+    assert (one.shape, one.alternatives, one.sizes) == ((1, size, 3), ((size, 3),), ())
     assert C.at(size).nbytes == size * 4
     assert one.nbytes == A.nbytes - (8 - size) * A.size_bytes
     assert B.at(size) is B
@@ -41,18 +41,19 @@ def test_a_parameter_in_a_call_that_says_a_size(size: int) -> None:
 
 def test_places_of_the_dimension_that_varies() -> None:
     assert [A.places_in(s) for s in ((1, 5, 3), (5, 3), (3,), (1, 1, 5, 3))] == [
-        (1,),
-        (0,),
-    ] + [()] * 2
-    assert WIDE.places_in((2, 3, 4)) == (2,)
-    assert WIDE.places_in((3, 4)) == ()
-    assert [MASK.places_in(s) for s in ((1, 3, 3), (3, 3))] == [(1, 2), (0, 1)]
+        {1: 0},
+        {0: 0},
+    ] + [{}] * 2
+    assert WIDE.places_in((2, 3, 4)) == {2: 0}
+    assert WIDE.places_in((3, 4)) == {}
+    places = [MASK.places_in(s) for s in ((1, 3, 3), (3, 3))]
+    assert places == [{1: 0, 2: 0}, {0: 0, 1: 0}]
     assert [p.size_bytes for p in (A, B, C, WIDE, MASK)] == [12, 0, 4, 24, 1]
 
 
 def test_dimensions_of_one_size_are_equal() -> None:
     assert MASK.at(3).shapes == ((1, 3, 3), (3, 3))
-    checker = ArgumentChecker((MASK, dataclasses.replace(C, size=None)))
+    checker = ArgumentChecker((MASK, dataclasses.replace(C, sizes=())))
     out = np.zeros((8, 4), np.int8)
     mask = np.zeros((4, 4), np.int8)
     assert checker.check([mask, out]) == [mask.ctypes.data, out.ctypes.data, 4]
@@ -77,23 +78,22 @@ def test_dimensions_of_one_size_are_equal() -> None:
 def test_the_size_is_that_of_the_first_array_which_has_one(
     shapes: Any, size: int
 ) -> None:
-    sizes = call_size((A, B, C))
+    sizes = call_sizes((A, B, C))
     assert sizes is not None
-    assert sizes.of(shapes) == size
-    assert sizes.greatest == 8
-    assert [p.shape[1] for p in sizes.settled(size)] == [size, 3, size]
+    assert sizes.of(shapes) == (size,)
+    assert [p.shape[1] for p in sizes.settled((size,))] == [size, 3, size]
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 9, 10])
 def test_a_size_that_is_not_taken_is_refused(size: int) -> None:
     words = f"input 'a': m is {size}, and the kernel takes 2 to 8 in steps of 2"
     with pytest.raises(ArgumentError, match=words):
-        CallSize((A, B, C)).of([(size, 3)])
+        CallSizes((A, B, C)).of([(size, 3)])
 
 
 def test_where_every_shape_is_settled_calls_say_none() -> None:
-    assert call_size((B, B)) is None
-    assert call_size((B, WIDE)) == CallSize((B, WIDE))
+    assert call_sizes((B, B)) is None
+    assert call_sizes((B, WIDE)) == CallSizes((B, WIDE))
 
 
 def test_arrays_of_a_call_are_checked_by_its_size() -> None:
@@ -208,3 +208,31 @@ def test_rows_in_gaps_meet_where_they_share_bytes() -> None:
                 checker.check([x, y])
         else:
             checker.check([x, y])
+
+
+PAIR = Parameter(
+    "pair",
+    F32,
+    (8, 5),
+    sizes=(SizeAxis("m", (0,), ROWS.sizes), SizeAxis("n", (1,), COLUMNS.sizes, 1)),
+)
+LENGTHS = Parameter("lengths", F32, (5,), sizes=(SizeAxis("n", (0,), range(1, 6), 1),))
+
+
+def test_two_sizes_of_a_call() -> None:
+    """Each is that of the first array which has one."""
+    assert PAIR.at(4, 3).shape == (4, 3)
+    assert LENGTHS.at(4, 3).shape == (3,)
+    assert (PAIR.size_bytes, LENGTHS.size_bytes) == (4, 4)
+    sizes = call_sizes((LENGTHS, PAIR))
+    assert sizes is not None
+    assert [axis.name for axis in sizes.axes] == ["m", "n"]
+    assert sizes.of([(3,), (4, 3)]) == (4, 3)
+    assert sizes.of([(3,), None]) == (8, 3)
+    checker = ArgumentChecker((LENGTHS, PAIR))
+    lengths, pair = np.zeros(3, np.float32), np.zeros((4, 3), np.float32)
+    where = [lengths.ctypes.data, pair.ctypes.data]
+    assert checker.check([lengths, pair]) == [*where, 4, 3]
+    for shape in ((4, 2), (3, 3), (3, 4)):
+        with pytest.raises(ArgumentError, match="input 'pair'"):
+            checker.check([lengths, np.zeros(shape, np.float32)])

@@ -86,9 +86,9 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // CHECK: scf.for {{.*}} to [[END]] step
 // CHECK: } {morello.trips = 6 : i64}
 // CHECK: memref.subview %{{.+}}{{\[}}[[END]]] [6] [1]
-// CHECK: morello.size = array<i64: 6, -6, 8>, operandSegmentSizes = {{.*}}, ranges = "d0=2..6/2", remainder
+// CHECK: morello.size = [array<i64: 0, 6, -6, 8>], operandSegmentSizes = {{.*}}, ranges = "d0=2..6/2", remainder
 module attributes {transform.with_named_sequence} {
-func.func @elements(%x: memref<9x6xf32>, %w: memref<9x6xf32>, %y: memref<9x6xf32>, %m: index) attributes {morello.sizes} {
+func.func @elements(%x: memref<9x6xf32>, %w: memref<9x6xf32>, %y: memref<9x6xf32>, %m: index) attributes {morello.sizes = [array<i64>]} {
   "morello.compose"(%x, %w, %y) {graph = {inputs = [#map2, #map2], nodes = [{body = ["mul", 0, 1], map = #map2, output = "overwrite", reduction = "map"}]}, limits = #limits, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, ranges = "d0=2..9", serial = true, sizes = array<i64: 9, 6>, tensors = [#g2, #g2, #g2]} : (memref<9x6xf32>, memref<9x6xf32>, memref<9x6xf32>) -> ()
   return
 }

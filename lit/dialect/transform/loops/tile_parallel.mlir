@@ -103,7 +103,7 @@ transform.named_sequence @__transform_main(%root: !transform.any_op {transform.r
 // CHECK: [[LEFT:%.+]] = arith.cmpi ne, [[REST]]
 // CHECK: arith.andi {{.*}}, [[LEFT]]
 // CHECK: "morello.matmul"
-// CHECK-SAME: morello.size = array<i64: 4, 12>
+// CHECK-SAME: morello.size = [array<i64: 0, 4, 12>]
 // CHECK-SAME: ranges = "m=1..11", remainder
 module attributes {transform.with_named_sequence, morello.target = "avx2{threads=3}"} {
 func.func @any_size(%a: memref<1x100x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x100x16xf32>, %m: index) {

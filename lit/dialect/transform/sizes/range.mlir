@@ -20,11 +20,11 @@
 // CHECK: scf.if
 // CHECK: memref.subview %{{.+}}[0, [[END]], 0] [1, 7, 4]
 // CHECK: "morello.matmul"
-// CHECK-SAME: morello.size = array<i64: 4, 8>, ranges = "m=1..7", remainder
+// CHECK-SAME: morello.size = [array<i64: 0, 4, 8>], ranges = "m=1..7", remainder
 // CHECK: } {morello.trips = 1 : i64}
 // CHECK: ranges = "m=5..8"
 // CHECK: } else {
-// CHECK: low, morello.goal = "matmul_accum:1..4x4x16:f32", morello.size = array<i64: 28>, ranges = "m=1..4"
+// CHECK: low, morello.goal = "matmul_accum:1..4x4x16:f32", morello.size = [array<i64: 0, 28>], ranges = "m=1..4"
 // CHECK: } {morello.counted}
 module attributes {transform.with_named_sequence} {
 func.func @f(%a: memref<1x28x4xf32>, %b: memref<1x4x16xf32>, %c: memref<1x28x16xf32>, %m: index) {

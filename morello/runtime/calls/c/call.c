@@ -46,7 +46,7 @@ INLINE void give(Table *table, void *memory) {
   free(memory);
 }
 
-/* Runs the native function on its arrays, then its workspace, then the size of the
+/* Runs the native function on its arrays, then its workspace, then the sizes of the
    call, then distances of rows. The workspace is filled in here. */
 INLINE void run_with(Table *table, word *arguments, void *workspace) {
   if (workspace) arguments[table->arrays] = (word)workspace;
@@ -72,34 +72,41 @@ static bool view_of_numpy(Object *object, const Entry *entry, View *view) {
 }
 
 /* Whether an array has one form: its rank, sizes and strides. The distance of its rows
-   is stored where it may be any, and the size that the call says. */
-static bool has_form(const View *view, const word *form, word *row, word *size) {
+   is stored where it may be any, and the sizes that the call says: 0 before that.
+   `bytes` becomes those of an array without gaps. */
+static bool has_form(const View *view, const word *form, word *row, word *said,
+                     word *bytes) {
   word rank = form[0];
   const word *sizes = form + 1, *strides = sizes + rank;
   if (view->rank != rank) return false;
   for (word i = rank; i-- > 0;) { /* strides follow from sizes further in */
-    if (sizes[i] == ANY_SIZE)
-      *size = view->sizes[i];
-    else if (view->sizes[i] != sizes[i])
-      return false;
-    if (view->sizes[i] == 1) continue; /* its stride says nothing */
-    word stride = view->strides[i] * view->unit;
-    if (strides[i] == ANY_ROW)
-      *row = stride;
-    else if (stride != (strides[i] < ANY_ROW ? (ANY_ROW - strides[i]) * *size
-                                             : strides[i]))
-      return false;
+    word size = view->sizes[i], wanted = sizes[i], stride = view->strides[i] * view->unit;
+    if (wanted <= ANY_SIZE) {
+      word *own = said + (ANY_SIZE - wanted);
+      wanted = *own ? *own : size;
+      *own = wanted;
+    }
+    if (size != wanted) return false;
+    if (size > 1) { /* the stride of another says nothing */
+      if (strides[i] == ANY_ROW)
+        *row = stride;
+      else if (stride != (strides[i] == GAPLESS ? *bytes : strides[i]))
+        return false;
+    }
+    *bytes *= size;
   }
   return true;
 }
 
 /* Whether an array has one of the forms of a parameter, with rows that do not overlap.
    `row` becomes the bytes from row to row. */
-static bool fits(const View *view, const Entry *entry, word *row, word *size) {
+static bool fits(const View *view, const Entry *entry, word *row, word *said,
+                 word *bytes) {
   const word *form = entry->forms;
   for (word left = entry->count; left; left--) {
     *row = entry->row_bytes;
-    if (has_form(view, form, row, size))
+    *bytes = entry->itemsize;
+    if (has_form(view, form, row, said, bytes))
       return !entry->any_row ||
              (*row >= entry->row_bytes && *row % entry->itemsize == 0);
     form += 1 + 2 * form[0];
@@ -126,17 +133,18 @@ static Table *table_of(Object *self) {
 
 /* Whether an object is what a parameter takes; its memory, and the row's elements. */
 static bool check(Object *object, const Entry *entry, bool writes,
-                  Argument *argument, word *row, word *size) {
+                  Argument *argument, word *row, word *said) {
   View view;
+  word gapless;
   bool known =
       type_of(&process, object) == process.array
           ? view_of_numpy(object, entry, &view)
           : process.view && process.view(&process, object, entry, writes, &view,
                                          &argument->buffer);
-  if (!known || !fits(&view, entry, row, size)) return false;
-  word bytes = entry->any_row      ? entry->other_rows * *row + entry->row_bytes
-               : entry->size_bytes ? entry->size_bytes * *size
-                                   : entry->bytes;
+  if (!known || !fits(&view, entry, row, said, &gapless)) return false;
+  word bytes = entry->any_row  ? entry->other_rows * *row + entry->row_bytes
+               : entry->varies ? gapless
+                               : entry->bytes;
   argument->start = view.data;
   argument->end = view.data + bytes;
   return true;
@@ -152,21 +160,21 @@ static bool are_all(const Table *table, word count, Object *names) {
 /* Whether all arguments fit, and the output shares no byte with an input. */
 static bool check_all(const Table *table, Object *const *args, Argument *arguments,
                       word *words) {
-  word last = table->arrays - 1, *rows = words + table->rows, size = 0;
+  word last = table->arrays - 1, *rows = words + table->rows;
+  word said[MOST_SIZES] = {0};
   for (word i = 0; i <= last; i++) {
     const Entry *entry = table->entries[i];
-    word row, own = size;
-    if (!check(args[i], entry, i == last, &arguments[i], &row, &own)) return false;
-    if (own != size && size) return false;
-    size = own;
+    word row;
+    if (!check(args[i], entry, i == last, &arguments[i], &row, said)) return false;
     words[i] = (word)arguments[i].start;
     if (entry->any_row) *rows++ = row / entry->itemsize;
   }
-  if (table->step) {
-    if (size < table->least || size > table->greatest ||
-        (size - table->least) % table->step)
+  for (word i = 0; i < table->varying; i++) {
+    const Size *size = &table->sizes[i];
+    if (said[i] < size->least || said[i] > size->greatest ||
+        (said[i] - size->least) % size->step)
       return false;
-    words[table->rows - 1] = size;
+    words[table->rows - table->varying + i] = said[i];
   }
   const Argument *out = &arguments[last];
   for (const Argument *input = arguments; input < out; input++)
@@ -220,7 +228,9 @@ Object *call_on_addresses(Object *self, Object *const *args, word count) {
   Table *table = table_of(self);
   word words[table->arguments];
   for (word i = 0; i < table->arrays; i++) words[i] = (word)PyLong_AsVoidPtr(args[i]);
-  if (table->step) words[table->rows - 1] = (word)PyLong_AsVoidPtr(args[table->arrays]);
+  for (word i = 0; i < table->varying; i++)
+    words[table->rows - table->varying + i] =
+        (word)PyLong_AsVoidPtr(args[table->arrays + i]);
   return run_without_lock(table, words, process.none);
 }
 

@@ -5,12 +5,14 @@
 %struct.View = type { ptr, i64, ptr, ptr, i64, [8 x i64] }
 %struct.Argument = type { ptr, ptr, %struct.Buffer }
 %struct.Buffer = type { ptr, ptr, i64, i64, i32, i32, ptr, ptr, ptr, ptr, ptr }
+%struct.Size = type { i64, i64, i64 }
 
-@process = internal global %struct.Process { [4 x i64] [i64 1024, i64 56, i64 160, i64 96], i64 0, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, i64 0, i64 0, [16 x %struct.Type] zeroinitializer }, align 8
+@process = internal global %struct.Process { [4 x i64] [i64 1024, i64 56, i64 192, i64 96], i64 0, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, ptr null, i64 0, i64 0, [16 x %struct.Type] zeroinitializer }, align 8
 
 define ptr @call(ptr noundef %self, ptr noundef %args, i64 noundef %count, ptr noundef %names) {
 entry:
   %view.i.i = alloca %struct.View, align 8
+  %said.i = alloca [2 x i64], align 16
   %call.i = tail call ptr @PyTuple_GetItem(ptr noundef %self, i64 noundef 0)
   %0 = load i64, ptr getelementptr inbounds nuw (i8, ptr @process, i64 32), align 8
   %add.ptr.i.i.i = getelementptr inbounds i8, ptr %call.i, i64 %0
@@ -46,343 +48,355 @@ if.then:
   %arguments = getelementptr inbounds nuw i8, ptr %1, i64 32
   %5 = load i64, ptr %arguments, align 8
   %vla3 = alloca i64, i64 %5, align 16
-  %cmp67 = icmp sgt i64 %2, 0
-  br i1 %cmp67, label %for.body, label %for.cond.cleanup
+  %cmp64 = icmp sgt i64 %2, 0
+  br i1 %cmp64, label %for.body, label %for.cond.cleanup
 
 for.cond.cleanup:
   %6 = load i64, ptr %arrays1, align 8
   %sub.i52 = add i64 %6, -1
   %rows1.i = getelementptr inbounds nuw i8, ptr %1, i64 24
-  %cmp.not125.i = icmp slt i64 %sub.i52, 0
-  br i1 %cmp.not125.i, label %for.end.i, label %for.body.lr.ph.i
+  %7 = load i64, ptr %rows1.i, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %said.i)
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 16 dereferenceable(16) %said.i, i8 0, i64 16, i1 false)
+  %cmp.not123.i = icmp slt i64 %sub.i52, 0
+  br i1 %cmp.not123.i, label %for.cond14.preheader.i, label %for.body.lr.ph.i
 
 for.body.lr.ph.i:
-  %7 = load i64, ptr %rows1.i, align 8
   %add.ptr.i = getelementptr inbounds i64, ptr %vla3, i64 %7
-  %entries.i = getelementptr inbounds nuw i8, ptr %1, i64 160
+  %entries.i = getelementptr inbounds nuw i8, ptr %1, i64 192
   %rank3.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 8
   %sizes4.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 16
   %strides5.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 24
   %unit.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 32
   br label %for.body.i
 
+for.cond14.preheader.i:
+  %varying.i = getelementptr inbounds nuw i8, ptr %1, i64 72
+  %8 = load i64, ptr %varying.i, align 8
+  %cmp15.not126.i = icmp sgt i64 %8, 0
+  br i1 %cmp15.not126.i, label %for.body17.lr.ph.i, label %for.end42.i
+
+for.body17.lr.ph.i:
+  %sizes.i = getelementptr inbounds nuw i8, ptr %1, i64 80
+  br label %for.body17.i
+
 for.body.i:
-  %rows.0128.i = phi ptr [ %add.ptr.i, %for.body.lr.ph.i ], [ %rows.2.ph.i, %for.inc.i ]
-  %i.0127.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %for.inc.i ]
-  %size.0126.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %own.4.i, %for.inc.i ]
-  %arrayidx.i = getelementptr inbounds ptr, ptr %entries.i, i64 %i.0127.i
-  %8 = load ptr, ptr %arrayidx.i, align 8
-  %arrayidx3.i = getelementptr inbounds ptr, ptr %args, i64 %i.0127.i
-  %9 = load ptr, ptr %arrayidx3.i, align 8
-  %cmp4.i = icmp eq i64 %i.0127.i, %sub.i52
-  %arrayidx5.i = getelementptr inbounds %struct.Argument, ptr %vla, i64 %i.0127.i
+  %rows.0125.i = phi ptr [ %add.ptr.i, %for.body.lr.ph.i ], [ %rows.2.i, %for.inc.i ]
+  %i.0124.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %for.inc.i ]
+  %arrayidx.i = getelementptr inbounds ptr, ptr %entries.i, i64 %i.0124.i
+  %9 = load ptr, ptr %arrayidx.i, align 8
+  %arrayidx3.i = getelementptr inbounds ptr, ptr %args, i64 %i.0124.i
+  %10 = load ptr, ptr %arrayidx3.i, align 8
+  %cmp4.i = icmp eq i64 %i.0124.i, %sub.i52
+  %arrayidx5.i = getelementptr inbounds %struct.Argument, ptr %vla, i64 %i.0124.i
   call void @llvm.lifetime.start.p0(ptr nonnull %view.i.i)
-  %10 = load i64, ptr getelementptr inbounds nuw (i8, ptr @process, i64 32), align 8
-  %11 = getelementptr i8, ptr %9, i64 %10
-  %add.ptr.i.i.i.i = getelementptr i8, ptr %11, i64 -8
-  %12 = load ptr, ptr %add.ptr.i.i.i.i, align 8
-  %13 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 40), align 8
-  %cmp.i.i = icmp eq ptr %12, %13
+  %11 = load i64, ptr getelementptr inbounds nuw (i8, ptr @process, i64 32), align 8
+  %12 = getelementptr i8, ptr %10, i64 %11
+  %add.ptr.i.i.i.i = getelementptr i8, ptr %12, i64 -8
+  %13 = load ptr, ptr %add.ptr.i.i.i.i, align 8
+  %14 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 40), align 8
+  %cmp.i.i = icmp eq ptr %13, %14
   br i1 %cmp.i.i, label %cond.true.i.i, label %cond.false.i.i
 
 cond.true.i.i:
-  %14 = load ptr, ptr %11, align 8
-  store ptr %14, ptr %view.i.i, align 8
-  %rank.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 8
-  %15 = load i32, ptr %rank.i.i.i, align 8
-  %conv.i.i.i = sext i32 %15 to i64
+  %15 = load ptr, ptr %12, align 8
+  store ptr %15, ptr %view.i.i, align 8
+  %rank.i.i.i = getelementptr inbounds nuw i8, ptr %12, i64 8
+  %16 = load i32, ptr %rank.i.i.i, align 8
+  %conv.i.i.i = sext i32 %16 to i64
   store i64 %conv.i.i.i, ptr %rank3.i.i.i, align 8
-  %sizes.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 16
-  %16 = load ptr, ptr %sizes.i.i.i, align 8
-  store ptr %16, ptr %sizes4.i.i.i, align 8
-  %strides.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 24
-  %17 = load ptr, ptr %strides.i.i.i, align 8
-  store ptr %17, ptr %strides5.i.i.i, align 8
+  %sizes.i.i.i = getelementptr inbounds nuw i8, ptr %12, i64 16
+  %17 = load ptr, ptr %sizes.i.i.i, align 8
+  store ptr %17, ptr %sizes4.i.i.i, align 8
+  %strides.i.i.i = getelementptr inbounds nuw i8, ptr %12, i64 24
+  %18 = load ptr, ptr %strides.i.i.i, align 8
+  store ptr %18, ptr %strides5.i.i.i, align 8
   store i64 1, ptr %unit.i.i.i, align 8
-  %dtype.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 40
-  %18 = load ptr, ptr %dtype.i.i.i, align 8
-  %19 = load ptr, ptr %8, align 8
-  %cmp.i.i.i = icmp eq ptr %18, %19
-  br i1 %cmp.i.i.i, label %view_of_numpy.exit.i.i, label %check.exit.thread.i
+  %dtype.i.i.i = getelementptr inbounds nuw i8, ptr %12, i64 40
+  %19 = load ptr, ptr %dtype.i.i.i, align 8
+  %20 = load ptr, ptr %9, align 8
+  %cmp.i.i.i = icmp eq ptr %19, %20
+  br i1 %cmp.i.i.i, label %view_of_numpy.exit.i.i, label %cleanup11.i
 
 view_of_numpy.exit.i.i:
-  %flags.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 48
-  %20 = load i32, ptr %flags.i.i.i, align 8
-  %conv8.i.i.i = sext i32 %20 to i64
-  %flags9.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 8
-  %21 = load i64, ptr %flags9.i.i.i, align 8
-  %and.i.i.i = and i64 %21, %conv8.i.i.i
-  %cmp11.i.not.i.i = icmp eq i64 %and.i.i.i, %21
-  br i1 %cmp11.i.not.i.i, label %lor.lhs.false.i.i, label %check.exit.thread.i
+  %flags.i.i.i = getelementptr inbounds nuw i8, ptr %12, i64 48
+  %21 = load i32, ptr %flags.i.i.i, align 8
+  %conv8.i.i.i = sext i32 %21 to i64
+  %flags9.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %22 = load i64, ptr %flags9.i.i.i, align 8
+  %and.i.i.i = and i64 %22, %conv8.i.i.i
+  %cmp11.i.not.i.i = icmp eq i64 %and.i.i.i, %22
+  br i1 %cmp11.i.not.i.i, label %lor.lhs.false.i.i, label %cleanup11.i
 
 cond.false.i.i:
-  %22 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 80), align 8
-  %tobool.not.i.i = icmp eq ptr %22, null
-  br i1 %tobool.not.i.i, label %check.exit.thread.i, label %cond.end.i.i
+  %23 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 80), align 8
+  %tobool.not.i.i = icmp eq ptr %23, null
+  br i1 %tobool.not.i.i, label %cleanup11.i, label %cond.end.i.i
 
 cond.end.i.i:
   %buffer.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 16
-  %call3.i.i = call zeroext i1 %22(ptr noundef nonnull @process, ptr noundef nonnull %9, ptr noundef %8, i1 noundef zeroext %cmp4.i, ptr noundef nonnull %view.i.i, ptr noundef nonnull %buffer.i.i)
-  br i1 %call3.i.i, label %lor.lhs.false.i.i, label %check.exit.thread.i
+  %call3.i.i = call zeroext i1 %23(ptr noundef nonnull @process, ptr noundef nonnull %10, ptr noundef %9, i1 noundef zeroext %cmp4.i, ptr noundef nonnull %view.i.i, ptr noundef nonnull %buffer.i.i)
+  br i1 %call3.i.i, label %lor.lhs.false.i.i, label %cleanup11.i
 
 lor.lhs.false.i.i:
-  %count.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 88
-  %23 = load i64, ptr %count.i.i.i, align 8
-  %tobool.not26.not.i.i.i = icmp eq i64 %23, 0
-  br i1 %tobool.not26.not.i.i.i, label %check.exit.thread.i, label %for.body.lr.ph.i.i.i
+  %count.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 88
+  %24 = load i64, ptr %count.i.i.i, align 8
+  %tobool.not32.not.i.i.i = icmp eq i64 %24, 0
+  br i1 %tobool.not32.not.i.i.i, label %cleanup11.i, label %for.body.lr.ph.i.i.i
 
 for.body.lr.ph.i.i.i:
-  %forms.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 96
-  %row_bytes.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 32
-  %24 = load i64, ptr %rank3.i.i.i, align 8
-  %25 = load ptr, ptr %sizes4.i.i.i, align 8
-  %26 = load ptr, ptr %strides5.i.i.i, align 8
-  %27 = load i64, ptr %unit.i.i.i, align 8
-  %cmp372.i.i.i.i = icmp slt i64 %24, 1
-  %28 = load i64, ptr %row_bytes.i.i.i, align 8
+  %forms.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 96
+  %row_bytes.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 32
+  %itemsize.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 48
+  %25 = load i64, ptr %rank3.i.i.i, align 8
+  %26 = load ptr, ptr %sizes4.i.i.i, align 8
+  %27 = load ptr, ptr %strides5.i.i.i, align 8
+  %28 = load i64, ptr %unit.i.i.i, align 8
+  %cmp374.i.i.i.i = icmp slt i64 %25, 1
+  %29 = load i64, ptr %row_bytes.i.i.i, align 8
   br label %for.body.i.i.i
 
 for.body.i.i.i:
-  %own.0.i = phi i64 [ %size.0126.i, %for.body.lr.ph.i.i.i ], [ %own.1.i, %if.end.i.i.i ]
-  %left.028.i.i.i = phi i64 [ %23, %for.body.lr.ph.i.i.i ], [ %dec.i.i.i, %if.end.i.i.i ]
-  %form.027.i.i.i = phi ptr [ %forms.i.i.i, %for.body.lr.ph.i.i.i ], [ %add.ptr.i.i.i53, %if.end.i.i.i ]
-  %29 = load i64, ptr %form.027.i.i.i, align 8
-  %add.ptr.i.i40.i.i = getelementptr inbounds nuw i8, ptr %form.027.i.i.i, i64 8
-  %add.ptr1.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr.i.i40.i.i, i64 %29
-  %cmp.not.i.i.i.i = icmp eq i64 %24, %29
+  %left.035.i.i.i = phi i64 [ %24, %for.body.lr.ph.i.i.i ], [ %dec.i.i.i, %if.end.i.i.i ]
+  %form.033.i.i.i = phi ptr [ %forms.i.i.i, %for.body.lr.ph.i.i.i ], [ %add.ptr.i.i.i53, %if.end.i.i.i ]
+  %30 = load i64, ptr %form.033.i.i.i, align 8
+  %add.ptr.i.i36.i.i = getelementptr inbounds nuw i8, ptr %form.033.i.i.i, i64 8
+  %add.ptr1.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr.i.i36.i.i, i64 %30
+  %cmp.not.i.i.i.i = icmp eq i64 %25, %30
   br i1 %cmp.not.i.i.i.i, label %for.cond.preheader.i.i.i.i, label %if.end.i.i.i
 
 for.cond.preheader.i.i.i.i:
-  br i1 %cmp372.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
+  %31 = load i64, ptr %itemsize.i.i.i, align 8
+  br i1 %cmp374.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
 
 for.body.i.i.i.i:
-  %row.2.i = phi i64 [ %row.3.i, %for.cond.backedge.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
-  %own.2.i = phi i64 [ %own.3.i, %for.cond.backedge.i.i.i.i ], [ %own.0.i, %for.cond.preheader.i.i.i.i ]
-  %i.073.i.i.i.i = phi i64 [ %dec74.i.i.i.i, %for.cond.backedge.i.i.i.i ], [ %24, %for.cond.preheader.i.i.i.i ]
-  %dec74.i.i.i.i = add nsw i64 %i.073.i.i.i.i, -1
-  %arrayidx4.i.i.i.i = getelementptr i64, ptr %form.027.i.i.i, i64 %i.073.i.i.i.i
-  %30 = load i64, ptr %arrayidx4.i.i.i.i, align 8
-  %cmp5.i.i.i.i = icmp eq i64 %30, -1
-  %arrayidx8.i.i.i.i = getelementptr inbounds i64, ptr %25, i64 %dec74.i.i.i.i
-  %31 = load i64, ptr %arrayidx8.i.i.i.i, align 8
-  br i1 %cmp5.i.i.i.i, label %if.end15.i.i.i.i, label %if.else.i.i.i.i
+  %row.2.i = phi i64 [ %row.3.i, %if.end32.i.i.i.i ], [ %29, %for.cond.preheader.i.i.i.i ]
+  %gapless.1.i.i = phi i64 [ %mul33.i.i.i.i, %if.end32.i.i.i.i ], [ %31, %for.cond.preheader.i.i.i.i ]
+  %i.075.i.i.i.i = phi i64 [ %dec76.i.i.i.i, %if.end32.i.i.i.i ], [ %25, %for.cond.preheader.i.i.i.i ]
+  %dec76.i.i.i.i = add nsw i64 %i.075.i.i.i.i, -1
+  %arrayidx5.i.i.i.i = getelementptr inbounds i64, ptr %26, i64 %dec76.i.i.i.i
+  %32 = load i64, ptr %arrayidx5.i.i.i.i, align 8
+  %arrayidx6.i.i.i.i = getelementptr i64, ptr %form.033.i.i.i, i64 %i.075.i.i.i.i
+  %33 = load i64, ptr %arrayidx6.i.i.i.i, align 8
+  %arrayidx8.i.i.i.i = getelementptr inbounds i64, ptr %27, i64 %dec76.i.i.i.i
+  %34 = load i64, ptr %arrayidx8.i.i.i.i, align 8
+  %mul.i.i.i.i = mul i64 %34, %28
+  %cmp9.i.i.i.i = icmp slt i64 %33, 0
+  br i1 %cmp9.i.i.i.i, label %if.then10.i.i.i.i, label %if.end12.i.i.i.i
 
-if.else.i.i.i.i:
-  %cmp12.not.i.i.i.i = icmp eq i64 %31, %30
-  br i1 %cmp12.not.i.i.i.i, label %if.end15.i.i.i.i, label %if.end.i.i.i
+if.then10.i.i.i.i:
+  %sub.i.i.i.i = xor i64 %33, -1
+  %add.ptr11.i.i.i.i = getelementptr inbounds nuw i64, ptr %said.i, i64 %sub.i.i.i.i
+  %35 = load i64, ptr %add.ptr11.i.i.i.i, align 8
+  %tobool.not.i.i.i.i = icmp eq i64 %35, 0
+  %..i.i.i.i = select i1 %tobool.not.i.i.i.i, i64 %32, i64 %35
+  store i64 %..i.i.i.i, ptr %add.ptr11.i.i.i.i, align 8
+  br label %if.end12.i.i.i.i
+
+if.end12.i.i.i.i:
+  %wanted.0.i.i.i.i = phi i64 [ %..i.i.i.i, %if.then10.i.i.i.i ], [ %33, %for.body.i.i.i.i ]
+  %cmp13.not.i.i.i.i = icmp eq i64 %32, %wanted.0.i.i.i.i
+  br i1 %cmp13.not.i.i.i.i, label %if.end15.i.i.i.i, label %if.end.i.i.i
 
 if.end15.i.i.i.i:
-  %own.3.i = phi i64 [ %own.2.i, %if.else.i.i.i.i ], [ %31, %for.body.i.i.i.i ]
-  %32 = phi i64 [ %30, %if.else.i.i.i.i ], [ %31, %for.body.i.i.i.i ]
-  %cmp18.i.i.i.i = icmp eq i64 %32, 1
-  br i1 %cmp18.i.i.i.i, label %for.cond.backedge.i.i.i.i, label %if.end20.i.i.i.i
+  %cmp16.i.i.i.i = icmp sgt i64 %32, 1
+  br i1 %cmp16.i.i.i.i, label %if.then17.i.i.i.i, label %if.end32.i.i.i.i
 
-for.cond.backedge.i.i.i.i:
-  %row.3.i = phi i64 [ %row.2.i, %if.end15.i.i.i.i ], [ %row.2.i, %if.else26.i.i.i.i ], [ %mul.i.i.i.i, %if.end20.i.i.i.i ]
-  %cmp3.i.i.i.i = icmp samesign ult i64 %i.073.i.i.i.i, 2
+if.then17.i.i.i.i:
+  %arrayidx18.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr1.i.i.i.i, i64 %dec76.i.i.i.i
+  %36 = load i64, ptr %arrayidx18.i.i.i.i, align 8
+  switch i64 %36, label %cond.end26.i.i.i.i [
+    i64 -1, label %if.end32.i.i.i.i
+    i64 -2, label %cond.true23.i.i.i.i
+  ]
+
+cond.true23.i.i.i.i:
+  br label %cond.end26.i.i.i.i
+
+cond.end26.i.i.i.i:
+  %cond27.i.i.i.i = phi i64 [ %gapless.1.i.i, %cond.true23.i.i.i.i ], [ %36, %if.then17.i.i.i.i ]
+  %cmp28.not.i.i.i.i = icmp eq i64 %mul.i.i.i.i, %cond27.i.i.i.i
+  br i1 %cmp28.not.i.i.i.i, label %if.end32.i.i.i.i, label %if.end.i.i.i
+
+if.end32.i.i.i.i:
+  %row.3.i = phi i64 [ %row.2.i, %cond.end26.i.i.i.i ], [ %row.2.i, %if.end15.i.i.i.i ], [ %mul.i.i.i.i, %if.then17.i.i.i.i ]
+  %mul33.i.i.i.i = mul i64 %32, %gapless.1.i.i
+  %cmp3.i.i.i.i = icmp samesign ult i64 %i.075.i.i.i.i, 2
   br i1 %cmp3.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
 
-if.end20.i.i.i.i:
-  %arrayidx22.i.i.i.i = getelementptr inbounds i64, ptr %26, i64 %dec74.i.i.i.i
-  %33 = load i64, ptr %arrayidx22.i.i.i.i, align 8
-  %mul.i.i.i.i = mul i64 %33, %27
-  %arrayidx23.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr1.i.i.i.i, i64 %dec74.i.i.i.i
-  %34 = load i64, ptr %arrayidx23.i.i.i.i, align 8
-  %cmp24.i.i.i.i = icmp eq i64 %34, -1
-  br i1 %cmp24.i.i.i.i, label %for.cond.backedge.i.i.i.i, label %if.else26.i.i.i.i
-
-if.else26.i.i.i.i:
-  %cmp28.i.i.i.i = icmp slt i64 %34, -1
-  %sub.i.i.i.i = xor i64 %34, -1
-  %mul30.i.i.i.i = mul i64 %own.3.i, %sub.i.i.i.i
-  %cond.i.i.i.i = select i1 %cmp28.i.i.i.i, i64 %mul30.i.i.i.i, i64 %34
-  %cmp32.not.i.i.i.i = icmp eq i64 %mul.i.i.i.i, %cond.i.i.i.i
-  br i1 %cmp32.not.i.i.i.i, label %for.cond.backedge.i.i.i.i, label %cond.end.cleanup38.loopexit_crit_edge.i.i.i.i
-
-cond.end.cleanup38.loopexit_crit_edge.i.i.i.i:
-  br label %if.end.i.i.i
-
 if.then.i.i.i:
-  %row.4.i = phi i64 [ %row.3.i, %for.cond.backedge.i.i.i.i ], [ %28, %for.cond.preheader.i.i.i.i ]
-  %own.4.i = phi i64 [ %own.3.i, %for.cond.backedge.i.i.i.i ], [ %own.0.i, %for.cond.preheader.i.i.i.i ]
-  %any_row.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 24
-  %35 = load i64, ptr %any_row.i.i.i, align 8
-  %tobool2.not.i.i.i = icmp eq i64 %35, 0
+  %row.4.i = phi i64 [ %row.3.i, %if.end32.i.i.i.i ], [ %29, %for.cond.preheader.i.i.i.i ]
+  %gapless.2.i.i = phi i64 [ %mul33.i.i.i.i, %if.end32.i.i.i.i ], [ %31, %for.cond.preheader.i.i.i.i ]
+  %any_row.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 24
+  %37 = load i64, ptr %any_row.i.i.i, align 8
+  %tobool2.not.i.i.i = icmp eq i64 %37, 0
   br i1 %tobool2.not.i.i.i, label %cond.false11.i.i, label %lor.rhs.i.i.i
 
 lor.rhs.i.i.i:
-  %cmp.not.i.i.i = icmp slt i64 %row.4.i, %28
-  br i1 %cmp.not.i.i.i, label %check.exit.thread.i, label %fits.exit.i.i
+  %cmp.not.i.i.i = icmp slt i64 %row.4.i, %29
+  br i1 %cmp.not.i.i.i, label %cleanup11.i, label %fits.exit.i.i
 
 if.end.i.i.i:
-  %own.1.i = phi i64 [ %own.3.i, %cond.end.cleanup38.loopexit_crit_edge.i.i.i.i ], [ %own.0.i, %for.body.i.i.i ], [ %own.2.i, %if.else.i.i.i.i ]
-  %.idx.i.i.i = shl i64 %29, 4
-  %36 = getelementptr i8, ptr %form.027.i.i.i, i64 %.idx.i.i.i
-  %add.ptr.i.i.i53 = getelementptr i8, ptr %36, i64 8
-  %dec.i.i.i = add i64 %left.028.i.i.i, -1
+  %.idx.i.i.i = shl i64 %30, 4
+  %38 = getelementptr i8, ptr %form.033.i.i.i, i64 %.idx.i.i.i
+  %add.ptr.i.i.i53 = getelementptr i8, ptr %38, i64 8
+  %dec.i.i.i = add i64 %left.035.i.i.i, -1
   %tobool.not.not.i.i.i = icmp eq i64 %dec.i.i.i, 0
-  br i1 %tobool.not.not.i.i.i, label %check.exit.thread.i, label %for.body.i.i.i
+  br i1 %tobool.not.not.i.i.i, label %cleanup11.i, label %for.body.i.i.i
 
 fits.exit.i.i:
-  %itemsize.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 48
-  %37 = load i64, ptr %itemsize.i.i.i, align 8
-  %rem.i.i.i = srem i64 %row.4.i, %37
-  %cmp4.i.i.i = icmp eq i64 %rem.i.i.i, 0
-  br i1 %cmp4.i.i.i, label %cond.true10.i.i, label %check.exit.thread.i
+  %rem.i.i.i = srem i64 %row.4.i, %31
+  %cmp5.i.i.i = icmp eq i64 %rem.i.i.i, 0
+  br i1 %cmp5.i.i.i, label %cond.true10.i.i, label %cleanup11.i
 
 cond.true10.i.i:
-  %other_rows.i.i = getelementptr inbounds nuw i8, ptr %8, i64 40
-  %38 = load i64, ptr %other_rows.i.i, align 8
-  %mul.i.i = mul i64 %38, %row.4.i
-  %add.i.i = add i64 %mul.i.i, %28
+  %other_rows.i.i = getelementptr inbounds nuw i8, ptr %9, i64 40
+  %39 = load i64, ptr %other_rows.i.i, align 8
+  %mul.i.i = mul i64 %39, %row.4.i
+  %add.i.i = add i64 %mul.i.i, %29
   br label %if.end.i54
 
 cond.false11.i.i:
-  %size_bytes.i.i = getelementptr inbounds nuw i8, ptr %8, i64 56
-  %39 = load i64, ptr %size_bytes.i.i, align 8
-  %tobool12.not.i.i = icmp eq i64 %39, 0
-  br i1 %tobool12.not.i.i, label %cond.false16.i.i, label %cond.true13.i.i
+  %varies.i.i = getelementptr inbounds nuw i8, ptr %9, i64 56
+  %40 = load i64, ptr %varies.i.i, align 8
+  %tobool12.not.i.i = icmp eq i64 %40, 0
+  br i1 %tobool12.not.i.i, label %cond.false14.i.i, label %if.end.i54
 
-cond.true13.i.i:
-  %mul15.i.i = mul i64 %39, %own.4.i
+cond.false14.i.i:
+  %bytes15.i.i = getelementptr inbounds nuw i8, ptr %9, i64 16
+  %41 = load i64, ptr %bytes15.i.i, align 8
   br label %if.end.i54
-
-cond.false16.i.i:
-  %bytes17.i.i = getelementptr inbounds nuw i8, ptr %8, i64 16
-  %40 = load i64, ptr %bytes17.i.i, align 8
-  br label %if.end.i54
-
-check.exit.thread.i:
-  call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
-  br label %cond.end
 
 if.end.i54:
-  %cond21.i.i = phi i64 [ %add.i.i, %cond.true10.i.i ], [ %mul15.i.i, %cond.true13.i.i ], [ %40, %cond.false16.i.i ]
-  %41 = load ptr, ptr %view.i.i, align 8
-  store ptr %41, ptr %arrayidx5.i, align 16
-  %add.ptr.i.i = getelementptr inbounds i8, ptr %41, i64 %cond21.i.i
+  %cond19.i.i = phi i64 [ %add.i.i, %cond.true10.i.i ], [ %41, %cond.false14.i.i ], [ %gapless.2.i.i, %cond.false11.i.i ]
+  %42 = load ptr, ptr %view.i.i, align 8
+  store ptr %42, ptr %arrayidx5.i, align 16
+  %add.ptr.i.i = getelementptr inbounds i8, ptr %42, i64 %cond19.i.i
   %end.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 8
   store ptr %add.ptr.i.i, ptr %end.i.i, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
-  %cmp6.i = icmp ne i64 %own.4.i, %size.0126.i
-  %tobool.i = icmp ne i64 %size.0126.i, 0
-  %or.cond.i = and i1 %tobool.i, %cmp6.i
-  br i1 %or.cond.i, label %cond.end, label %if.end8.i
+  %43 = ptrtoint ptr %42 to i64
+  %arrayidx7.i = getelementptr inbounds i64, ptr %vla3, i64 %i.0124.i
+  store i64 %43, ptr %arrayidx7.i, align 8
+  %44 = load i64, ptr %any_row.i.i.i, align 8
+  %tobool.not.i55 = icmp eq i64 %44, 0
+  br i1 %tobool.not.i55, label %for.inc.i, label %if.then8.i
 
-if.end8.i:
-  %42 = ptrtoint ptr %41 to i64
-  %arrayidx10.i = getelementptr inbounds i64, ptr %vla3, i64 %i.0127.i
-  store i64 %42, ptr %arrayidx10.i, align 8
-  %43 = load i64, ptr %any_row.i.i.i, align 8
-  %tobool11.not.i = icmp eq i64 %43, 0
-  br i1 %tobool11.not.i, label %for.inc.i, label %if.then12.i
-
-if.then12.i:
-  %itemsize.i = getelementptr inbounds nuw i8, ptr %8, i64 48
-  %44 = load i64, ptr %itemsize.i, align 8
-  %div.i = sdiv i64 %row.4.i, %44
-  %incdec.ptr.i = getelementptr inbounds nuw i8, ptr %rows.0128.i, i64 8
-  store i64 %div.i, ptr %rows.0128.i, align 8
+if.then8.i:
+  %45 = load i64, ptr %itemsize.i.i.i, align 8
+  %div.i = sdiv i64 %row.4.i, %45
+  %incdec.ptr.i = getelementptr inbounds nuw i8, ptr %rows.0125.i, i64 8
+  store i64 %div.i, ptr %rows.0125.i, align 8
   br label %for.inc.i
 
 for.inc.i:
-  %rows.2.ph.i = phi ptr [ %rows.0128.i, %if.end8.i ], [ %incdec.ptr.i, %if.then12.i ]
-  %inc.i = add i64 %i.0127.i, 1
+  %rows.2.i = phi ptr [ %rows.0125.i, %if.end.i54 ], [ %incdec.ptr.i, %if.then8.i ]
+  %inc.i = add i64 %i.0124.i, 1
   %cmp.not.i = icmp sgt i64 %inc.i, %sub.i52
-  br i1 %cmp.not.i, label %for.end.i, label %for.body.i
+  br i1 %cmp.not.i, label %for.cond14.preheader.i, label %for.body.i
 
-for.end.i:
-  %size.0.lcssa.i = phi i64 [ 0, %for.cond.cleanup ], [ %own.4.i, %for.inc.i ]
-  %step.i = getelementptr inbounds nuw i8, ptr %1, i64 88
-  %45 = load i64, ptr %step.i, align 8
-  %tobool18.not.i = icmp eq i64 %45, 0
-  br i1 %tobool18.not.i, label %if.end32.i, label %if.then19.i
+cleanup11.i:
+  call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
+  br label %check_all.exit.thread
 
-if.then19.i:
-  %least.i = getelementptr inbounds nuw i8, ptr %1, i64 72
-  %46 = load i64, ptr %least.i, align 8
-  %cmp20.i = icmp slt i64 %size.0.lcssa.i, %46
-  br i1 %cmp20.i, label %cond.end, label %lor.lhs.false.i
+for.body17.i:
+  %i13.0127.i = phi i64 [ 0, %for.body17.lr.ph.i ], [ %inc39.i, %if.end29.i ]
+  %arrayidx18.i = getelementptr inbounds nuw %struct.Size, ptr %sizes.i, i64 %i13.0127.i
+  %arrayidx19.i = getelementptr inbounds nuw i64, ptr %said.i, i64 %i13.0127.i
+  %46 = load i64, ptr %arrayidx19.i, align 8
+  %47 = load i64, ptr %arrayidx18.i, align 8
+  %cmp20.i = icmp slt i64 %46, %47
+  br i1 %cmp20.i, label %check_all.exit.thread, label %lor.lhs.false.i
 
 lor.lhs.false.i:
-  %greatest.i = getelementptr inbounds nuw i8, ptr %1, i64 80
-  %47 = load i64, ptr %greatest.i, align 8
-  %cmp21.i = icmp sgt i64 %size.0.lcssa.i, %47
-  br i1 %cmp21.i, label %cond.end, label %lor.lhs.false22.i
+  %greatest.i = getelementptr inbounds nuw i8, ptr %arrayidx18.i, i64 8
+  %48 = load i64, ptr %greatest.i, align 8
+  %cmp22.i = icmp sgt i64 %46, %48
+  br i1 %cmp22.i, label %check_all.exit.thread, label %lor.lhs.false23.i
 
-lor.lhs.false22.i:
-  %sub24.i = sub i64 %size.0.lcssa.i, %46
-  %rem.i = srem i64 %sub24.i, %45
-  %tobool26.not.i = icmp eq i64 %rem.i, 0
-  br i1 %tobool26.not.i, label %if.end28.i, label %cond.end
+lor.lhs.false23.i:
+  %sub26.i = sub i64 %46, %47
+  %step.i = getelementptr inbounds nuw i8, ptr %arrayidx18.i, i64 16
+  %49 = load i64, ptr %step.i, align 8
+  %rem.i = srem i64 %sub26.i, %49
+  %tobool27.not.i = icmp eq i64 %rem.i, 0
+  br i1 %tobool27.not.i, label %if.end29.i, label %check_all.exit.thread
 
-if.end28.i:
-  %48 = load i64, ptr %rows1.i, align 8
-  %49 = getelementptr i64, ptr %vla3, i64 %48
-  %arrayidx31.i = getelementptr i8, ptr %49, i64 -8
-  store i64 %size.0.lcssa.i, ptr %arrayidx31.i, align 8
-  br label %if.end32.i
+if.end29.i:
+  %50 = load i64, ptr %rows1.i, align 8
+  %sub33.i = sub i64 %50, %8
+  %51 = getelementptr i64, ptr %vla3, i64 %sub33.i
+  %arrayidx34.i = getelementptr i64, ptr %51, i64 %i13.0127.i
+  store i64 %46, ptr %arrayidx34.i, align 8
+  %inc39.i = add nuw nsw i64 %i13.0127.i, 1
+  %cmp15.not.i = icmp slt i64 %inc39.i, %8
+  br i1 %cmp15.not.i, label %for.body17.i, label %for.end42.i
 
-if.end32.i:
-  %arrayidx33.idx.i = mul nsw i64 %sub.i52, 96
-  %arrayidx33.i = getelementptr inbounds i8, ptr %vla, i64 %arrayidx33.idx.i
-  %cmp35.not.not129.i = icmp sgt i64 %sub.i52, 0
-  br i1 %cmp35.not.not129.i, label %for.body37.lr.ph.i, label %cond.true
+for.end42.i:
+  %arrayidx43.idx.i = mul nsw i64 %sub.i52, 96
+  %arrayidx43.i = getelementptr inbounds i8, ptr %vla, i64 %arrayidx43.idx.i
+  %cmp45.not.not128.i = icmp sgt i64 %sub.i52, 0
+  br i1 %cmp45.not.not128.i, label %for.body47.lr.ph.i, label %cond.true
 
-for.body37.lr.ph.i:
-  %end.i = getelementptr inbounds nuw i8, ptr %arrayidx33.i, i64 8
-  %50 = load ptr, ptr %end.i, align 8
-  br label %for.body37.i
+for.body47.lr.ph.i:
+  %end.i = getelementptr inbounds nuw i8, ptr %arrayidx43.i, i64 8
+  %52 = load ptr, ptr %end.i, align 8
+  br label %for.body47.i
 
-for.body37.i:
-  %input.0130.i = phi ptr [ %vla, %for.body37.lr.ph.i ], [ %incdec.ptr47.i, %for.inc46.i ]
-  %51 = load ptr, ptr %input.0130.i, align 8
-  %cmp39.i = icmp ult ptr %51, %50
-  br i1 %cmp39.i, label %land.lhs.true40.i, label %for.inc46.i
+for.body47.i:
+  %input.0129.i = phi ptr [ %vla, %for.body47.lr.ph.i ], [ %incdec.ptr56.i, %for.inc55.i ]
+  %53 = load ptr, ptr %input.0129.i, align 8
+  %cmp49.i = icmp ult ptr %53, %52
+  br i1 %cmp49.i, label %land.lhs.true.i56, label %for.inc55.i
 
-land.lhs.true40.i:
-  %52 = load ptr, ptr %arrayidx33.i, align 16
-  %end42.i = getelementptr inbounds nuw i8, ptr %input.0130.i, i64 8
-  %53 = load ptr, ptr %end42.i, align 8
-  %cmp43.i = icmp ult ptr %52, %53
-  br i1 %cmp43.i, label %cond.end, label %for.inc46.i
+land.lhs.true.i56:
+  %54 = load ptr, ptr %arrayidx43.i, align 16
+  %end51.i = getelementptr inbounds nuw i8, ptr %input.0129.i, i64 8
+  %55 = load ptr, ptr %end51.i, align 8
+  %cmp52.i = icmp ult ptr %54, %55
+  br i1 %cmp52.i, label %check_all.exit.thread, label %for.inc55.i
 
-for.inc46.i:
-  %incdec.ptr47.i = getelementptr inbounds nuw i8, ptr %input.0130.i, i64 96
-  %cmp35.not.not.i = icmp ult ptr %incdec.ptr47.i, %arrayidx33.i
-  br i1 %cmp35.not.not.i, label %for.body37.i, label %cond.true
+for.inc55.i:
+  %incdec.ptr56.i = getelementptr inbounds nuw i8, ptr %input.0129.i, i64 96
+  %cmp45.not.not.i = icmp ult ptr %incdec.ptr56.i, %arrayidx43.i
+  br i1 %cmp45.not.not.i, label %for.body47.i, label %cond.true
+
+check_all.exit.thread:
+  call void @llvm.lifetime.end.p0(ptr nonnull %said.i)
+  br label %cond.end
 
 for.body:
-  %i.068 = phi i64 [ %inc, %for.body ], [ 0, %if.then ]
-  %arrayidx = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i.068
+  %i.065 = phi i64 [ %inc, %for.body ], [ 0, %if.then ]
+  %arrayidx = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i.065
   %owner = getelementptr inbounds nuw i8, ptr %arrayidx, i64 24
   store ptr null, ptr %owner, align 8
-  %inc = add nuw nsw i64 %i.068, 1
+  %inc = add nuw nsw i64 %i.065, 1
   %exitcond.not = icmp eq i64 %inc, %2
   br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
 
 cond.true:
-  %54 = getelementptr ptr, ptr %args, i64 %2
-  %arrayidx5 = getelementptr i8, ptr %54, i64 -8
-  %55 = load ptr, ptr %arrayidx5, align 8
-  %call6 = call fastcc ptr @run_without_lock(ptr noundef %1, ptr noundef nonnull %vla3, ptr noundef %55)
+  call void @llvm.lifetime.end.p0(ptr nonnull %said.i)
+  %56 = getelementptr ptr, ptr %args, i64 %2
+  %arrayidx5 = getelementptr i8, ptr %56, i64 -8
+  %57 = load ptr, ptr %arrayidx5, align 8
+  %call6 = call fastcc ptr @run_without_lock(ptr noundef %1, ptr noundef nonnull %vla3, ptr noundef %57)
   br label %cond.end
 
 cond.end:
-  %retval.5.i57 = phi i1 [ true, %cond.true ], [ false, %if.then19.i ], [ false, %lor.lhs.false22.i ], [ false, %lor.lhs.false.i ], [ false, %check.exit.thread.i ], [ false, %land.lhs.true40.i ], [ false, %if.end.i54 ]
-  %cond = phi ptr [ %call6, %cond.true ], [ null, %if.then19.i ], [ null, %lor.lhs.false22.i ], [ null, %lor.lhs.false.i ], [ null, %check.exit.thread.i ], [ null, %land.lhs.true40.i ], [ null, %if.end.i54 ]
-  br i1 %cmp67, label %for.body11, label %for.cond.cleanup10
+  %retval.8.i59 = phi i1 [ true, %cond.true ], [ false, %check_all.exit.thread ]
+  %cond = phi ptr [ %call6, %cond.true ], [ null, %check_all.exit.thread ]
+  br i1 %cmp64, label %for.body11, label %for.cond.cleanup10
 
 for.cond.cleanup10:
   call void @llvm.stackrestore.p0(ptr %4)
-  br i1 %retval.5.i57, label %cleanup29, label %if.end26
+  br i1 %retval.8.i59, label %cleanup29, label %if.end26
 
 for.body11:
-  %i7.070 = phi i64 [ %inc19, %for.inc18 ], [ 0, %cond.end ]
-  %arrayidx12 = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i7.070
+  %i7.067 = phi i64 [ %inc19, %for.inc18 ], [ 0, %cond.end ]
+  %arrayidx12 = getelementptr inbounds nuw %struct.Argument, ptr %vla, i64 %i7.067
   %owner14 = getelementptr inbounds nuw i8, ptr %arrayidx12, i64 24
-  %56 = load ptr, ptr %owner14, align 8
-  %tobool.not = icmp eq ptr %56, null
+  %58 = load ptr, ptr %owner14, align 8
+  %tobool.not = icmp eq ptr %58, null
   br i1 %tobool.not, label %for.inc18, label %if.then15
 
 if.then15:
@@ -391,9 +405,9 @@ if.then15:
   br label %for.inc18
 
 for.inc18:
-  %inc19 = add nuw nsw i64 %i7.070, 1
-  %exitcond80.not = icmp eq i64 %inc19, %2
-  br i1 %exitcond80.not, label %for.cond.cleanup10, label %for.body11
+  %inc19 = add nuw nsw i64 %i7.067, 1
+  %exitcond72.not = icmp eq i64 %inc19, %2
+  br i1 %exitcond72.not, label %for.cond.cleanup10, label %for.body11
 
 if.end26:
   %call27 = call ptr @PyTuple_GetItem(ptr noundef %self, i64 noundef 1)
@@ -419,7 +433,7 @@ entry:
   br i1 %tobool.not, label %cond.end, label %for.cond.i.preheader
 
 for.cond.i.preheader:
-  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 96
+  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 128
   br label %for.body.i
 
 for.body.i:
@@ -566,7 +580,7 @@ if.end2.i:
   br i1 %tobool.not.i11, label %run_with.exit, label %for.cond.i15.preheader
 
 for.cond.i15.preheader:
-  %slots.i21 = getelementptr inbounds nuw i8, ptr %table, i64 96
+  %slots.i21 = getelementptr inbounds nuw i8, ptr %table, i64 128
   %33 = ptrtoint ptr %cond to i64
   br label %for.body.i20
 
@@ -674,45 +688,54 @@ entry:
   %vla = alloca i64, i64 %2, align 16
   %arrays = getelementptr inbounds nuw i8, ptr %1, i64 16
   %3 = load i64, ptr %arrays, align 8
-  %cmp17 = icmp sgt i64 %3, 0
-  br i1 %cmp17, label %for.body, label %for.cond.cleanup
+  %cmp31 = icmp sgt i64 %3, 0
+  br i1 %cmp31, label %for.body, label %for.cond4.preheader
 
-for.cond.cleanup:
-  %.lcssa = phi i64 [ %3, %entry ], [ %7, %for.body ]
-  %step = getelementptr inbounds nuw i8, ptr %1, i64 88
-  %4 = load i64, ptr %step, align 8
-  %tobool.not = icmp eq i64 %4, 0
-  br i1 %tobool.not, label %if.end, label %if.then
+for.cond4.preheader:
+  %varying = getelementptr inbounds nuw i8, ptr %1, i64 72
+  %4 = load i64, ptr %varying, align 8
+  %cmp533 = icmp sgt i64 %4, 0
+  br i1 %cmp533, label %for.body7.lr.ph, label %for.cond.cleanup6
+
+for.body7.lr.ph:
+  %rows = getelementptr inbounds nuw i8, ptr %1, i64 24
+  br label %for.body7
 
 for.body:
-  %i.018 = phi i64 [ %inc, %for.body ], [ 0, %entry ]
-  %arrayidx = getelementptr inbounds nuw ptr, ptr %args, i64 %i.018
+  %i.032 = phi i64 [ %inc, %for.body ], [ 0, %entry ]
+  %arrayidx = getelementptr inbounds nuw ptr, ptr %args, i64 %i.032
   %5 = load ptr, ptr %arrayidx, align 8
   %call1 = tail call ptr @PyLong_AsVoidPtr(ptr noundef %5)
   %6 = ptrtoint ptr %call1 to i64
-  %arrayidx2 = getelementptr inbounds nuw i64, ptr %vla, i64 %i.018
+  %arrayidx2 = getelementptr inbounds nuw i64, ptr %vla, i64 %i.032
   store i64 %6, ptr %arrayidx2, align 8
-  %inc = add nuw nsw i64 %i.018, 1
+  %inc = add nuw nsw i64 %i.032, 1
   %7 = load i64, ptr %arrays, align 8
   %cmp = icmp slt i64 %inc, %7
-  br i1 %cmp, label %for.body, label %for.cond.cleanup
+  br i1 %cmp, label %for.body, label %for.cond4.preheader
 
-if.then:
-  %arrayidx4 = getelementptr inbounds ptr, ptr %args, i64 %.lcssa
-  %8 = load ptr, ptr %arrayidx4, align 8
-  %call5 = tail call ptr @PyLong_AsVoidPtr(ptr noundef %8)
-  %9 = ptrtoint ptr %call5 to i64
-  %rows = getelementptr inbounds nuw i8, ptr %1, i64 24
-  %10 = load i64, ptr %rows, align 8
-  %11 = getelementptr i64, ptr %vla, i64 %10
-  %arrayidx6 = getelementptr i8, ptr %11, i64 -8
-  store i64 %9, ptr %arrayidx6, align 8
-  br label %if.end
+for.cond.cleanup6:
+  %8 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 64), align 8
+  %call17 = call fastcc ptr @run_without_lock(ptr noundef nonnull %1, ptr noundef nonnull %vla, ptr noundef %8)
+  ret ptr %call17
 
-if.end:
-  %12 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 64), align 8
-  %call7 = call fastcc ptr @run_without_lock(ptr noundef nonnull %1, ptr noundef nonnull %vla, ptr noundef %12)
-  ret ptr %call7
+for.body7:
+  %i3.034 = phi i64 [ 0, %for.body7.lr.ph ], [ %inc15, %for.body7 ]
+  %9 = load i64, ptr %arrays, align 8
+  %10 = getelementptr ptr, ptr %args, i64 %9
+  %arrayidx9 = getelementptr ptr, ptr %10, i64 %i3.034
+  %11 = load ptr, ptr %arrayidx9, align 8
+  %call10 = tail call ptr @PyLong_AsVoidPtr(ptr noundef %11)
+  %12 = ptrtoint ptr %call10 to i64
+  %13 = load i64, ptr %rows, align 8
+  %14 = load i64, ptr %varying, align 8
+  %sub = sub i64 %13, %14
+  %15 = getelementptr i64, ptr %vla, i64 %sub
+  %arrayidx13 = getelementptr i64, ptr %15, i64 %i3.034
+  store i64 %12, ptr %arrayidx13, align 8
+  %inc15 = add nuw nsw i64 %i3.034, 1
+  %cmp5 = icmp slt i64 %inc15, %14
+  br i1 %cmp5, label %for.body7, label %for.cond.cleanup6
 }
 
 declare ptr @PyLong_AsVoidPtr(ptr noundef)
@@ -725,7 +748,7 @@ entry:
   br i1 %tobool.not, label %if.end.i10, label %for.cond.i.preheader
 
 for.cond.i.preheader:
-  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 96
+  %slots.i = getelementptr inbounds nuw i8, ptr %table, i64 128
   br label %for.body.i
 
 for.body.i:
@@ -869,7 +892,7 @@ if.end2.i:
   br i1 %tobool.not.i836, label %cleanup, label %for.cond.i12.preheader
 
 for.cond.i12.preheader:
-  %slots.i18 = getelementptr inbounds nuw i8, ptr %table, i64 96
+  %slots.i18 = getelementptr inbounds nuw i8, ptr %table, i64 128
   %33 = ptrtoint ptr %cond3235 to i64
   br label %for.body.i17
 
@@ -905,6 +928,8 @@ entry:
 }
 
 declare i64 @PyTuple_Size(ptr noundef)
+
+declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg)
 
 declare ptr @PyErr_NoMemory()
 

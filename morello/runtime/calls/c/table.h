@@ -6,9 +6,9 @@
 
 #include "python.h"
 
-enum { SLOTS = 8, TYPES = 16, MOST_ARGUMENTS = 6, MOST_AXES = 4 };
-enum { ANY_ROW = -1 };  /* in place of a stride; less by n: n for each of the size */
-enum { ANY_SIZE = -1 }; /* in place of a size */
+enum { SLOTS = 8, TYPES = 16, MOST_ARGUMENTS = 6, MOST_AXES = 4, MOST_SIZES = 2 };
+enum { ANY_ROW = -1, GAPLESS = -2 }; /* in place of a stride */
+enum { ANY_SIZE = -1 };              /* in place of a size; less by one: of the next */
 
 typedef struct Process Process;
 typedef struct Table Table;
@@ -52,6 +52,11 @@ struct Process {
   Type type[TYPES];
 };
 
+/* The limits of a size that a call says. */
+typedef struct {
+  word least, greatest, step;
+} Size;
+
 /* One for each native function. */
 struct Table {
   void *native;
@@ -60,7 +65,8 @@ struct Table {
   word arrays, rows, arguments; /* rows: index of the first distance of rows */
   word workspace_bytes, workspace_alignment;
   word threads, processors;
-  word least, greatest, step; /* of the size that a call says; 0 for none */
+  word varying; /* sizes that a call says */
+  Size sizes[MOST_SIZES];
   void *slots[SLOTS]; /* workspaces that no call uses now */
   Entry *entries[];
 };
@@ -73,7 +79,7 @@ struct Entry {
   word any_row; /* rows may be any distance apart */
   word row_bytes, other_rows;
   word itemsize;
-  word size_bytes; /* of one more of the dimension whose size a call says, or 0 */
+  word varies; /* a call says some of its sizes, and there are no gaps */
   word dlpack, format, typestr; /* the element type, as each protocol spells it */
   word count;
   word forms[]; /* for each its rank, sizes and strides in bytes */
