@@ -65,7 +65,7 @@ def test_names_of_sizes_that_a_file_leaves_open() -> None:
     read = morello.from_onnx(
         proto.SerializeToString(), shapes={"x": ("rows", 4)}, ranges={"rows": "2..6/2"}
     )
-    assert [str(p.size) for p in read.parameters] == ["2 to 6 in steps of 2"] * 2
+    assert [str(p.sizes[0]) for p in read.parameters] == ["2 to 6 in steps of 2"] * 2
 
 
 @pytest.mark.quick

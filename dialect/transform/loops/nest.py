@@ -104,7 +104,8 @@ class TilesOfCall:
         """The Spec of what remains."""
         child = build_tile(site, dim, hole.spec, Start(0, self.covered))
         sizes = list(sizes_of(site.op, site.spec))
-        sizes[self.number] = sizes[self.number].remainder(self.size)
+        if any(dim in one.dims for one in hole.spec.ranges):
+            sizes[self.number] = sizes[self.number].remainder(self.size)
         set_sizes(child, [sizes[n] for n in hole.follows])
         return child
 
