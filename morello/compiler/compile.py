@@ -118,6 +118,12 @@ def _check_range(spec: Spec, tune: Any) -> None:
             "chooses programs of settled sizes",
             "settle the size; or give tune=True, which measures",
         )
+    if tune and len(spec.ranges) > 1:
+        raise CompileError(
+            f"{spec.kind.label} has two sizes that each call says, and tuning moves "
+            "borders along one",
+            "settle one, or leave tune out",
+        )
     check_ranges(spec)
 
 

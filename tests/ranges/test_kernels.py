@@ -195,6 +195,7 @@ def test_the_schedule_and_the_pickle_give_the_same_object(kernel: Kernel) -> Non
     ("text", "options", "part"),
     [
         ("matmul:1..8x4x4:f32", {"tune": "learned"}, "the learned model chooses"),
+        ("matmul:1..8x4x1..8:f32", {"tune": True}, "tuning moves borders along one"),
         ("matmul:1..8x4x4:f32:lhs=ld8", {}, "not row-major without gaps"),
         ("matmul:1..8x4x4:f32:out=[0,2,1]", {}, "not row-major without gaps"),
         ("matmul:8x4x1..8:f32:rhs=[0,2,1,2p4]", {}, "varies in packs"),

@@ -231,18 +231,18 @@ class _Bench:
     def _moves(self, number: int) -> Iterator[_Move]:
         """The sizes at both ends of a part that its neighbours should take."""
         part = self._borders.cover.parts[number]
-        sizes = np.arange(part.first, part.last + 1, self._borders.step)
+        (first,), (last,) = part.box
+        sizes = np.arange(first, last + 1, self._borders.step)
         below, own, above = (
             self._times(number + side, number, sizes) for side in (-1, 0, 1)
         )
         start, stop = cheapest_ends(below, own, above)
         if start:
             gain = float((own - below)[:start].sum())
-            last = int(sizes[start - 1])
-            yield _Move(number, number - 1, part.first, last, gain)
+            yield _Move(number, number - 1, first, int(sizes[start - 1]), gain)
         if stop < len(sizes):
             gain = float((own - above)[stop:].sum())
-            yield _Move(number, number + 1, int(sizes[stop]), part.last, gain)
+            yield _Move(number, number + 1, int(sizes[stop]), last, gain)
 
     def _times(self, program: int, part: int, sizes: Any) -> Numbers:
         """The logarithm of the likely seconds of a program at the sizes of a part;

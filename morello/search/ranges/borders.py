@@ -12,7 +12,7 @@ from morello.actions import SizesError
 from morello.errors import ScheduleError, SearchError
 from morello.search.impl import Impl
 from morello.search.ranges.cover import Cover, Part
-from morello.search.ranges.over import Over, part_of, switch
+from morello.search.ranges.over import Box, Over, part_of, switch
 
 Ends = tuple[tuple[int, int], ...]
 """For each part of a cover the first and the last size that its program takes; above
@@ -23,13 +23,13 @@ class Borders:
     """Programs of a cover on other sizes than the model gives them.
 
     Args:
-        cover: the programs as the model chooses them.
+        cover: the programs as the model chooses them, of one range.
     """
 
     def __init__(self, cover: Cover) -> None:
         self.cover = cover
         self.step = cover.sizes.spec.ranges[0].step
-        self.ends: Ends = tuple((part.first, part.last) for part in cover.parts)
+        self.ends: Ends = tuple(map(_ends, cover.parts))
         self._program = functools.cache(self._taken)
 
     def sizes(self, first: int, last: int) -> range:
@@ -46,10 +46,11 @@ class Borders:
         """
         part, other = self.cover.parts[number], self.cover.parts[number + side]
         tables = self.cover.sizes.tables
-        if tables[part.last] is not tables[other.last]:
+        if tables[part.box.last] is not tables[other.box.last]:
             return None
-        first, last = min(part.first, other.first), max(part.last, other.last)
-        while (first, last) != (part.first, part.last):
+        own, beside = _ends(part), _ends(other)
+        first, last = min(own[0], beside[0]), max(own[1], beside[1])
+        while (first, last) != own:
             try:
                 self._program(number, first, last)
             except SizesError as error:
@@ -70,8 +71,8 @@ class Borders:
         sizes = np.array(self.sizes(first, last))
         if len(error.holds) != len(sizes):  # of what remains of a loop
             return first, last
-        wrong = sizes[~np.asarray(error.holds, bool)]
-        above, below = wrong[wrong > part.last], wrong[wrong < part.first]
+        wrong, own = sizes[~np.asarray(error.holds, bool)], _ends(part)
+        above, below = wrong[wrong > own[1]], wrong[wrong < own[0]]
         start = int(below[-1]) + self.step if len(below) else first
         return start, int(above[0]) - self.step if len(above) else last
 
@@ -82,15 +83,15 @@ class Borders:
             ScheduleError, SearchError: it does not apply to all of them.
         """
         part = self.cover.parts[number]
-        over = Over(self.cover.sizes.tables[part.last])
-        spec = part_of(self.cover.sizes.spec, first, last)
+        over = Over(self.cover.sizes.tables[part.box.last])
+        spec = part_of(self.cover.sizes.spec, Box((first,), (last,)))
         return over.program(part.impl, spec, over.tables.root)
 
     def costs(self, number: int, first: int, last: int) -> list[float]:
         """The model's cost of a part's program at each of some sizes."""
         part = self.cover.parts[number]
-        over = Over(self.cover.sizes.tables[part.last])
-        spec = part_of(self.cover.sizes.spec, first, last)
+        over = Over(self.cover.sizes.tables[part.box.last])
+        spec = part_of(self.cover.sizes.spec, Box((first,), (last,)))
         return list(map(float, over.costs(self._program(number, first, last), spec)))
 
     def joined(self, ends: Ends) -> Impl:
@@ -100,11 +101,11 @@ class Borders:
             ScheduleError, SearchError: a program does not apply to all of its sizes.
         """
         parts = [
-            (last, self._program(number, first, last))
+            (Box((first,), (last,)), self._program(number, first, last))
             for number, (first, last) in enumerate(ends)
             if first <= last
         ]
-        over = Over(self.cover.sizes.tables[self.cover.parts[-1].last])
+        over = Over(self.cover.sizes.tables[self.cover.parts[-1].box.last])
         return switch(self.cover.sizes.spec, parts, over)
 
     def with_reach(self, ends: Ends, number: int, sizes: tuple[int, int]) -> Ends:
@@ -117,6 +118,11 @@ class Borders:
         for other, (start, stop) in enumerate(ends[number + 1 :], number + 1):
             new[other] = max(start, last + self.step), stop
         return tuple(new)
+
+
+def _ends(part: Part) -> tuple[int, int]:
+    """The first and the last size of a part of one range."""
+    return part.box.first[0], part.box.last[0]
 
 
 def taker(ends: Ends, size: int) -> int:
