@@ -94,7 +94,7 @@ class SizeOfCall:
         return SizeOfCall(self.number, self.greatest * factor, steps)
 
     def remainder(self, size: int) -> "SizeOfCall":
-        """What remains of it after tiles of a size."""
+        """The size that remains after tiles of ``size``."""
         steps = (*self.steps, size)
         return SizeOfCall(self.number, self.greatest % size, steps)
 

@@ -65,4 +65,4 @@ def _nodes(spec: Spec) -> int:
 
 
 CODE_SECONDS = CodeSeconds()
-"""That of this process."""
+"""Times of the code of this process."""

@@ -121,7 +121,7 @@ class Searches:
         return Searches(db, patience, self._tune, cover.regret, cover.most)
 
     def _left(self) -> Patience:
-        """What the searches have left, once the code of all parts has its time."""
+        """The time that is left for searches: the code of all parts has its own."""
         passed = time.monotonic() - self._start
         return self._patience.after(passed + CODE_SECONDS.expected(self.parts))
 

@@ -44,7 +44,7 @@ def test_a_spec_of_more_nodes_is_unknown() -> None:
 
 @pytest.fixture
 def seconds(monkeypatch: pytest.MonkeyPatch) -> CodeSeconds:
-    """What a new process knows."""
+    """The times that a new process knows."""
     new = CodeSeconds()
     monkeypatch.setattr(searches, "CODE_SECONDS", new)
     return new

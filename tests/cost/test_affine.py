@@ -97,7 +97,7 @@ def test_aliased_rows_leave_l2_where_those_of_another_come_beside_them() -> None
 
 
 def test_multiply_adds_take_ports_of_vector_operations() -> None:
-    """Where some of these ports multiply, and where all do; else both overlap."""
+    """Vector operations overlap with them where none of these ports multiplies."""
     phase = OpCounts((Phase({"fma": 100, "vector_op": 120}),), kernels=0)
     some = dataclasses.replace(AVX2, some_ports_multiply=True)
     apart = dataclasses.replace(some, some_ports_multiply=False)

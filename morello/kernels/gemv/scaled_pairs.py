@@ -36,7 +36,7 @@ _STEP = 2 * GROUP
 """Integers of a column along k that are neighbours."""
 
 _ORDER = (0, 4, 2, 6, 1, 5, 3, 7)
-"""Of these the ones that the even and the odd words of low halves have, then those of
+"""Places of these in a step: the even and the odd words of low halves, then those of
 high halves."""
 
 _LANE = 16
@@ -46,7 +46,7 @@ _LARGEST_ZERO = 240
 """Integers of 4 bits less whole numbers up to here are numbers of bf16."""
 
 (_HALF,) = UPPER_HALVES
-"""What holds the integers: the upper halves of floats."""
+"""The encoding of the integers: upper halves of floats."""
 
 _ROW_MAJOR = Layout((PhysicalDim(0), PhysicalDim(1)))
 

@@ -186,7 +186,7 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
 
 
 def _group(spec: Spec, call: Call, target: Target) -> Hashable:
-    """What is equal for calls that are searched together."""
+    """A key that calls have in common which are searched together."""
     ones = tuple(size == 1 for size in call)
     if len(call) > 1:
         return ones
