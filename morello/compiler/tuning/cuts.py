@@ -91,8 +91,8 @@ def tune_cuts(
             has not the memory.
     """
     plan = plan or Plan()
-    found = cover(goal, target, options.regret, watch, options.most)
-    borders = Borders(found)
+    chosen = cover(goal, target, options.regret, watch, options.most)
+    borders = Borders(chosen)
     bench = _Bench(borders, target, plan, show)
     with (
         alone(),
@@ -104,7 +104,7 @@ def tune_cuts(
         ends = bench.moved()
         cycle = (before + clock.cycle()) / 2
     key = measured_key(goal, target, pins_of(database, target), options)
-    choices = [(borders.ends, found.impl)]
+    choices = [(borders.ends, chosen.impl)]
     if ends != borders.ends:
         choices.append((ends, borders.joined(ends)))
     rows = tuple(
@@ -112,12 +112,12 @@ def tune_cuts(
             key,
             place,
             str(Partial.of(impl)),
-            _class_text(own),
-            bench.seconds(own),
-            bench.seconds(own) / cycle,
+            _class_text(taken),
+            bench.seconds(taken),
+            bench.seconds(taken) / cycle,
             int(place == len(choices) - 1),
         )
-        for place, (own, impl) in enumerate(choices)
+        for place, (taken, impl) in enumerate(choices)
     )
     keep_measured(rows, database)
     return Measured(rows)

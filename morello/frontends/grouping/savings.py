@@ -43,25 +43,29 @@ class Savings:
     def share(self, group: Candidate) -> float:
         """The most that a group saves, as a part of what it takes the place of; 0 for a
         piece of a group of the rule."""
-        if any(group.nodes <= own.nodes for own, _ in self._rule):
+        if any(group.nodes <= of_rule.nodes for of_rule, _ in self._rule):
             return 0.0
-        replaced = [(own, p) for own, p in self._rule if own.nodes & group.nodes]
-        after = [group, *(self._rest(own, group) for own, _ in replaced)]
-        moved = math.fsum(self._moved(own) for own, _ in replaced)
-        moved -= math.fsum(self._moved(own) for own in after)
+        replaced = [
+            (of_rule, p) for of_rule, p in self._rule if of_rule.nodes & group.nodes
+        ]
+        after = [group, *(self._rest(of_rule, group) for of_rule, _ in replaced)]
+        moved = math.fsum(self._moved(of_rule) for of_rule, _ in replaced)
+        moved -= math.fsum(self._moved(of_rule) for of_rule in after)
         return moved / max(1.0, math.fsum(price for _, price in replaced))
 
     def worthwhile(self, groups: Iterable[Candidate]) -> list[Candidate]:
         """The groups that may gain enough, and those that these leave of others."""
         groups = list(groups)
         savers = [group for group in groups if self.share(group) >= WORTH]
-        left = {self._rest(own, saver) for own, _ in self._rule for saver in savers}
+        left = {
+            self._rest(of_rule, saver) for of_rule, _ in self._rule for saver in savers
+        }
         return [group for group in groups if group in left or group in savers]
 
-    def _rest(self, own: Candidate, group: Candidate) -> Candidate:
+    def _rest(self, of_rule: Candidate, group: Candidate) -> Candidate:
         """The nodes of a group of the rule that another group leaves. It computes those
         that the other has again alone where its others read them."""
-        nodes = own.nodes - group.covered
+        nodes = of_rule.nodes - group.covered
         again = nodes & group.copies
         alone = Candidate(nodes - again)
         part = self._part_of(alone) if again else None
