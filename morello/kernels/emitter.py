@@ -183,6 +183,10 @@ class Emitter(Operations, ABC):
         """NaN where a float of one of two vectors is NaN, else that of ``rest``."""
 
     @abstractmethod
+    def has_nan(self, vector: Value) -> Value:
+        """The index 1 where a lane of a vector of floats is NaN, else 0."""
+
+    @abstractmethod
     def dot(self, op: Op, a: Value, b: Value) -> Value:
         """Neighbouring lanes multiplied and added, as `Op.DOT2` and its like say.
 

@@ -171,6 +171,16 @@ class Registers(Emitter):
         nan = self.constant(Dtype.F32, float("nan"), a.type.shape[0])
         return arith.SelectOp(unordered, nan, rest).result
 
+    def has_nan(self, value: Value) -> Value:
+        """`Emitter.has_nan`: a comparison, whose bits are one integer."""
+        lanes = value.type.shape[0]
+        unordered = arith.CmpFOp(arith.CmpFPredicate.UNO, value, value).result
+        word = ir.IntegerType.get_signless(lanes)
+        packed = vector.BitCastOp(ir.VectorType.get([1], word), unordered).result
+        bits = vector.ExtractOp(packed, [], [0]).result
+        some = arith.CmpIOp(arith.CmpIPredicate.ne, bits, splat(word, 0)).result
+        return arith.IndexCastUIOp(ir.IndexType.get(), some).result
+
     def dot(self, op: Op, a: Value, b: Value) -> Value:
         """`Emitter.dot`: one instruction."""
         dtype = _DOTS[op]

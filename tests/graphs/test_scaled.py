@@ -14,6 +14,7 @@ from morello.spec.graphs.graph import canonical
 from morello.spec.graphs.scaled import scaled_product
 from morello.spec.graphs.text import parse_graph
 from morello.spec.index_map import IndexMap
+from tests.graphs.defined import check_as_defined, with_specials
 from tests.guarded import check_canaries, guarded_array
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -134,6 +135,64 @@ def test_four_bytes_along_k_are_exact(
     compiled = _kernel(form, m, n, k, target, quads=True)
     assert f'"{kernel}"' in compiled.schedule
     _check_exact(compiled, m, n)
+
+
+SUMMED_FIRST = [
+    ("avx2", "scaled_rows", (1, 70, 96), False),
+    ("avx2", "scaled_rows", (5, 33, 64), False),
+    ("avx2", "scaled_pairs", (1, 70, 96), True),
+    ("avx2", "scaled_pairs", (2, 33, 200), True),
+    ("avx512", "scaled_rows_512", (2, 65, 40), False),
+    ("avx512", "scaled_rows_512", (1, 70, 96), True),
+    ("avx512", "scaled_rows_512", (17, 100, 32), False),
+]
+"""Targets, kernels, sizes, and whether four bytes along k are neighbours: blocks are
+summed before they are scaled, but of 17 rows."""
+
+SUMMED_FORMS = [
+    (form, *case) for form in FORMS for case in SUMMED_FIRST
+    if "nibbles" in form or not case[3]
+]  # fmt: skip
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(("form", "target", "kernel", "sizes", "quads"), SUMMED_FORMS)
+def test_infinities_and_nan_are_where_the_definition_has_them(
+    form: str, target: str, kernel: str, sizes: tuple[int, int, int], quads: bool
+) -> None:
+    """At every place of the last row, and at some of the first, of what is beside the
+    integers, too."""
+    m, n, k = sizes
+    compiled = _kernel(form, m, n, k, target, quads)
+    assert f'"{kernel}"' in compiled.schedule
+    spec = compiled.spec
+    arrays = _numbers(spec, np.random.default_rng(0))
+    for operand, array in enumerate(arrays):
+        if spec.dtypes[operand].is_float:
+            rows = range(array.size - k, array.size) if operand == 0 else (0, n - 1)
+            for changed in with_specials(arrays, operand, (*rows, 0)):
+                check_as_defined(compiled, changed)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(("form", "target", "kernel", "sizes", "quads"), SUMMED_FORMS)
+def test_sums_that_overflow_before_they_are_scaled_are_right(
+    form: str, target: str, kernel: str, sizes: tuple[int, int, int], quads: bool
+) -> None:
+    m, n, k = sizes
+    compiled = _kernel(form, m, n, k, target, quads)
+    assert f'"{kernel}"' in compiled.schedule
+    spec = compiled.spec
+    arrays = _numbers(spec, np.random.default_rng(0))
+    for place, array in enumerate(arrays):
+        if spec.dtypes[place].is_float and place and ("zeros" not in form or place < 2):
+            arrays[place] = (array * 2.0**-20).astype(array.dtype)
+    for signs in (1, np.random.default_rng(1).choice([-1, 1], arrays[0].shape)):
+        arrays[0] = np.full_like(arrays[0], 2.0**124) * signs
+        check_as_defined(
+            compiled,
+            [a.astype(d.numpy) for a, d in zip(arrays, spec.dtypes, strict=False)],
+        )
 
 
 @pytest.mark.parametrize(("m", "kernel"), [(1, "scaled_pairs"), (4, "scaled_rows")])

@@ -11,6 +11,7 @@ from morello.machine import TARGETS
 from morello.machine.host import missing_features
 from morello.spec import Spec
 from morello.spec.checking import reference
+from tests.graphs.defined import check_as_defined, with_specials
 from tests.guarded import check_canaries, guarded_array
 from tests.kernels.harness import features_text
 
@@ -120,6 +121,30 @@ def test_products_are_exact(
         kernel(*guarded, out)
         check_canaries(out)
         np.testing.assert_array_equal(out, wanted.astype(np.float32))
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("form", "target", "sizes"), CASES)
+def test_infinities_nan_and_large_scales_are_as_the_definition_has_them(
+    form: str, target: str, sizes: tuple[int, int, int]
+) -> None:
+    """Scales of groups of bytes at every place; what has columns at the first and the
+    last one."""
+    _skip_without(target)
+    m, n, k = sizes
+    kernel = _kernel(form, m, n, k, target)
+    spec = kernel.spec
+    arrays, _ = _arrays(spec)
+    for operand, array in enumerate(arrays):
+        if spec.dtypes[operand].is_float:
+            places = range(array.size) if operand == 0 else (0, n - 1, 0)
+            for changed in with_specials(arrays, operand, places):
+                check_as_defined(kernel, changed)
+    for place, array in enumerate(arrays):
+        if spec.dtypes[place].is_float:
+            by = 2.0**-20 if place else 2.0**115
+            arrays[place] = (array * by).astype(array.dtype)
+    check_as_defined(kernel, arrays)
 
 
 @pytest.mark.parametrize("target", ["avx2", "avx512-vnni-bf16"])

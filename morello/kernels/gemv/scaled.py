@@ -135,13 +135,9 @@ class ScaledRows(ScaledKernel):
             Lines(of.out, self.lines(frame, of.out), Access.STORED),
             *(self.read(frame, i, blocks * passes) for i in of.of_columns),
         ]  # fmt: skip
-        ends: Ops = {
-            "store": m * vectors,
-            "load": m * vectors,
-            "vector_op": m * vectors,
-        }
         main = Phase(add(products, each), chain, tuple(lines))
-        phases = Phase(before), main, Phase(ends)
+        ends = self.ends(m, vectors, passes, apart | folded)
+        phases = Phase(before), main, ends
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
 
     def _widening(self, of: Operands, product: ScaledProduct, folded: Ints) -> Ops:
@@ -198,6 +194,11 @@ class _Code(ScaledColumns):
         each = self.factors.each
         return self.length // each, each, self.length % each
 
+    @property
+    def sums_first(self) -> bool:
+        """Where blocks are summed, or zeros are multiplied, by themselves."""
+        return self.is_apart or self.is_folded
+
     def sets(self, width: int) -> int:
         """Two, of few columns whose blocks are not summed by themselves."""
         return 1 if self.is_apart else self._sets(width)
@@ -233,7 +234,7 @@ class _Code(ScaledColumns):
                 if offset is not None and of_row is not None:
                     total = self.emitter.multiply_add(of_row, offset, total)
                 inner = self.total(inside, at, width)
-                totals.append(self._scaled(inner, scale, total))
+                totals.append(self.scaled(inner, scale, total))
         return totals
 
     def _products(
@@ -281,7 +282,7 @@ class _Code(ScaledColumns):
     ) -> None:
         """Add the products of a place along k to the sums, in turns to each set."""
         emitter, width = self.emitter, self.rows * len(places)
-        words = [self._words(at, place) for place in places]
+        words = [self.words(at, place) for place in places]
         for half in range(self.step):
             inner = emitter.linear([(at, self.step), (half, 1)])
             begin = (number * self.step + half) % (len(sums) // width) * width
@@ -295,15 +296,6 @@ class _Code(ScaledColumns):
                     own = begin + i * len(places) + j
                     sums[own] = emitter.multiply_add(factor, weight, sums[own])
 
-    def _words(self, at: Value, place: tuple[Value, int]) -> Value:
-        """The bytes at a place, as words."""
-        if self.group > 1:
-            return self.emitter.reinterpret(self.quads(at, *place), Dtype.S32)
-        buffer = self.operands[self.of.integers]
-        index = self.index(self.of.integers, 0, at, place[0])
-        loaded = self.emitter.load(buffer, index, self.lanes, place[1])
-        return self.emitter.convert(loaded, buffer.tensor.dtype, Dtype.S32)
-
     def _weight(
         self, word: Value, half: int, beside: "_Beside", zero: Value | None
     ) -> Value:
@@ -313,22 +305,12 @@ class _Code(ScaledColumns):
             word = emitter.shift_right(word, 4 * half) if half else word
             weight = emitter.lookup([x - always for x in range(16)], word)
         else:
-            if self.product.halves:
-                word = emitter.half(word, half)
-            weight = emitter.convert(word, Dtype.S32, Dtype.F32)
+            weight = self.integers(word, half)
             if always and not self.is_folded:
                 zero = emitter.constant(Dtype.F32, always, self.lanes)
         if zero is not None:
             weight = emitter.subtract(weight, zero)
-        return self._scaled(weight, *beside)
-
-    def _scaled(self, value: Value, scale: Value | None, added: Value | None) -> Value:
-        """A value in its scale, and what is added to it."""
-        if scale is None:
-            return value if added is None else self.emitter.add(value, added)
-        if added is None:
-            return self.emitter.multiply(value, scale)
-        return self.emitter.multiply_add(value, scale, added)
+        return self.scaled(weight, *beside)
 
     def _folded(
         self, beside: list["_Beside"], zeros: list[Value | None]

@@ -129,7 +129,8 @@ class ScaledBytes(ScaledKernel):
             *(Lines(i, self.lines(frame, i) * passes, Access.OVERLAPPED) for i in near),
             Lines(of.out, self.lines(frame, of.out), Access.STORED),
         ]
-        ends: Ops = {"store": m * vectors, "load": m * vectors}
+        checked = bool(of.of_columns or of.row_scales)
+        ends = self.ends(m, vectors, passes, checked)
         before = add(
             times(self._dot_ops, dots),
             {
@@ -139,7 +140,7 @@ class ScaledBytes(ScaledKernel):
                 "scalar": m * blocks * (1 + bool(offsets)),
             },
         )
-        phases = Phase(before), Phase(total, {}, tuple(lines)), Phase(ends)
+        phases = Phase(before), Phase(total, {}, tuple(lines)), ends
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
 
     @property
@@ -249,6 +250,11 @@ class _Code(ScaledColumns):
             self.emitter.loop(0, blocks, 1, (), one)
         else:
             one(0, ())
+
+    @property
+    def sums_first(self) -> bool:
+        """Where something is multiplied by the sum of a block."""
+        return bool(self.of.of_columns or self.of.row_scales)
 
     def block(
         self, number: Value, length: int, places: Places, totals: Sequence[Value],

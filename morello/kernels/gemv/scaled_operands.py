@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from morello.cost.counts import Access, Lines
+from morello.cost.counts import Access, Lines, Phase
 from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
 from morello.kernels.predicates import free_vectors
@@ -163,6 +163,14 @@ class ScaledKernel(Kernel):
         vectors = vectors_of(sizes[product.columns], self.lanes)
         blocks = ceil_div(k, product.block) if product.block else 1
         return m, k, vectors, ceil_div(vectors, self.side(m)), blocks
+
+    @staticmethod
+    def ends(m: Ints, vectors: Ints, passes: Ints, checked: Ints) -> Phase:
+        """Adding sums to what out holds and storing them; looking at them before, where
+        they are checked for infinities."""
+        sums = m * vectors
+        looks = checked * (sums + 2 * passes)
+        return Phase({"store": sums, "load": sums, "vector_op": sums + looks})
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """The code for rows alone, then that of each panel."""
@@ -355,10 +363,10 @@ class ScaledCode:
                 index.append(0)
         return tuple(index)
 
-    def index(self, operand: int, row: int, inner: Value, column: Value) -> Index:
+    def index(self, operand: int, row: Value, inner: Value, column: Value) -> Index:
         """Index into an operand; ``inner`` counts integers along the inner
         dimension."""
-        by = {self.product.inner: inner, self.product.columns: column}
+        by: dict[int, Value] = {self.product.inner: inner, self.product.columns: column}
         if self.product.rows is not None:
             by[self.product.rows] = row
         axes = self.spec.kind.operands[operand].axes
@@ -413,6 +421,12 @@ class ScaledColumns(ScaledCode, ABC):
         """Sums of each column that take turns."""
         return 1
 
+    @property
+    @abstractmethod
+    def sums_first(self) -> bool:
+        """Whether numbers are added up before they are scaled. Where one of them is
+        infinite, or a sum is, the result may then be another one."""
+
     def zeros(self, count: int) -> list[Value]:
         """Sums that begin."""
         return [self.emitter.constant(Dtype.F32, 0, self.lanes)] * count
@@ -444,12 +458,95 @@ class ScaledColumns(ScaledCode, ABC):
         sums = emitter.loop(0, blocks, 1, sums, one) if blocks > 1 else one(0, sums)
         if rest:
             sums = self.block(blocks, rest, places, sums, last)
-        for i in range(self.rows):
-            for j, (column, length) in enumerate(places):
-                total = self.total(sums, i * len(places) + j, width)
-                self._store(i, column, length, total)
+        totals = [self.total(sums, at, width) for at in range(width)]
 
-    def _store(self, row: int, column: Value, count: int, total: Value) -> None:
+        def as_summed() -> None:
+            for at, total in enumerate(totals):
+                row, place = divmod(at, len(places))
+                self._store(row, *places[place], total)
+
+        if not self.sums_first:
+            as_summed()
+            return
+        total = totals[0]
+        for other in totals[1:]:
+            total = emitter.add(total, other)
+        is_infinite = emitter.has_nan(emitter.subtract(total, total))
+        emitter.switch(is_infinite, {0: as_summed, 1: lambda: self._in_order(places)})
+
+    def _in_order(self, places: Places) -> None:
+        """Compute some columns of every row as the graph says: numbers are scaled
+        before they are added up."""
+
+        def row(number: Value, _: Sequence[Value]) -> list[Value]:
+            for place in places:
+                self._store(number, *place, self._sum_in_order(number, place))
+            return []
+
+        self.emitter.loop(0, self.rows, 1, (), row)
+
+    def _sum_in_order(self, row: Value, place: tuple[Value, int]) -> Value:
+        """The sum of a row for a vector of columns."""
+        emitter, of, step = self.emitter, self.of, self.step
+        factors, length = self.operands[of.factors], self.spec.sizes[self.product.inner]
+        of_block = max((self.product.block or length) // step, 1)
+
+        def one(at: Value, carried: Sequence[Value]) -> list[Value]:
+            (total,), number = carried, emitter.quotient(at, of_block)
+            zero = self.beside(of.zeros, 0, number, *place)
+            scale = self.beside(of.scales, 0, number, *place)
+            offset = self.offsets(number, *place)
+            of_row = self.beside(of.row_scales, row, number, 0, 1)
+            words = self.words(at, place)
+            for part in range(step):
+                weight = self.integers(words, part)
+                always = emitter.constant(Dtype.F32, self.product.zero, self.lanes)
+                weight = emitter.subtract(weight, always if zero is None else zero)
+                weight = self.scaled(weight, scale, offset)
+                inner = emitter.linear([(at, step), (part, 1)])
+                index = self.index(of.factors, row, inner, 0)
+                factor = emitter.load_element(factors, index)
+                factor = emitter.convert(factor, factors.tensor.dtype, Dtype.F32)
+                factor = emitter.broadcast(factor, self.lanes)
+                if of_row is not None:
+                    factor = emitter.multiply(of_row, factor)
+                total = emitter.multiply_add(factor, weight, total)
+            return [total]
+
+        (total,) = emitter.loop(0, length // step, 1, self.zeros(1), one)
+        return total
+
+    def words(self, at: Value, place: tuple[Value, int]) -> Value:
+        """The bytes at a place along k of some columns, as words."""
+        if self.group > 1:
+            return self.emitter.reinterpret(self.quads(at, *place), Dtype.S32)
+        buffer = self.operands[self.of.integers]
+        index = self.index(self.of.integers, 0, at, place[0])
+        loaded = self.emitter.load(buffer, index, self.lanes, place[1])
+        return self.emitter.convert(loaded, buffer.tensor.dtype, Dtype.S32)
+
+    def integers(self, words: Value, part: int) -> Value:
+        """One integer of each word, in f32."""
+        emitter, dtype = self.emitter, self.operands[self.of.integers].tensor.dtype
+        if self.product.halves:
+            number, half = divmod(part, 2)
+            words = emitter.shift_right(words, 8 * number) if number else words
+            words = emitter.half(words, half)
+        elif self.group > 1:
+            words = emitter.shift_right(words, 8 * part) if part else words
+            words = emitter.convert(words, Dtype.S32, dtype)
+            return emitter.convert(words, dtype, Dtype.F32)
+        return emitter.convert(words, Dtype.S32, Dtype.F32)
+
+    def scaled(self, value: Value, scale: Value | None, added: Value | None) -> Value:
+        """A value in its scale, and what is added to it."""
+        if scale is None:
+            return value if added is None else self.emitter.add(value, added)
+        if added is None:
+            return self.emitter.multiply(value, scale)
+        return self.emitter.multiply_add(value, scale, added)
+
+    def _store(self, row: Value, column: Value, count: int, total: Value) -> None:
         out = self.operands[self.of.out]
         index = self.index(self.of.out, row, 0, column)
         if self.spec.kind.accumulates:

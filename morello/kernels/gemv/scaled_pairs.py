@@ -127,10 +127,10 @@ class ScaledPairs(ScaledKernel):
             ),
             Lines(of.out, self.lines(frame, of.out), Access.STORED),
         ]
-        ends = times({"store": 1, "load": 1, "vector_op": 1}, m * vectors)
+        ends = self.ends(m, vectors, passes, bool(of.of_columns))
         ordered = times({"load": 1, "shuffle": 2, "store": 1}, m * groups)
         before = add(ordered, factors_ops(self.isa, m, k, blocks * bool(of.offsets)))
-        phases = Phase(before), Phase(main, {}, tuple(lines)), Phase(ends)
+        phases = Phase(before), Phase(main, {}, tuple(lines)), ends
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
 
     def writer(self, reads: ScaledCode) -> "_Code":
@@ -183,6 +183,11 @@ class _Code(ScaledColumns):
             return []
 
         emitter.loop(0, self.length * _STEP, _STEP, (), group)
+
+    @property
+    def sums_first(self) -> bool:
+        """Where something is multiplied by the sum of a block."""
+        return bool(self.of.of_columns or self.of.row_scales)
 
     def block(
         self, number: Value, length: int, places: Places, sums: Sequence[Value],
