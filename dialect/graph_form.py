@@ -75,13 +75,13 @@ def _map(graph: Graph, axes: tuple[IndexMap, ...]) -> ir.Attribute:
 
 
 def _affine(axis: IndexMap) -> ir.AffineExpr:
-    found = ir.AffineExpr.get_constant(0)
+    expr = ir.AffineExpr.get_constant(0)
     for dim, step in axis.terms:
-        found = found + ir.AffineExpr.get_dim(dim) * step
-    found = found - axis.before
+        expr = expr + ir.AffineExpr.get_dim(dim) * step
+    expr = expr - axis.before
     if axis.divisor > 1:
-        found = ir.AffineExpr.get_floor_div(found, axis.divisor)
-    return found
+        expr = ir.AffineExpr.get_floor_div(expr, axis.divisor)
+    return expr
 
 
 def _node(graph: Graph, value: int) -> ir.Attribute:
@@ -143,17 +143,20 @@ def _parsed(text: str) -> Graph:
 
 
 def _entries(attr: ir.Attribute) -> dict[str, Any]:
-    found = attr.maybe_downcast()
-    if not isinstance(found, ir.DictAttr):
+    dictionary = attr.maybe_downcast()
+    if not isinstance(dictionary, ir.DictAttr):
         raise _UnfitError(f"{shortened(str(attr))} is no dictionary")
-    return {found[i].name: found[i].attr.maybe_downcast() for i in range(len(found))}
+    return {
+        dictionary[i].name: dictionary[i].attr.maybe_downcast()
+        for i in range(len(dictionary))
+    }
 
 
 def _array(entries: dict[str, Any], name: str) -> list[Any]:
-    found = entries.get(name)
-    if not isinstance(found, ir.ArrayAttr) or len(found) > MOST_VALUES:
+    array = entries.get(name)
+    if not isinstance(array, ir.ArrayAttr) or len(array) > MOST_VALUES:
         raise _UnfitError(f"'{name}' is no array of at most {MOST_VALUES}")
-    return [attr.maybe_downcast() for attr in found]
+    return [attr.maybe_downcast() for attr in array]
 
 
 def _graph(entries: dict[str, Any]) -> Graph:
@@ -192,10 +195,10 @@ def _graph(entries: dict[str, Any]) -> Graph:
 
 
 def _text(entries: dict[str, Any], name: str) -> str:
-    found = entries.get(name)
-    if not isinstance(found, ir.StringAttr):
+    text = entries.get(name)
+    if not isinstance(text, ir.StringAttr):
         raise _UnfitError(f"'{name}' is no string")
-    return str(found.value)
+    return str(text.value)
 
 
 def _extended(
@@ -225,10 +228,10 @@ _DIVIDED = re.compile(r"d(\d{1,2}) floordiv (\d{1,7})", re.ASCII)
 def _axes(attr: Any) -> tuple[IndexMap, ...]:
     if not isinstance(attr, ir.AffineMapAttr):
         raise _UnfitError(f"{shortened(str(attr))} is no affine_map")
-    found = attr.value
-    if found.n_symbols or found.n_dims > MOST_RANK:
+    affine_map = attr.value
+    if affine_map.n_symbols or affine_map.n_dims > MOST_RANK:
         raise _UnfitError(f"{attr} has symbols, or more than {MOST_RANK} dimensions")
-    return tuple(_axis(str(result)) for result in found.results)
+    return tuple(_axis(str(result)) for result in affine_map.results)
 
 
 def _axis(text: str) -> IndexMap:
@@ -251,13 +254,13 @@ def _axis(text: str) -> IndexMap:
 
 def _expression(attr: Any, count: int, depth: int) -> Expression:
     """The expression of a body; of so many values."""
-    found = None if attr is None else attr.maybe_downcast()
-    if isinstance(found, ir.FloatAttr):
-        return Constant(found.value)
-    if isinstance(found, ir.IntegerAttr) and 0 <= int(found.value) < count:
-        return Reference(int(found.value))
-    if isinstance(found, ir.ArrayAttr) and len(found) and depth < MOST_DEPTH:
-        name, *arguments = found
+    value = None if attr is None else attr.maybe_downcast()
+    if isinstance(value, ir.FloatAttr):
+        return Constant(value.value)
+    if isinstance(value, ir.IntegerAttr) and 0 <= int(value.value) < count:
+        return Reference(int(value.value))
+    if isinstance(value, ir.ArrayAttr) and len(value) and depth < MOST_DEPTH:
+        name, *arguments = value
         function = _text({"function": name.maybe_downcast()}, "function")
         if function not in FUNCTIONS:
             raise _UnfitError(f"there is no function '{function}'")

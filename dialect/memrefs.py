@@ -134,32 +134,32 @@ def check_memref(spec: Spec, operand: int, memref: ir.Type) -> None:
         _check_leading(spec, operand, memref)
 
 
-def _check_leading(spec: Spec, operand: int, found: ir.MemRefType) -> None:
+def _check_leading(spec: Spec, operand: int, memref: ir.MemRefType) -> None:
     """The rows of an argument are apart as its Spec says."""
-    strides, _ = found.get_strides_and_offset()
+    strides, _ = memref.get_strides_and_offset()
     wanted = _argument_strides(spec, operand)
-    axes = zip(found.shape, strides, wanted, strict=True)
+    axes = zip(memref.shape, strides, wanted, strict=True)
     if any(extent > 1 and have != want for extent, have, want in axes):
         row = "dynamic" if spec.has_any_row(operand) else spec.leading[operand]
         raise SpecError(
-            f"operand '{spec.kind.operands[operand].name}' is {found}, but its leading "
-            f"dimension is {row}",
+            f"operand '{spec.kind.operands[operand].name}' is {memref}, but its "
+            f"leading dimension is {row}",
             f"use {argument_type(spec, operand)}",
         )
 
 
-def _check_element(name: str, tensor: TensorSpec, found: ir.MemRefType) -> None:
+def _check_element(name: str, tensor: TensorSpec, memref: ir.MemRefType) -> None:
     legal = element_type(tensor)
-    if found.element_type != legal:
+    if memref.element_type != legal:
         raise SpecError(
-            f"{name} of form {tensor} has elements {found.element_type}, not {legal}"
+            f"{name} of form {tensor} has elements {memref.element_type}, not {legal}"
         )
 
 
 def _check_shape(
-    name: str, tensor: TensorSpec, sizes: tuple[int, ...], found: ir.MemRefType
+    name: str, tensor: TensorSpec, sizes: tuple[int, ...], memref: ir.MemRefType
 ) -> None:
-    shape = tuple(found.shape)
+    shape = tuple(memref.shape)
     whole = whole_shape(tensor, sizes)
     if tensor.level.is_registers:
         legal = [{extent} for extent in whole]
@@ -174,25 +174,26 @@ def _check_shape(
     if not fits:
         wanted = "x".join(" or ".join(map(str, sorted(c))) for c in legal)
         raise SpecError(
-            f"{name} of sizes {'x'.join(map(str, sizes))} and form {tensor} is {found}",
+            f"{name} of sizes {'x'.join(map(str, sizes))} and form {tensor} "
+            f"is {memref}",
             f"its shape must be {wanted}",
         )
 
 
 def _check_strides(
-    name: str, tensor: TensorSpec, found: ir.MemRefType, places: Collection[int]
+    name: str, tensor: TensorSpec, memref: ir.MemRefType, places: Collection[int]
 ) -> None:
     try:
-        strides, _ = found.get_strides_and_offset()
+        strides, _ = memref.get_strides_and_offset()
     except RuntimeError:
         raise SpecError(
-            f"{name} is {found}, whose layout is not strided",
+            f"{name} is {memref}, whose layout is not strided",
             "write it as strided<[…], offset: …>",
         ) from None
-    shape = tuple(found.shape)
+    shape = tuple(memref.shape)
     if shape[-1] > 1 and strides[-1] != 1:
         have = "a dynamic stride" if strides[-1] == DYNAMIC else f"stride {strides[-1]}"
-        raise SpecError(f"{name} is {found}: its last dimension has {have}, not 1")
+        raise SpecError(f"{name} is {memref}: its last dimension has {have}, not 1")
     if (tensor.contiguous or tensor.level.is_registers) and not _gapless(
         shape, strides, places
     ):
@@ -201,7 +202,7 @@ def _check_strides(
             for stride in _gapless_strides(shape, places)
         )
         raise SpecError(
-            f"{name} of form {tensor} is {found}, which has gaps",
+            f"{name} of form {tensor} is {memref}, which has gaps",
             f"use the strides [{', '.join(wanted)}], or a form that is not contiguous",
         )
 

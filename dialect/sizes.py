@@ -56,7 +56,7 @@ def ranges_of(op: Any, kind: Kind, sizes: tuple[int, ...]) -> tuple[SizeRange, .
     if given is None:
         return ()
     text = string_of(given, f"'{RANGES}'")
-    found = []
+    ranges = []
     for part in text.split("; "):
         match = _RANGE.fullmatch(part)
         names = match[1].split(",") if match else []
@@ -67,8 +67,8 @@ def ranges_of(op: Any, kind: Kind, sizes: tuple[int, ...]) -> tuple[SizeRange, .
         dims = tuple(sorted(kind.dims.index(name) for name in names))
         if any(dim >= len(sizes) or sizes[dim] != int(match[3]) for dim in dims):
             raise SpecError(f"'{RANGES}' is '{part}', which does not end with a size")
-        found.append(SizeRange(dims, int(match[2]), int(match[4] or 1)))
-    return tuple(found)
+        ranges.append(SizeRange(dims, int(match[2]), int(match[4] or 1)))
+    return tuple(ranges)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,9 +32,11 @@ def on_line(array: _Array) -> _Array:
     """A C-contiguous copy that begins on a cache line, however small it is."""
     memory: _Array = np.empty(array.nbytes + ALIGNMENT, np.uint8)
     start = -int(memory.ctypes.data) % ALIGNMENT
-    found = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    found[...] = array
-    return found
+    aligned = (
+        memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    )
+    aligned[...] = array
+    return aligned
 
 
 def strided(
@@ -44,8 +46,8 @@ def strided(
     pairs = zip(shape, strides, strict=True)
     memory = empty((1 + sum((extent - 1) * step for extent, step in pairs),), dtype)
     in_bytes = tuple(step * dtype.itemsize for step in strides)
-    found: _Array = np.ndarray(shape, dtype, memory, strides=in_bytes)
-    return found
+    view: _Array = np.ndarray(shape, dtype, memory, strides=in_bytes)
+    return view
 
 
 def _new(shape: tuple[int, ...], dtype: np.dtype[Any], make: Any) -> _Array:

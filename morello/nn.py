@@ -119,17 +119,17 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) 
     x = _tracer(x, "layer_norm")
     centred = x - x.mean(-1, keepdims=True)
     variance = np.square(centred).mean(-1, keepdims=True)
-    found = centred * rsqrt(variance + eps)
-    found = found if weight is None else found * weight
-    return found if bias is None else found + bias
+    normed = centred * rsqrt(variance + eps)
+    normed = normed if weight is None else normed * weight
+    return normed if bias is None else normed + bias
 
 
 @_of_floats
 def rms_norm(x: Any, weight: Any = None, eps: float = 1e-5) -> Any:
     """x over the root of its mean square, along the last axis; times weight."""
     x = _tracer(x, "rms_norm")
-    found = x * rsqrt(np.square(x).mean(-1, keepdims=True) + eps)
-    return found if weight is None else found * weight
+    normed = x * rsqrt(np.square(x).mean(-1, keepdims=True) + eps)
+    return normed if weight is None else normed * weight
 
 
 @_of_floats
@@ -196,15 +196,15 @@ def conv2d(
     images = x.reshape(n, groups, c // groups, h, w)
     filters = weight.reshape(groups, f // groups, c // groups, fh, fw)
     windows = _windows(images, filters, steps)
-    found = products.einsum("gfcij,ngcuvij->ngfuv", filters, windows)
-    return found.reshape(n, f, *found.shape[-2:])
+    sums = products.einsum("gfcij,ngcuvij->ngfuv", filters, windows)
+    return sums.reshape(n, f, *sums.shape[-2:])
 
 
 def _array(like: Tracer, given: Any) -> Tracer:
-    found = traced(like._recording, given)
-    if found is None:
+    tracer = traced(like._recording, given)
+    if tracer is None:
         raise refusal("a number stands where filters should")
-    return found
+    return tracer
 
 
 def _pair(given: Any) -> tuple[int, int]:

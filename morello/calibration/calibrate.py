@@ -107,7 +107,7 @@ def calibrate(
 
 
 def fit_in_steps(
-    found: Sequence[Measured], target: Target, within: Bounds | None = None
+    measured: Sequence[Measured], target: Target, within: Bounds | None = None
 ) -> Target:
     """Fit what happens in the core and its caches first, then all.
 
@@ -115,9 +115,9 @@ def fit_in_steps(
     the others could explain their times by these too, so that the second fit is held
     to what the first one found.
     """
-    near = [m for m in found if all(t.level.is_cache for t in m.impl.spec.tensors)]
+    near = [m for m in measured if all(t.level.is_cache for t in m.impl.spec.tensors)]
     first = explained(near, target, FIRST_RIDGE, within) if near else target
-    return explained(found, first, bounds=within)
+    return explained(measured, first, bounds=within)
 
 
 def as_probed(

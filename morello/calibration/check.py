@@ -159,18 +159,18 @@ def rows(timed: Sequence[Sequence[Timed]], target: Target) -> tuple[Row, ...]:
     )
 
 
-def check_lines(found: Check, target: Target) -> Iterator[str]:
+def check_lines(check: Check, target: Target) -> Iterator[str]:
     """Lines that say it, the worst of it last."""
-    width = max([len(row.kernel) for row in found.rows], default=6) + 2
+    width = max([len(row.kernel) for row in check.rows], default=6) + 2
     yield f"{'kernel':<{width}}{'programs':>8}{'measured/predicted':>20}{'regret':>8}"
-    for row in found.rows:
+    for row in check.rows:
         regret = f"{'-' if row.regret is None else f'{row.regret:.3f}':>8}"
         words = ["stale"] * row.stale + ["off"] * row.is_off
         note = f"  {', '.join(words)}" if words else ""
         yield f"{row.kernel:<{width}}{row.programs:>8}{row.ratio:>20.2f}{regret}{note}"
-    seen = {row.kernel for row in found.rows}
+    seen = {row.kernel for row in check.rows}
     if unseen := [name for name in target.kernels if name not in seen]:
         yield f"no program timed: {', '.join(unseen)}"
-    if found.left_out:
-        texts = (print_spec(spec, target.limits) for spec in found.left_out)
+    if check.left_out:
+        texts = (print_spec(spec, target.limits) for spec in check.left_out)
         yield f"no time left for {', '.join(texts)}"

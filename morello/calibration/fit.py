@@ -244,14 +244,14 @@ def _solve(current: Target, objective: _Objective) -> Vector:
     return now * constrained_least_squares(a, b, g, h)
 
 
-def _target(target: Target, found: Vector, objective: _Objective) -> Target:
-    return _with_values(target, np.clip(found, objective.low, objective.high))
+def _target(target: Target, vector: Vector, objective: _Objective) -> Target:
+    return _with_values(target, np.clip(vector, objective.low, objective.high))
 
 
-def _with_values(target: Target, found: Vector) -> Target:
+def _with_values(target: Target, vector: Vector) -> Target:
     numbers = {
         name: max(1, round(float(value)))
-        for name, value in zip(FITTED, found, strict=True)
+        for name, value in zip(FITTED, vector, strict=True)
         if cost_of(target, name)  # what is nothing stays so
     }
     return with_costs(target, numbers)

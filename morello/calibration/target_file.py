@@ -19,17 +19,17 @@ def machine() -> str:
     return f"{model_name()} ({here.cpu}; {here.cores} cores; {caches})"
 
 
-def target_file(found: Calibration, command: str) -> str:
+def target_file(calibration: Calibration, command: str) -> str:
     """The text of a target file, which ``--target @FILE`` reads."""
-    fitted = found.fit
+    fitted = calibration.fit
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     lines = [
         f"written by: {command} (morello {__version__})",
         f"date: {now}",
-        f"machine: {machine()} at {found.gigahertz:.2f} GHz",
-        f"fitted to {len(found.measured)} programs; median relative error "
+        f"machine: {machine()} at {calibration.gigahertz:.2f} GHz",
+        f"fitted to {len(calibration.measured)} programs; median relative error "
         f"{fitted.median_before:.1%} before, {fitted.median_after:.1%} after",
-        *trial_lines(found),
+        *trial_lines(calibration),
         "costs in 1/1000 cycle; read it with --target @FILE",
     ]
     head = "".join(f"# {line}\n" for line in lines)
@@ -54,12 +54,12 @@ def stale_lines(targets: Iterable[Target]) -> Iterator[str]:
         yield f"{target.name:<18}{text if names else 'current'}"
 
 
-def trial_lines(found: Calibration) -> Iterator[str]:
+def trial_lines(calibration: Calibration) -> Iterator[str]:
     """Lines that say, for each round, how good the choices among the tried programs
     were."""
-    for index, trial in enumerate(found.trials):
+    for index, trial in enumerate(calibration.trials):
         name = f"round {index}" if index else "before"
-        note = ", kept" if index == found.kept else ""
+        note = ", kept" if index == calibration.kept else ""
         yield (
             f"{name}: regret of {len(trial.regrets)} choices {trial.mean:.3f} in "
             f"geometric mean, {max(trial.regrets):.3f} at worst{note}"

@@ -119,17 +119,17 @@ class DaskExecutor(Executor):
         self._client.close()
 
 
-def refuse_others(found: dict[str, object]) -> None:
+def refuse_others(fingerprints: dict[str, object]) -> None:
     """Refuse workers with another Morello before they take a job.
 
     Args:
-        found: by worker its `source_fingerprint`, or why it has none.
+        fingerprints: by worker its `source_fingerprint`, or why it has none.
 
     Raises:
         ClusterError: at least one is to be refused.
     """
     mine = source_fingerprint()
-    others = {name: has for name, has in found.items() if has != mine}
+    others = {name: has for name, has in fingerprints.items() if has != mine}
     for name, has in others.items():
         what = (
             f"has Morello {has}, and this process has {mine}"
@@ -137,7 +137,7 @@ def refuse_others(found: dict[str, object]) -> None:
             else f"has no such Morello ({shortened(str(has))})"
         )
         raise ClusterError(
-            f"{len(others)} of {len(found)} workers are refused: {name} {what}",
+            f"{len(others)} of {len(fingerprints)} workers are refused: {name} {what}",
             "install the same Morello there, or stop these workers",
         )
 

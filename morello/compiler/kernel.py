@@ -448,7 +448,7 @@ def parameters(spec: Spec) -> tuple[Parameter, ...]:
 
 def _size_axes(spec: Spec, index: int) -> tuple[SizeAxis, ...]:
     """The dimensions of an operand whose size each call says."""
-    operand, found = spec.kind.operands[index], []
+    operand, size_axes = spec.kind.operands[index], []
     for number, (one, greatest) in enumerate(
         zip(spec.ranges, spec.greatest, strict=True)
     ):
@@ -456,8 +456,8 @@ def _size_axes(spec: Spec, index: int) -> tuple[SizeAxis, ...]:
         if dims:
             axes = tuple(sorted(map(operand.axis, dims)))
             name, sizes = spec.kind.dims[dims[0]], one.sizes(greatest)
-            found.append(SizeAxis(name, axes, sizes, number))
-    return tuple(found)
+            size_axes.append(SizeAxis(name, axes, sizes, number))
+    return tuple(size_axes)
 
 
 def _logical_views(

@@ -11,10 +11,10 @@ from morello.spec import print_spec
 _HEAD = ("sizes", "cycles at the greatest", "regret", "program")
 
 
-def cover_text(found: Cover, target: Target, clock: Clock) -> str:
+def cover_text(cover: Cover, target: Target, clock: Clock) -> str:
     """Each range of sizes with its regret and its program at the greatest size."""
-    spec = found.sizes.spec
-    regrets = found.regrets
+    spec = cover.sizes.spec
+    regrets = cover.regrets
     worst = max(regrets, key=lambda size: regrets[size])
     mean = sum(regrets.values()) / len(regrets)
     name = " x ".join(spec.kind.dims[one.dims[0]] for one in spec.ranges)
@@ -22,12 +22,12 @@ def cover_text(found: Cover, target: Target, clock: Clock) -> str:
     lines = [
         f"{print_spec(spec, target.limits)} on {target.name}",
         f"{counted(len(regrets), 'size')} of {name}: "
-        f"{counted(len(found.parts), 'range')} with a program each, "
-        f"{searched_text(found.sizes.statistics)}",
+        f"{counted(len(cover.parts), 'range')} with a program each, "
+        f"{searched_text(cover.sizes.statistics)}",
         f"regret, over the best program of each {what}: mean {percent(mean)}, worst "
         f"{percent(regrets[worst])} at {name} = {_call(worst)}",
         "",
-        *_table(_rows(found, regrets, clock)),
+        *_table(_rows(cover, regrets, clock)),
         "",
         "regret: the greatest of the range; it has the comparisons that choose a "
         "program for",
@@ -37,10 +37,10 @@ def cover_text(found: Cover, target: Target, clock: Clock) -> str:
 
 
 def _rows(
-    found: Cover, regrets: dict[Call, float], clock: Clock
+    cover: Cover, regrets: dict[Call, float], clock: Clock
 ) -> Iterator[tuple[str, ...]]:
     yield _HEAD
-    for part in found.parts:
+    for part in cover.parts:
         own = [regret for call, regret in regrets.items() if call in part.box]
         last = int(part.costs[-1])
         cells = clock.cycles(last).removesuffix(" cycles"), percent(max(own))
@@ -83,18 +83,18 @@ def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def proof_text(found: Cover, alone: dict[Call, int]) -> str:
+def proof_text(cover: Cover, alone: dict[Call, int]) -> str:
     """The costs of some sizes beside those of a search of each alone.
 
     Args:
         alone: the cost that a search of the sizes of a call alone has found.
     """
-    wrong = {call: cost for call, cost in alone.items() if cost != found.least[call]}
+    wrong = {call: cost for call, cost in alone.items() if cost != cover.least[call]}
     if not wrong:
         return f"{counted(len(alone), 'size')} searched alone: the same costs\n"
     lines = [f"{counted(len(wrong), 'size')} of {len(alone)} searched alone differ:"]
     lines += [
-        f"  {_call(c)}: {cost} millicycles, and {found.least[c]:.0f} with the others"
+        f"  {_call(c)}: {cost} millicycles, and {cover.least[c]:.0f} with the others"
         for c, cost in wrong.items()
     ]
     return "\n".join(lines) + "\n"

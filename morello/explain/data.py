@@ -62,14 +62,14 @@ def _balance(threads: Balance | None) -> dict[str, Any] | None:
     }
 
 
-def _temporary(found: Temporary) -> dict[str, Any]:
+def _temporary(temporary: Temporary) -> dict[str, Any]:
     return {
-        "node": found.node,
-        "value": found.name,
-        "shape": list(found.shape),
-        "level": str(found.level),
-        "bytes": found.bytes,
-        "runs": found.runs,
+        "node": temporary.node,
+        "value": temporary.name,
+        "shape": list(temporary.shape),
+        "level": str(temporary.level),
+        "bytes": temporary.bytes,
+        "runs": temporary.runs,
     }
 
 
@@ -131,13 +131,13 @@ def _held(held: Held) -> dict[str, Any]:
     return {"origin": held.origin, "shape": list(held.shape), "amount": held.amount}
 
 
-def _alternatives(found: Alternatives, top: int) -> dict[str, Any]:
+def _alternatives(alternatives: Alternatives, top: int) -> dict[str, Any]:
     return {
-        "applicable": found.applicable,
-        "ties": found.ties,
-        "dead_ends": found.dead_ends,
+        "applicable": alternatives.applicable,
+        "ties": alternatives.ties,
+        "dead_ends": alternatives.dead_ends,
         "rejected": [
             {"action": str(a.action), "cost": a.impl.cost, "excess": a.excess}
-            for a in found.rejected[:top]
+            for a in alternatives.rejected[:top]
         ],
     }

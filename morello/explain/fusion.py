@@ -215,7 +215,7 @@ def fusion_text(explanation: Explanation, clock: Clock, apart: Unfused | None) -
     return "\n".join(lines)
 
 
-def _table(found: tuple[Temporary, ...]) -> Iterator[str]:
+def _table(temporaries: tuple[Temporary, ...]) -> Iterator[str]:
     rows = [_HEAD] + [
         (
             one.nodes,
@@ -225,7 +225,7 @@ def _table(found: tuple[Temporary, ...]) -> Iterator[str]:
             byte_count(one.bytes),
             f"{one.runs:,}",
         )
-        for one in found
+        for one in temporaries
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
     for row in rows:

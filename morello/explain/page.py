@@ -171,17 +171,17 @@ class _Page:
             f"{memory(hot, self.hues)}{KEY}</div>\n"
         )
 
-    def _ways(self, found: Alternatives) -> str:
-        chosen = found.chosen
+    def _ways(self, alternatives: Alternatives) -> str:
+        chosen = alternatives.chosen
         rows = [_way("chosen", chosen, " class=chosen")]
         rows += [
             _way(excess(a.excess, chosen.cost), a.impl, "")
-            for a in found.rejected[: self.top]
+            for a in alternatives.rejected[: self.top]
         ]
         return (
             "<table class=ways><tr><th class=num>more</th><th class=num>cycles</th>"
             f"<th>first action, then the next ones</th></tr>{''.join(rows)}</table>"
-            f"<p class=soft>{escape(count_text(found, self.top))}.</p>"
+            f"<p class=soft>{escape(count_text(alternatives, self.top))}.</p>"
         )
 
     def _node(self, top: Node) -> str:
@@ -203,43 +203,43 @@ class _Page:
         anchors = "".join(f'<a id="n{move.number}"></a>' for move in folded.moves)
         return f'<div class=node id="n{node.number}">{anchors}{more}{kids}</div>'
 
-    def _row(self, found: Folded) -> str:
-        first, node = found.first, found.node
+    def _row(self, folded: Folded) -> str:
+        first, node = folded.first, folded.node
         role = ""
         if first.role:
             role = f"<i>{escape(first.role)} {first.times:,}{TIMES}</i> "
         again = ""
-        if found.same_as is not None and node.children:
-            again = f' <a href="#n{found.same_as}">as node {found.same_as}</a>'
+        if folded.same_as is not None and node.children:
+            again = f' <a href="#n{folded.same_as}">as node {folded.same_as}</a>'
         chips = "".join(
             f'<span class="chip {self.hues.of(t.origin)} '
             f'{t.level.backing}" title="{escape(t.name)}">'
             f"{t.level}</span>"
             for t in node.tiles
         )
-        below = 100 * max(first.share - found.own_share, 0)
+        below = 100 * max(first.share - folded.own_share, 0)
         return (
-            f"<span class=row><span class=id>{found.numbers}</span><span class=what>"
+            f"<span class=row><span class=id>{folded.numbers}</span><span class=what>"
             f"{role}{escape(title(node.impl.spec))} "
-            f"<code>{escape(found.words)}</code>{again}</span>"
+            f"<code>{escape(folded.words)}</code>{again}</span>"
             f"<span class=lv>{chips}</span><span class=rn>{node.runs:,}</span>"
             f"<span class=cy>{cycle_count(first.impl.cost)}</span>"
             f"<span class=sh>{percent(first.share)}</span><span class=meter>"
-            f'<span class=own style="width:{100 * found.own_share:.2f}%"></span>'
+            f'<span class=own style="width:{100 * folded.own_share:.2f}%"></span>'
             f'<span style="width:{below:.2f}%"></span></span></span>'
         )
 
-    def _info(self, found: Folded) -> str:
-        node, total = found.node, found.first.total
-        own = sum(one.own for one in (*found.moves, node))
+    def _info(self, folded: Folded) -> str:
+        node, total = folded.node, folded.first.total
+        own = sum(one.own for one in (*folded.moves, node))
         words = (
             f"Its own work: {self.clock.cycles(own)} a run, "
-            f"{percent(found.own_share)} of the whole. All its runs with what is "
+            f"{percent(folded.own_share)} of the whole. All its runs with what is "
             f"below: {self.clock.cost(total)}."
         )
         ways = "".join(
             f"<h3>Alternatives at node {one.number}</h3>{self._ways(one.alternatives)}"
-            for one in (*found.moves, node)
+            for one in (*folded.moves, node)
             if one.alternatives is not None
         )
         return (
@@ -261,15 +261,15 @@ def _often(runs: int) -> str:
     return "once" if runs == 1 else f"{runs:,} times"
 
 
-def _next_best(found: Alternatives) -> tuple[str, str]:
-    if not found.rejected:
+def _next_best(alternatives: Alternatives) -> tuple[str, str]:
+    if not alternatives.rejected:
         return "no other way", "to begin: only one action leads to a program"
-    best = found.rejected[0]
+    best = alternatives.rejected[0]
     if best.excess == 0:
-        if found.ties == 1:
+        if alternatives.ties == 1:
             return "a tie", "another first action costs exactly the same"
-        return f"{found.ties} ties", "other first actions cost exactly the same"
-    more = excess(best.excess, found.chosen.cost)
+        return f"{alternatives.ties} ties", "other first actions cost exactly the same"
+    more = excess(best.excess, alternatives.chosen.cost)
     name = "a first action that a pin rules out" if best.excess < 0 else "the next best"
     return more, f"{name}, {escape(str(best.action))}"
 

@@ -81,11 +81,11 @@ def _shape(shape: tuple[int, ...]) -> str:
     return sizes(shape).replace("x", TIMES)
 
 
-def _svg(found: Tiles, hue: str, side: int) -> str:
-    shapes = [_plane(s.shape) for s in found.stages]
-    names = [f"{hue} {s.level}" for s in found.stages]
-    if found.shape != found.stages[-1].shape:
-        shapes.append(_plane(found.shape))
+def _svg(tiles: Tiles, hue: str, side: int) -> str:
+    shapes = [_plane(s.shape) for s in tiles.stages]
+    names = [f"{hue} {s.level}" for s in tiles.stages]
+    if tiles.shape != tiles.stages[-1].shape:
+        shapes.append(_plane(tiles.shape))
         names.append("now")
     frames = nested(shapes, side)
     width, height = frames[0][2], frames[0][3]
@@ -94,12 +94,12 @@ def _svg(found: Tiles, hue: str, side: int) -> str:
         f'height="{h:.1f}" rx="2"/>'
         for (x, y, w, h), name in zip(frames, names, strict=True)
     )
-    label = "; ".join(f"{s.level} {sizes(s.shape)}" for s in found.stages)
+    label = "; ".join(f"{s.level} {sizes(s.shape)}" for s in tiles.stages)
     box = f"{width + 2:.0f} {height + 2:.0f}"
     w, h = box.split()
     return (
         f'<svg viewBox="0 0 {box}" width="{w}" height="{h}" role="img" '
-        f'aria-label="{escape(found.origin)}: {label}">{rects}</svg>'
+        f'aria-label="{escape(tiles.origin)}: {label}">{rects}</svg>'
     )
 
 

@@ -103,12 +103,12 @@ def _tree(root: Node, unfold: bool) -> str:
 
 
 def _rows(
-    found: Folded, lead: str, indent: str, unfold: bool
+    folded: Folded, lead: str, indent: str, unfold: bool
 ) -> Iterator[tuple[str, ...]]:
     """A node and those below it; ``lead`` stands before it, ``indent`` before them."""
-    children = found.node.children
-    is_again = found.same_as is not None and bool(children)
-    yield _row(found, lead, is_again)
+    children = folded.node.children
+    is_again = folded.same_as is not None and bool(children)
+    yield _row(folded, lead, is_again)
     if is_again:
         return
     for child in children:
@@ -121,19 +121,19 @@ def _rows(
         )
 
 
-def _row(found: Folded, lead: str, is_again: bool) -> tuple[str, ...]:
-    first, node = found.first, found.node
+def _row(folded: Folded, lead: str, is_again: bool) -> tuple[str, ...]:
+    first, node = folded.first, folded.node
     role = f"{first.role} {first.times:,}{TIMES} " if first.role else ""
-    again = f" … as node {found.same_as}" if is_again else ""
+    again = f" … as node {folded.same_as}" if is_again else ""
     return (
-        found.numbers,
+        folded.numbers,
         percent(first.share),
-        percent(found.own_share),
+        percent(folded.own_share),
         cycle_count(first.impl.cost),
         f"{node.runs:,}",
         " ".join(str(t.level) for t in node.tiles),
         *(_use(use) for use in node.memory),
-        f"{lead}{role}{title(node.impl.spec)}: {found.words}{again}",
+        f"{lead}{role}{title(node.impl.spec)}: {folded.words}{again}",
     )
 
 
@@ -141,8 +141,10 @@ def _use(use: Use) -> str:
     return f"(-{use.taken.amount}) {use.left}" if use.taken else str(use.left)
 
 
-def _alternatives(node: Node, found: Alternatives, clock: Clock, top: int) -> str:
-    chosen = found.chosen
+def _alternatives(
+    node: Node, alternatives: Alternatives, clock: Clock, top: int
+) -> str:
+    chosen = alternatives.chosen
     rows = [("chosen", cycle_count(chosen.cost), _words(chosen))]
     rows += [
         (
@@ -150,7 +152,7 @@ def _alternatives(node: Node, found: Alternatives, clock: Clock, top: int) -> st
             cycle_count(a.impl.cost),
             _words(a.impl),
         )
-        for a in found.rejected[:top]
+        for a in alternatives.rejected[:top]
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     lines = [
@@ -161,20 +163,22 @@ def _alternatives(node: Node, found: Alternatives, clock: Clock, top: int) -> st
         f"alternatives at node {node.number}, {title(node.impl.spec)}, "
         f"by first action, each followed by its best program:"
     )
-    return "\n".join([head, *lines, f"  {count_text(found, top)}"])
+    return "\n".join([head, *lines, f"  {count_text(alternatives, top)}"])
 
 
-def count_text(found: Alternatives, top: int) -> str:
+def count_text(alternatives: Alternatives, top: int) -> str:
     """How many actions there are, and how many of them are shown."""
-    hidden = len(found.rejected[top:])
-    verb = "applies" if found.applicable == 1 else "apply"
-    parts = [f"{counted(found.applicable, 'action')} {verb}"]
-    if found.ties:
-        verb = "costs" if found.ties == 1 else "cost"
-        parts.append(f"{found.ties} other {verb} exactly what the chosen one does")
-    if found.dead_ends:
-        verb = "leads" if found.dead_ends == 1 else "lead"
-        parts.append(f"{found.dead_ends} {verb} to no program")
+    hidden = len(alternatives.rejected[top:])
+    verb = "applies" if alternatives.applicable == 1 else "apply"
+    parts = [f"{counted(alternatives.applicable, 'action')} {verb}"]
+    if alternatives.ties:
+        verb = "costs" if alternatives.ties == 1 else "cost"
+        parts.append(
+            f"{alternatives.ties} other {verb} exactly what the chosen one does"
+        )
+    if alternatives.dead_ends:
+        verb = "leads" if alternatives.dead_ends == 1 else "lead"
+        parts.append(f"{alternatives.dead_ends} {verb} to no program")
     if hidden:
         parts.append(f"{hidden} costlier not shown")
     return "; ".join(parts)

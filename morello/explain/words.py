@@ -119,33 +119,37 @@ def stale_text(names: Sequence[str]) -> str:
     )
 
 
-def searched_text(found: Statistics) -> str:
+def searched_text(statistics: Statistics) -> str:
     """Out of how much a program was chosen."""
-    if not found.specs and not found.tables:
+    if not statistics.specs and not statistics.tables:
         return "read from the database as it was found before"
-    tables = counted(found.tables, "table")
-    if not found.specs:
-        return f"read from {tables} of {read_text(found)}"
-    whole = f"found among {counted(found.specs, 'Spec')} in {tables}"
-    if not found.read:
+    tables = counted(statistics.tables, "table")
+    if not statistics.specs:
+        return f"read from {tables} of {read_text(statistics)}"
+    whole = f"found among {counted(statistics.specs, 'Spec')} in {tables}"
+    if not statistics.read:
         return whole
-    return f"{whole}, of which {found.read:,} were read from {read_text(found)}"
+    return (
+        f"{whole}, of which {statistics.read:,} were read from {read_text(statistics)}"
+    )
 
 
 _MOST_GOALS = 3
 """How many goals are named: a database has thousands."""
 
 
-def read_text(found: Statistics) -> str:
+def read_text(statistics: Statistics) -> str:
     """The places that tables were read from, and the goals that left them there."""
-    places = ["the database"] if found.stored else []
-    places += ["this process"] if found.stored < found.read else []
-    parts = f", {found.parts:,} as parts of larger ones" if found.parts else ""
-    named = [(g, n) for g, n in found.goals if g][:_MOST_GOALS]
+    places = ["the database"] if statistics.stored else []
+    places += ["this process"] if statistics.stored < statistics.read else []
+    parts = (
+        f", {statistics.parts:,} as parts of larger ones" if statistics.parts else ""
+    )
+    named = [(g, n) for g, n in statistics.goals if g][:_MOST_GOALS]
     goals = [f"{n:,} of {shortened(visible(goal))}" for goal, n in named]
-    others = len(found.goals) - len(named)
+    others = len(statistics.goals) - len(named)
     if others and named:
-        rest = found.read - sum(n for _, n in named)
+        rest = statistics.read - sum(n for _, n in named)
         goals.append(f"{rest:,} of {counted(others, 'other goal')}")
     text = ", ".join(goals)
     return " and ".join(places) + parts + (text and f": {text}")

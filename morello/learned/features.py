@@ -174,10 +174,10 @@ def _class_features(features: ProgramClass) -> Iterator[tuple[str, float]]:
     yield from ((name, float(count)) for name, count in counts.items())
 
 
-def matrix(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> Vector:
+def matrix(feature_rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> Vector:
     """Features as rows, in the order of some names."""
-    rows = [[one.get(name, 0.0) for name in names] for one in found]
-    return np.asarray(rows, np.float64).reshape(len(found), len(names))
+    rows = [[one.get(name, 0.0) for name in names] for one in feature_rows]
+    return np.asarray(rows, np.float64).reshape(len(feature_rows), len(names))
 
 
 def is_fused(impl: Impl) -> bool | None:

@@ -255,8 +255,8 @@ def bf16_as_bits(text: str) -> str:
     return "".join(parts) + text[done:]
 
 
-def _as_bits(found: re.Match[str]) -> str:
-    return "i16" if found[0] == "bfloat" else _signed(found[1])
+def _as_bits(match: re.Match[str]) -> str:
+    return "i16" if match[0] == "bfloat" else _signed(match[1])
 
 
 def _signed(digits: str) -> str:

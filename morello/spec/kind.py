@@ -202,6 +202,6 @@ class _Traits:
         )
 
 
-def each(found: Array | tuple[Array, ...]) -> tuple[Array, ...]:
+def each(outputs: Array | tuple[Array, ...]) -> tuple[Array, ...]:
     """The outputs: what `Kind.evaluate` gives, as a tuple in any case."""
-    return found if isinstance(found, tuple) else (found,)
+    return outputs if isinstance(outputs, tuple) else (outputs,)

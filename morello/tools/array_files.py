@@ -118,7 +118,7 @@ def _header(file: BinaryIO, name: str, path: str) -> _Header:
 
 
 def _check(
-    found: _Header,
+    header: _Header,
     dtype: "np.dtype[np.generic]",
     shapes: tuple[tuple[int, ...], ...],
     name: str,
@@ -130,26 +130,26 @@ def _check(
         InputError: it is.
     """
     bits = np.dtype(f"V{dtype.itemsize}")
-    if found.dtype != dtype and not (dtype.kind == "V" and found.dtype == bits):
+    if header.dtype != dtype and not (dtype.kind == "V" and header.dtype == bits):
         raise InputError(
-            f"{name}: {path} has dtype {_dtype_name(found.dtype)}, not {dtype.name}",
+            f"{name}: {path} has dtype {_dtype_name(header.dtype)}, not {dtype.name}",
             f"convert it, e.g. array.astype('{dtype.name}')",
         )
-    if found.shape not in shapes:
+    if header.shape not in shapes:
         wanted = " or ".join(map(str, shapes))
         raise InputError(
-            f"{name}: {path} has shape {_shape_text(found.shape)}, not {wanted}",
+            f"{name}: {path} has shape {_shape_text(header.shape)}, not {wanted}",
             "give the array in the order of the Spec's dimensions, whatever its layout",
         )
 
 
-def _data(file: BinaryIO, found: _Header, name: str, path: str) -> Array:
+def _data(file: BinaryIO, header: _Header, name: str, path: str) -> Array:
     """The elements behind a header.
 
     Raises:
         InputError: there are too few.
     """
-    data = bytearray(math.prod(found.shape) * found.dtype.itemsize)
+    data = bytearray(math.prod(header.shape) * header.dtype.itemsize)
     view, read = memoryview(data), 0
     while read < len(data):
         more = file.readinto(view[read:])  # type: ignore[attr-defined]
@@ -160,8 +160,8 @@ def _data(file: BinaryIO, found: _Header, name: str, path: str) -> Array:
                 "write it again with numpy.save(path, array)",
             )
         read += more
-    flat = np.frombuffer(data, found.dtype)
-    return flat.reshape(found.shape, order="F" if found.is_fortran else "C")
+    flat = np.frombuffer(data, header.dtype)
+    return flat.reshape(header.shape, order="F" if header.is_fortran else "C")
 
 
 def _shape_text(shape: tuple[int, ...]) -> str:

@@ -7,47 +7,47 @@ from morello.search.queries.measured import Measured
 from morello.tools.table import count_text, time_text
 
 
-def measured_data(found: Measured) -> dict[str, Any]:
+def measured_data(measured: Measured) -> dict[str, Any]:
     """Convert a measurement to the fields of ``--json``: seconds and cycles of a
     call."""
-    key = found.model.key
+    key = measured.model.key
     return {
         "target": key.target,
         "threads": key.threads,
         "cpu": key.cpu,
-        "gain": found.gain,
-        "seconds": found.chosen.seconds,
-        "model_seconds": found.model.seconds,
+        "gain": measured.gain,
+        "seconds": measured.chosen.seconds,
+        "model_seconds": measured.model.seconds,
         "programs": [
             {
                 "class": row.features,
                 "seconds": row.seconds,
                 "cycles": row.cycles,
-                "model": row is found.model,
-                "chosen": row is found.chosen,
+                "model": row is measured.model,
+                "chosen": row is measured.chosen,
             }
-            for row in sorted(found.rows, key=lambda row: row.seconds)
+            for row in sorted(measured.rows, key=lambda row: row.seconds)
         ],
     }
 
 
-def measured_summary(found: Measured) -> str:
+def measured_summary(measured: Measured) -> str:
     """One line for a person."""
-    key, rows = found.model.key, len(found.rows)
-    took = time_text(found.chosen.seconds)
-    if found.chosen is found.model:
+    key, rows = measured.model.key, len(measured.rows)
+    took = time_text(measured.chosen.seconds)
+    if measured.chosen is measured.model:
         verdict = f"{took} a call, the model's choice stays"
     else:
         verdict = (
-            f"{took} a call, {found.gain:.2f} times as fast as the model's choice "
-            f"({time_text(found.model.seconds)})"
+            f"{took} a call, {measured.gain:.2f} times as fast as the model's choice "
+            f"({time_text(measured.model.seconds)})"
         )
     return f"measured: {verdict}; {count_text(rows, 'program')} timed on {key.cpu}"
 
 
-def measured_lines(found: Measured) -> Iterator[str]:
+def measured_lines(measured: Measured) -> Iterator[str]:
     """Every program that was timed, the fastest first."""
-    for row in sorted(found.rows, key=lambda row: row.seconds):
+    for row in sorted(measured.rows, key=lambda row: row.seconds):
         mark = "*" if row.chosen else " "
-        note = "  (the model's choice)" if row is found.model else ""
+        note = "  (the model's choice)" if row is measured.model else ""
         yield f"{mark} {time_text(row.seconds):>9}  {row.features}{note}"

@@ -177,11 +177,11 @@ class ModelSubject(Subject):
                 part = text
                 show(text)
 
-            def watch(found: Statistics) -> None:
-                if not found.tables and not is_compiled():
+            def watch(statistics: Statistics) -> None:
+                if not statistics.tables and not is_compiled():
                     show("compiling the search, once after installation")
                     compiled().prepare()
-                show(f"{part}: {search_text(found)}")
+                show(f"{part}: {search_text(statistics)}")
 
             patience = Patience(options.time_limit, interruptible=True, watch=watch)
             db = open_database(options.db, default=default_path) or NONE

@@ -47,19 +47,25 @@ def _write(line: str) -> None:
     sys.stderr.flush()
 
 
-def search_text(found: Statistics) -> str:
+def search_text(statistics: Statistics) -> str:
     """The progress of a search: Specs solved, programs compared, time and memory.
 
     Impls are those that were compared. Compression is Specs a box, with costs or with
     decisions only; memory is the peak of the process.
     """
     parts = [
-        f"{found.seconds:.1f} s",
-        f"{found.specs / 1e6:.1f} M Specs",
-        f"{found.tables:,} tables" + (f" ({found.read:,} read)" if found.read else ""),
-        f"10^{math.log10(max(found.impls, 1)):.1f} Impls",
+        f"{statistics.seconds:.1f} s",
+        f"{statistics.specs / 1e6:.1f} M Specs",
+        f"{statistics.tables:,} tables"
+        + (f" ({statistics.read:,} read)" if statistics.read else ""),
+        f"10^{math.log10(max(statistics.impls, 1)):.1f} Impls",
     ]
-    if found.compression is not None and found.compression_decisions is not None:
-        ratios = f"{found.compression:.0f} or {found.compression_decisions:.0f}"
+    if (
+        statistics.compression is not None
+        and statistics.compression_decisions is not None
+    ):
+        ratios = (
+            f"{statistics.compression:.0f} or {statistics.compression_decisions:.0f}"
+        )
         parts.append(f"{ratios} Specs a box")
-    return ", ".join((*parts, f"{found.peak_bytes / 1e6:.0f} MB"))
+    return ", ".join((*parts, f"{statistics.peak_bytes / 1e6:.0f} MB"))

@@ -127,11 +127,11 @@ class Request:
     def patience(self, show: Show) -> Patience:
         """When the search of the command stops: at the limit, and at Ctrl-C."""
 
-        def watch(found: Statistics) -> None:
-            if not found.tables and not is_compiled():
+        def watch(statistics: Statistics) -> None:
+            if not statistics.tables and not is_compiled():
                 show("compiling the search, once after installation")
                 compiled().prepare()
-            show(search_text(found))
+            show(search_text(statistics))
 
         return Patience(self.time_limit, interruptible=True, watch=watch)
 

@@ -72,14 +72,14 @@ def reduced(
     return rounded(result, dtype, name or reduction, is_exact)
 
 
-def _counted(found: Tracer) -> Tracer:
-    found.dtype = INT64
-    return found
+def _counted(tracer: Tracer) -> Tracer:
+    tracer.dtype = INT64
+    return tracer
 
 
-def _tested(found: Tracer) -> Tracer:
-    found.dtype = BOOL
-    return found
+def _tested(tracer: Tracer) -> Tracer:
+    tracer.dtype = BOOL
+    return tracer
 
 
 def any_of(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:

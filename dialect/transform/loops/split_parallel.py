@@ -132,16 +132,16 @@ def _slice(buffer: ir.Value, thread: ir.Value) -> ir.Value:
 
 
 def _tile(
-    found: Sharing, hole: Hole, operands: list[ir.Value], start: Start
+    sharing: Sharing, hole: Hole, operands: list[ir.Value], start: Start
 ) -> ir.Operation:
     """The Spec of a share that begins somewhere."""
     memrefs = []
     for i, operand in enumerate(hole.spec.kind.operands):
         memref = operands[i]
-        if found.dim in operand.dims:
+        if sharing.dim in operand.dims:
             shape = hole.spec.shape(i)
-            axis, own = operand.axis(found.dim), elements(operand, found.dim, start)
-            memref = tile_of(memref, found.tensors[i], axis, shape, own)
+            axis, own = operand.axis(sharing.dim), elements(operand, sharing.dim, start)
+            memref = tile_of(memref, sharing.tensors[i], axis, shape, own)
         memrefs.append(memref)
     return build_spec_op(hole.spec, memrefs)
 

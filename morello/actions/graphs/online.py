@@ -136,7 +136,7 @@ def _settling(name: str, key: SpecKey) -> Settling | str:
     return _keys(known[name], parts, key)
 
 
-def _keys(maximum: int, found: Settled, key: SpecKey) -> Settling | str:
+def _keys(maximum: int, settled: Settled, key: SpecKey) -> Settling | str:
     tensors = given_forms(key)
     own = tensors[maximum]
     row = near_form(Dtype.F32, Layout.row_major(own.rank))
@@ -144,7 +144,7 @@ def _keys(maximum: int, found: Settled, key: SpecKey) -> Settling | str:
     save = SpecKey(MoveKind(own.rank), (own, tensors[OLD]), serial=True)
     parts = [
         part_key(part, tensors, serial=True)
-        for part in (found.settle, found.rescale, found.rest)
+        for part in (settled.settle, settled.rescale, settled.rest)
     ]
     settle, rescale, rest = parts
     if settle is None or rescale is None or rest is None:

@@ -128,11 +128,11 @@ def _tried(key: SpecKey) -> tuple[Border, ...]:
     return tuple(a for a in every if not isinstance(a.bordered(key), str))[:1]
 
 
-def parts_of(found: Borders, sizes: tuple[Ints, ...]) -> dict[str, Strip]:
+def parts_of(borders: Borders, sizes: tuple[Ints, ...]) -> dict[str, Strip]:
     """The strips by role; none where there is no such border. Neither dimension loops,
     so that each has one size."""
-    rows, taps = (int(np.max(sizes[d])) for d in (found.rows, found.taps))
-    parts = strips(found, rows, taps)
+    rows, taps = (int(np.max(sizes[d])) for d in (borders.rows, borders.taps))
+    parts = strips(borders, rows, taps)
     if parts is None:
         return {}
     inside = next(i for i, strip in enumerate(parts) if strip.taps == taps)

@@ -128,15 +128,15 @@ class SplitParallel(Action):
         children.append(self._merge(sharing, sizes, frame))
         return Expansion(conditions, cost_model(target).parallel(1, 0), tuple(children))
 
-    def _merge(self, found: Sharing, sizes: tuple[Any, ...], frame: Frame) -> Child:
+    def _merge(self, sharing: Sharing, sizes: tuple[Any, ...], frame: Frame) -> Child:
         own: list[Any] = []
         dims: list[int] = []
-        for dim in found.merge.dims:
-            is_one, is_share = dim == ONE, dim == found.share
+        for dim in sharing.merge.dims:
+            is_one, is_share = dim == ONE, dim == sharing.share
             own.append(1 if is_one else self.parts if is_share else sizes[dim])
             new = -1 - self.parts if is_share else ONE
-            dims.append(new if is_one or is_share else found.form.dims[dim])
-        made = Frame(found.merge.key, tuple(own), frame.limits)
+            dims.append(new if is_one or is_share else sharing.form.dims[dim])
+        made = Frame(sharing.merge.key, tuple(own), frame.limits)
         return Child("merge", made, 1, tuple(dims))
 
     def sharing(self, key: SpecKey, target: Target) -> Sharing | str:

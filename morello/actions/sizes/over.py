@@ -172,9 +172,9 @@ def _range(
         raise SizesError(f"{action} leaves two ranges of sizes", ~exists)
     if role != "remainder":
         _check_multiple(action, first, sizes, exists)
-    found = np.unique(first)
-    step = int(np.gcd.reduce(np.diff(found)))
-    return SizeRange(tuple(lines), int(found[0]), step)
+    sizes_of_dim = np.unique(first)
+    step = int(np.gcd.reduce(np.diff(sizes_of_dim)))
+    return SizeRange(tuple(lines), int(sizes_of_dim[0]), step)
 
 
 def _check_multiple(action: Rewriting, own: Array, sizes: Array, exists: Array) -> None:

@@ -184,14 +184,14 @@ def _judge(output: _Output, expected: Array, got: Array, exact: bool) -> Verdict
     )
 
 
-def _together(found: list[Verdict]) -> Verdict:
+def _together(verdicts: list[Verdict]) -> Verdict:
     """The result for several outputs that are all right."""
-    if len(found) == 1:
-        return found[0]
-    bounded = [v for v in found if v.max_error is not None]
+    if len(verdicts) == 1:
+        return verdicts[0]
+    bounded = [v for v in verdicts if v.max_error is not None]
     return Verdict(
-        sum(verdict.elements for verdict in found),
-        sum(verdict.differing for verdict in found),
+        sum(verdict.elements for verdict in verdicts),
+        sum(verdict.differing for verdict in verdicts),
         max_error=max((v.max_error or 0.0 for v in bounded), default=None),
         of_bound=max((v.of_bound or 0.0 for v in bounded), default=None),
     )

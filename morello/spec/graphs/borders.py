@@ -104,15 +104,15 @@ def _adds_nothing(graph: Graph, image: int, taps: int) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def strips(found: Border, rows: int, taps: int) -> tuple[Strip, ...] | None:
+def strips(border: Border, rows: int, taps: int) -> tuple[Strip, ...] | None:
     """The strips of an output of so many rows under a filter of so many taps, in order;
     None where a row has no tap inside the image, or none has all of them."""
-    steps = found.window.steps
-    step, spread = steps[found.rows], steps[found.taps]
-    before = found.window.before
-    sizes = {found.rows: rows, found.taps: taps}
+    steps = border.window.steps
+    step, spread = steps[border.rows], steps[border.taps]
+    before = border.window.before
+    sizes = {border.rows: rows, border.taps: taps}
     last = max(steps) + 1
-    extent = found.window.extent(tuple(sizes.get(d, 1) for d in range(last)))
+    extent = border.window.extent(tuple(sizes.get(d, 1) for d in range(last)))
     strips: list[Strip] = []
     for row in range(rows):
         start = step * row - before

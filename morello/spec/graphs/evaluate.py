@@ -79,21 +79,21 @@ def _of_numbers(
 ) -> tuple[Graph, Sequence[Array]]:
     """The graph, and arrays that have a place for each number of what lies in the
     halves of bytes, and numbers of f32 for long integers in a graph of floats."""
-    inputs, found = list(graph.inputs), list(arrays)
+    inputs, values = list(graph.inputs), list(arrays)
     if number.is_float:
-        found = [a.astype(np.float32) if a.dtype == np.int32 else a for a in found]
+        values = [a.astype(np.float32) if a.dtype == np.int32 else a for a in values]
     for value, axes in enumerate(graph.inputs):
         for place, axis in enumerate(axes):
             if axis.halves:
-                own = found[value]
+                own = values[value]
                 pair = np.stack([own % _HALF, own // _HALF], axis=place + 1)
                 count = own.shape[place] * axis.divisor
                 shape = (*own.shape[:place], count, *own.shape[place + 1 :])
-                found[value] = pair.reshape(shape)
+                values[value] = pair.reshape(shape)
                 own_axes = list(inputs[value])
                 own_axes[place] = dataclasses.replace(axis, divisor=1, halves=False)
                 inputs[value] = tuple(own_axes)
-    return dataclasses.replace(graph, inputs=tuple(inputs)), found
+    return dataclasses.replace(graph, inputs=tuple(inputs)), values
 
 
 def _held(graph: Graph, arrays: Sequence[_Number]) -> dict[int, _Number]:

@@ -115,21 +115,21 @@ def taps(graph: Graph) -> Taps | None:
 
 
 @lru_cache(maxsize=65536)
-def merged(graph: Graph, found: Taps) -> Part:
+def merged(graph: Graph, taps: Taps) -> Part:
     """The graph with one dimension, called as the channels were, for both.
 
     The axis of the image that was a window is the dimension that the output has; the
     weights lack the axis of the taps.
     """
-    node = graph.node(found.contraction)
-    image = list(graph.axes(found.image))
-    image[found.window] = IndexMap.of(found.kept)
-    weights = [axis for axis in graph.axes(found.weights) if axis.dim != found.tap]
-    bare = graph.reading(found.image, tuple(image))
-    bare = bare.reading(found.weights, tuple(weights))
+    node = graph.node(taps.contraction)
+    image = list(graph.axes(taps.image))
+    image[taps.window] = IndexMap.of(taps.kept)
+    weights = [axis for axis in graph.axes(taps.weights) if axis.dim != taps.tap]
+    bare = graph.reading(taps.image, tuple(image))
+    bare = bare.reading(taps.weights, tuple(weights))
     nodes = list(graph.nodes)
-    reduced = tuple(d for d in node.reduced if d != found.tap)
-    nodes[found.contraction - len(graph.inputs)] = dataclasses.replace(
+    reduced = tuple(d for d in node.reduced if d != taps.tap)
+    nodes[taps.contraction - len(graph.inputs)] = dataclasses.replace(
         node, reduced=reduced
     )
     return canonical(dataclasses.replace(bare, nodes=tuple(nodes)))

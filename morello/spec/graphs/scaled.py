@@ -59,10 +59,10 @@ def scaled_product(graph: Graph) -> ScaledProduct | None:
     (inner,) = node.reduced
     parts = [_as_integers(graph, part) for part in _terms(graph, node.expression)]
     whole = [i for i, part in enumerate(parts) if part and _is_whole(graph, part.value)]
-    found = [_matched(graph, node.axes, inner, i, parts) for i in whole]
+    matches = [_matched(graph, node.axes, inner, i, parts) for i in whole]
     # Of two plain factors that with the last dimension of the output has columns.
     last = node.axes[-1]
-    products = [product for product in found if product is not None]
+    products = [product for product in matches if product is not None]
     order = [(bool(p.row_scales), p.columns != last) for p in products]
     return products[order.index(min(order))] if products else None
 

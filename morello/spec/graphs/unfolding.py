@@ -78,6 +78,6 @@ def windows(graph: Graph) -> Windows | None:
 
 
 @lru_cache(maxsize=65536)
-def unfolded(graph: Graph, found: Windows) -> Part:
+def unfolded(graph: Graph, windows: Windows) -> Part:
     """Graph that reads the unfolded copy of its image."""
-    return canonical(graph.reading(found.image, plain(*found.dims)))
+    return canonical(graph.reading(windows.image, plain(*windows.dims)))

@@ -278,35 +278,41 @@ def _rate(amount: int, seconds: float | None) -> float | None:
 
 
 def _text(
-    found: Measurement, subject: Subject, kernel: Kernel, verdict: Verdict
+    measurement: Measurement, subject: Subject, kernel: Kernel, verdict: Verdict
 ) -> str:
     """Format a measurement as the table that is printed."""
-    samples = f"{found.samples} samples of {found.calls_per_sample} calls"
+    samples = f"{measurement.samples} samples of {measurement.calls_per_sample} calls"
     rows = [
-        *subject.rows(kernel, found.cpu),
-        ("threads", threads_text(found.threads, found.threads_used)),
+        *subject.rows(kernel, measurement.cpu),
+        ("threads", threads_text(measurement.threads, measurement.threads_used)),
         ("kernel", made_from(kernel)),
-        ("cost", cost_text(found.cost)),
+        ("cost", cost_text(measurement.cost)),
         ("verified", str(verdict)),
-        ("best", f"{_per_call(found.best_s, found.gflops)}"),
-        ("median", f"{_per_call(found.median_s, found.median_gflops)}, {samples}"),
+        ("best", f"{_per_call(measurement.best_s, measurement.gflops)}"),
+        (
+            "median",
+            f"{_per_call(measurement.median_s, measurement.median_gflops)}, {samples}",
+        ),
     ]
-    if found.peak_gflops is not None and found.fraction_of_peak is not None:
+    if measurement.peak_gflops is not None and measurement.fraction_of_peak is not None:
         rows.append(
             (
                 "peak",
-                f"{found.peak_gflops:.2f} GFLOP/s of multiply-adds; "
-                f"the best is {100 * found.fraction_of_peak:.1f} % of it",
+                f"{measurement.peak_gflops:.2f} GFLOP/s of multiply-adds; "
+                f"the best is {100 * measurement.fraction_of_peak:.1f} % of it",
             )
         )
-    rows.append(("bandwidth", f"{found.gbytes_per_s:.2f} GB/s of operands"))
+    rows.append(("bandwidth", f"{measurement.gbytes_per_s:.2f} GB/s of operands"))
     searched = _searched(kernel)
     if searched is not None and searched.tables:
         rows.append(("search", search_text(searched)))
     if searched is not None and searched.read:
         rows.append(("read", f"{searched.read:,} tables of {read_text(searched)}"))
-    if found.search is not None and found.search["programs_log10"] is not None:
-        rows.append(("programs", f"10^{found.search['programs_log10']:,.1f}"))
+    if (
+        measurement.search is not None
+        and measurement.search["programs_log10"] is not None
+    ):
+        rows.append(("programs", f"10^{measurement.search['programs_log10']:,.1f}"))
     return table(*rows)
 
 

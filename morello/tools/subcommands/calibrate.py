@@ -99,9 +99,9 @@ def _checked(options: CalibrateOptions, target: Target) -> int:
         MorelloError: this machine cannot run the target.
     """
     with progress("checking") as show:
-        found = check(specs(CHECKED, target), target, _CHECK_SECONDS, _EACH, show)
-    lines = [*check_lines(found, target), *stale_lines([target])]
-    bad = any(row.is_off for row in found.rows) or bool(stale_of(target))
+        checked = check(specs(CHECKED, target), target, _CHECK_SECONDS, _EACH, show)
+    lines = [*check_lines(checked, target), *stale_lines([target])]
+    bad = any(row.is_off for row in checked.rows) or bool(stale_of(target))
     if bad:
         lines.append(
             "the prices do not hold here: write the file of this machine anew with "
@@ -153,18 +153,21 @@ def _command(options: CalibrateOptions, plan: Plan, target: Target) -> str:
     return shlex.join(words)
 
 
-def _report(found: Calibration) -> Iterator[str]:
-    fitted = found.fit
+def _report(calibration: Calibration) -> Iterator[str]:
+    fitted = calibration.fit
     yield f"{'millicycles':<26}{'before':>10}{'after':>10}{'alone':>10}"
     for name in FITTED:
         before = cost_of(fitted.before, name)
         after = cost_of(fitted.after, name)
-        alone = f"{found.probed[name]:>10.0f}" if name in found.probed else ""
+        alone = (
+            f"{calibration.probed[name]:>10.0f}" if name in calibration.probed else ""
+        )
         note = "" if name in fitted.seen else "  no program pays for it"
         yield f"{name:<26}{before:>10}{after:>10}{alone}{note}"
     yield ""
-    yield from trial_lines(found)
+    yield from trial_lines(calibration)
     yield (
-        f"{len(found.measured)} programs at {found.gigahertz:.2f} GHz; median relative "
-        f"error {fitted.median_before:.1%} before, {fitted.median_after:.1%} after"
+        f"{len(calibration.measured)} programs at {calibration.gigahertz:.2f} GHz; "
+        f"median relative error {fitted.median_before:.1%} before, "
+        f"{fitted.median_after:.1%} after"
     )

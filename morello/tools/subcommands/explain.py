@@ -109,13 +109,13 @@ def _explain_cover(options: ExplainOptions, request: Request) -> None:
     spec, target = parallel_goal(request.spec, request.target, threads)
     with request.working() as show:
         watch = watch_of(request.patience(show))
-        found = cover(spec, target, options.regret, watch)
-        step = max(1, len(found.least) // max(1, options.prove))
-        some = list(found.least)[step // 2 :: step][: options.prove]
+        sizes_cover = cover(spec, target, options.regret, watch)
+        step = max(1, len(sizes_cover.least) // max(1, options.prove))
+        some = list(sizes_cover.least)[step // 2 :: step][: options.prove]
         alone = {call: _alone(spec, call, target) for call in some}
-    text = cover_text(found, target, Clock(options.ghz))
+    text = cover_text(sizes_cover, target, Clock(options.ghz))
     if alone:
-        text += proof_text(found, alone)
+        text += proof_text(sizes_cover, alone)
     pins = pins_of(request.database(), target)
     key = measured_key(spec, target, pins, CoverOptions(options.regret))
     measured = find_measured(key, request.database())
@@ -335,28 +335,34 @@ def count_and_note(request: Request, goal: Spec, target: Target) -> float:
 
 
 def _write(
-    options: ExplainOptions, found: Explanation, apart: Unfused | None, more: _More
+    options: ExplainOptions,
+    explanation: Explanation,
+    apart: Unfused | None,
+    more: _More,
 ) -> None:
     clock = Clock(options.ghz)
     if options.html is not None:
         write_output(
-            options.html, as_page(found, clock, options.top, options.moves, apart)
+            options.html, as_page(explanation, clock, options.top, options.moves, apart)
         )
     if options.json:
-        data = as_data(found, options.ghz, options.top, apart)
+        data = as_data(explanation, options.ghz, options.top, apart)
         write_output("-", json.dumps({**data, **more.data()}) + "\n")
     elif options.html is None:
-        write_output("-", _text(options, found, apart, more))
+        write_output("-", _text(options, explanation, apart, more))
     elif options.html != "-" and (parts := list(more.parts(clock))):
         write_output("-", "\n\n".join(parts) + "\n")
 
 
 def _text(
-    options: ExplainOptions, found: Explanation, apart: Unfused | None, more: _More
+    options: ExplainOptions,
+    explanation: Explanation,
+    apart: Unfused | None,
+    more: _More,
 ) -> str:
     """An explanation for a person."""
     clock = Clock(options.ghz)
-    text = as_text(found, clock, options.top, options.moves, apart)
+    text = as_text(explanation, clock, options.top, options.moves, apart)
     return "\n".join((text, *(f"{part}\n" for part in more.parts(clock))))
 
 
@@ -377,8 +383,8 @@ def _wanted(options: ExplainOptions) -> Wanted:
     return Wanted(depth, frozenset(options.at))
 
 
-def _check_nodes(at: tuple[int, ...], found: Explanation) -> None:
-    count = sum(1 for _ in found.root.walk())
+def _check_nodes(at: tuple[int, ...], explanation: Explanation) -> None:
+    count = sum(1 for _ in explanation.root.walk())
     for number in at:
         if number >= count:
             raise UsageError(

@@ -142,10 +142,10 @@ def _together(specs: list[str], target: Target) -> list[tuple[str, ...]]:
         if goal.is_settled and goal.spec.serial and not goal.spec.ranges
     }
     groups = [g.goals for g in groups_of(settled, target) if g.is_one_search]
-    found = [tuple(settled[goal] for goal in group) for group in groups]
-    found += [(spec,) for spec in set(specs).difference(*found)]
+    together = [tuple(settled[goal] for goal in group) for group in groups]
+    together += [(spec,) for spec in set(specs).difference(*together)]
     place = {spec: index for index, spec in enumerate(specs)}
-    return sorted(found, key=lambda specs: place[specs[0]])
+    return sorted(together, key=lambda specs: place[specs[0]])
 
 
 def _there(plan: _Plan, scheduler: str) -> Generator[Solved, None, None]:

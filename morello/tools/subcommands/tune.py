@@ -73,13 +73,13 @@ def _requests(text: str, options: TuneOptions) -> list[Request]:
     return list({(one.goal, one.target): one for one in parts}.values())
 
 
-def _text(request: Request, threads: int, found: Measured, as_json: bool) -> str:
+def _text(request: Request, threads: int, measured: Measured, as_json: bool) -> str:
     """Print the measurements of a Spec."""
     if as_json:
-        return json.dumps({"spec": request.text, **measured_data(found)})
+        return json.dumps({"spec": request.text, **measured_data(measured)})
     many = f"{threads} thread{'s' if threads > 1 else ''}"
     head = f"{request.text} on {target_text(request.target)}, {many}"
-    return "\n".join((head, *measured_lines(found), measured_summary(found)))
+    return "\n".join((head, *measured_lines(measured), measured_summary(measured)))
 
 
 def _check_writable(database: Overlay | None) -> None:

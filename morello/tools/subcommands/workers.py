@@ -100,10 +100,10 @@ def _solve_together(job: Job) -> list[Done]:
     """
     database = open_database(job.db)
     specs = tuple(one.spec for one in job.each)
-    found = search_family(specs, job.target, database)
+    solutions = search_family(specs, job.target, database)
     return [
         Done(one, count.seconds, count.tables, count.specs, impl.cost)
-        for one, (impl, count) in zip(job.each, found, strict=True)
+        for one, (impl, count) in zip(job.each, solutions, strict=True)
     ]
 
 
