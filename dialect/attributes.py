@@ -120,14 +120,16 @@ def i64_attr(value: int) -> ir.Attribute:
 
 def layout_of(attr: ir.Attribute) -> Layout:
     """The layout that an attribute holds."""
-    layout = _own(attr, LayoutAttr, "a layout", '#morello.layout<"[0,2,1,2p16]">')
+    layout = _of_dialect(
+        attr, LayoutAttr, "a layout", '#morello.layout<"[0,2,1,2p16]">'
+    )
     parsed: Layout = _parsed(Layout, string_of(layout.text, "the text of a layout"))
     return parsed
 
 
 def tensor_of(attr: ir.Attribute) -> TensorSpec:
     """The form of an operand that an attribute holds."""
-    form = _own(attr, TensorAttr, "the form of an operand", TENSOR_FORM)
+    form = _of_dialect(attr, TensorAttr, "the form of an operand", TENSOR_FORM)
     width = int_of(form.vector_width, "the vector width of a form")
     if width < 0:
         raise SpecError(f"the vector width {width} of '{attr}' is negative")
@@ -143,7 +145,7 @@ def tensor_of(attr: ir.Attribute) -> TensorSpec:
 def limits_of(attr: ir.Attribute) -> Limits:
     """The limits that an attribute holds."""
     example = '#morello.limits<"vrf=16,l1=512,l2=8192">'
-    limits = _own(attr, LimitsAttr, "a set of limits", example)
+    limits = _of_dialect(attr, LimitsAttr, "a set of limits", example)
     parsed: Limits = _parsed(Limits, string_of(limits.text, "the text of limits"))
     return parsed
 
@@ -174,20 +176,20 @@ def ints_of(attr: Any, what: str) -> tuple[int, ...]:
     )
 
 
-def _own(attr: ir.Attribute, kind: Any, what: str, example: str) -> Any:
+def _of_dialect(attr: ir.Attribute, kind: Any, what: str, example: str) -> Any:
     """An attribute of the dialect."""
-    own = attr.maybe_downcast()
-    if not isinstance(own, kind):
+    typed = attr.maybe_downcast()
+    if not isinstance(typed, kind):
         raise SpecError(f"'{attr}' is not {what}", f"write {example}")
-    return own
+    return typed
 
 
 def _builtin(attr: Any, kind: Any, need: str) -> Any:
     """An attribute of MLIR's own."""
-    own = attr.maybe_downcast()
-    if not isinstance(own, kind):
+    typed = attr.maybe_downcast()
+    if not isinstance(typed, kind):
         raise SpecError(f"{need}, not '{attr}'")
-    return own
+    return typed
 
 
 @functools.lru_cache(maxsize=8192)

@@ -133,11 +133,11 @@ class _UnfitError(Exception):
 def _parsed(text: str) -> Graph:
     graph = _graph(_entries(ir.Attribute.parse(text)))
     plain_text = print_graph(graph)
-    own = canonical(graph).graph
-    if own != graph:
+    canonical_graph = canonical(graph).graph
+    if canonical_graph != graph:
         raise SpecError(
             f"the graph {plain_text} is not in canonical form",
-            f"write graph = {write_graph(own)}",
+            f"write graph = {write_graph(canonical_graph)}",
         )
     return parse_canonical(plain_text)
 
@@ -169,26 +169,26 @@ def _graph(entries: dict[str, Any]) -> Graph:
     outputs: list[Output] = []
     dims = [dims_of(axes) for axes in inputs]
     for attr in _array(entries, "nodes"):
-        own = _entries(attr)
-        expression = _expression(own.get("body"), len(dims), 0)
-        axes = _axes(own.get("map"))
-        kept = plain_dims(axes)
-        reduction = _text(own, "reduction")
+        fields = _entries(attr)
+        expression = _expression(fields.get("body"), len(dims), 0)
+        axes = _axes(fields.get("map"))
+        output_dims = plain_dims(axes)
+        reduction = _text(fields, "reduction")
         used = frozenset[int]().union(*(dims[v] for v in references(expression)))
-        reduced = tuple(sorted(used - {*kept}))
-        if len({*kept}) < len(axes) or not {*kept} <= used:
+        reduced = tuple(sorted(used - {*output_dims}))
+        if len({*output_dims}) < len(axes) or not {*output_dims} <= used:
             raise _UnfitError(
                 "a node has an axis that is no dimension of what it reads"
             )
         if (reduction in NEUTRAL) != bool(reduced):
             raise _UnfitError(f"'{reduction}' reduces {len(reduced)} dimensions")
-        if "output" in own:
-            mode = _text(own, "output")
+        if "output" in fields:
+            mode = _text(fields, "output")
             if mode not in _OUTPUTS:
                 raise _UnfitError(f"the output '{mode}' is none of {[*_OUTPUTS]}")
             outputs.append(Output(len(dims), _OUTPUTS[mode]))
-        nodes.append(Node(kept, reduction, expression, reduced))
-        dims.append(frozenset(kept))
+        nodes.append(Node(output_dims, reduction, expression, reduced))
+        dims.append(frozenset(output_dims))
     if not outputs:
         raise _UnfitError("no node is an output")
     return Graph(tuple(inputs), tuple(nodes), tuple(outputs))
@@ -210,13 +210,13 @@ def _extended(
     if list(map(len, counts)) != list(map(len, inputs)):
         raise _UnfitError(f"'{name}' has no number for each axis of the inputs")
     if name == "halves":
-        counts = [tuple(map(bool, own)) for own in counts]
+        counts = [tuple(map(bool, axis_numbers)) for axis_numbers in counts]
     return [
         tuple(
             dataclasses.replace(axis, **{name: number})
-            for axis, number in zip(axes, own, strict=True)
+            for axis, number in zip(axes, axis_numbers, strict=True)
         )
-        for axes, own in zip(inputs, counts, strict=True)
+        for axes, axis_numbers in zip(inputs, counts, strict=True)
     ]
 
 
@@ -248,8 +248,8 @@ def _axis(text: str) -> IndexMap:
         raise _UnfitError(
             f"'{text}' is no axis such as d0 * 2 + d1 - 3 or d0 floordiv 4"
         )
-    own = {int(term[1]): int(term[2] or 1) for term in terms if term is not None}
-    return IndexMap(tuple(own.items()), before if match["sign"] == "-" else -before)
+    steps = {int(term[1]): int(term[2] or 1) for term in terms if term is not None}
+    return IndexMap(tuple(steps.items()), before if match["sign"] == "-" else -before)
 
 
 def _expression(attr: Any, count: int, depth: int) -> Expression:

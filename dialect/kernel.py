@@ -51,10 +51,10 @@ def _kernel_op() -> type[_Kernel]:
         },
         **dict.fromkeys(operands),
     }
-    made: type[_Kernel] = types.new_class(
+    op_class: type[_Kernel] = types.new_class(
         "KernelOp", (_Kernel,), {"name": "kernel"}, lambda n: n.update(body)
     )
-    return made
+    return op_class
 
 
 KernelOp = _kernel_op()

@@ -29,10 +29,10 @@ def _spec_op(kind: type[Kind]) -> type[SpecOp]:
         "kind_class": kind,
         **(dict.fromkeys(operands) if kind.is_variadic else {}),
     }
-    made: type[SpecOp] = types.new_class(
+    op_class: type[SpecOp] = types.new_class(
         f"{kind.__name__}Op", (SpecOp,), {"name": kind.name}, lambda n: n.update(body)
     )
-    return made
+    return op_class
 
 
 SPEC_OPS: dict[str, type[SpecOp]] = {

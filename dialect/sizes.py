@@ -146,7 +146,7 @@ def pass_sizes(parent: Any, spec: Spec, child: ir.Operation, hole: Hole) -> None
         return
     sizes = sizes_of(parent, spec)
     pairs = zip(hole.follows, hole.spec.greatest, strict=True)
-    set_sizes(child, [sizes[n].times(own // spec.greatest[n]) for n, own in pairs])
+    set_sizes(child, [sizes[n].times(size // spec.greatest[n]) for n, size in pairs])
 
 
 def size_value(op: Any, spec: Spec, number: int = 0) -> ir.Value:
@@ -160,8 +160,8 @@ def size_value(op: Any, spec: Spec, number: int = 0) -> ir.Value:
     value = _argument(op, size.number)
     for step in size.steps:
         factor = arith.ConstantOp(ir.IndexType.get(), abs(step)).result
-        made = arith.RemUIOp if step > 0 else arith.MulIOp
-        value = made(value, factor).result
+        op_class = arith.RemUIOp if step > 0 else arith.MulIOp
+        value = op_class(value, factor).result
     return value
 
 
@@ -191,8 +191,8 @@ def places_of_sizes(function: ir.Operation, argument: int) -> dict[int, int]:
     return {
         place: number
         for number, one in enumerate(lists)
-        for own, place in zip(one[::2], one[1::2], strict=True)
-        if own == argument
+        for parameter, place in zip(one[::2], one[1::2], strict=True)
+        if parameter == argument
     }
 
 

@@ -168,8 +168,8 @@ def _take_rows(function: ir.Operation) -> None:
                 argument.set_type(whole)
                 if sizes:
                     places = places_of_sizes(function, argument.arg_number)
-                    own = {place: sizes[n] for place, n in places.items()}
-                    value = sized_view(argument, kind, own)
+                    by_place = {place: sizes[n] for place, n in places.items()}
+                    value = sized_view(argument, kind, by_place)
                 else:
                     row = entry.add_argument(ir.IndexType.get(), function.location)
                     value = _rows_apart(argument, row, kind)

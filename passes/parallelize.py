@@ -96,8 +96,8 @@ def _rewrite(loop: ir.Operation) -> ir.Operation:
     old = loop.regions[0].blocks[0]
     old.arguments[0].replace_all_uses_with(body.arguments[0])
     for op in list(old.operations)[:-1]:
-        own = op.operation
-        own.move_before(share if own.name == "memref.alloca" else end)
+        operation = op.operation
+        operation.move_before(share if operation.name == "memref.alloca" else end)
     loop.erase()
     return team
 

@@ -160,14 +160,14 @@ class ActionOp:
         left: dict[str, list[ir.Operation]] = {role: [] for role in self.roles}
         for site in sites:
             with ir.InsertionPoint(site.op), site.op.location:
-                made = self.build(site, action)
-            for role, child in made.items():
+                children = self.build(site, action)
+            for role, child in children.items():
                 left[role].append(child)
                 pass_goal(site.op, child)
                 if site.spec.ranges:
                     hole = site.hole(role) or site.itself
                     pass_sizes(site.op, site.spec, child, hole)
-            record(site.op, action, site.rewrite, made)
+            record(site.op, action, site.rewrite, children)
             try:
                 charge(site.op, site.rewrite.cost)
             except MorelloError as error:

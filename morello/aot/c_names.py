@@ -91,12 +91,12 @@ def c_identifiers(names: Sequence[str]) -> list[str]:
         plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[: _MAX_LENGTH // 2]
         if not plain[:1].isalpha():
             plain = f"value_{plain}".rstrip("_")
-        own, number = plain, 1
-        while own.lower() in taken or not _is_c_name(own):
+        identifier, number = plain, 1
+        while identifier.lower() in taken or not _is_c_name(identifier):
             number += 1
-            own = f"{plain}_{number}"
-        identifiers.append(own)
-        taken.add(own.lower())
+            identifier = f"{plain}_{number}"
+        identifiers.append(identifier)
+        taken.add(identifier.lower())
     return identifiers
 
 

@@ -61,9 +61,9 @@ def called() -> str:
     return "\n".join([entry, cpu, _own_function("pack", "@pack", _PACK)])
 
 
-def _own_function(file: str, name: str, own: str) -> str:
+def _own_function(file: str, name: str, internal: str) -> str:
     """The function in a file, under a name that other objects do not see."""
-    text = (FOLDER / f"{file}.ll").read_text().replace(f"{name}(", f"{own}(")
+    text = (FOLDER / f"{file}.ll").read_text().replace(f"{name}(", f"{internal}(")
     inside = rf"define internal \1 {_BASE} {{"
     return re.sub(r"^define (.*) \{$", inside, text, flags=re.MULTILINE)
 
@@ -123,12 +123,12 @@ class Packable:
         """The words of each ``Loop`` that ``pack.c`` reads."""
         extents = self.layout.physical_shape(self.shape)
         words = []
-        for own, extent, stride in zip(
+        for loop_dim, extent, stride in zip(
             self.layout.dims, extents, self.strides, strict=True
         ):
-            step = 1 if own.pack else self.layout.pack(own.dim)
-            half = own.pack // 2 if own.odd_even else 0
-            words += [extent, stride, own.dim, step, half]
+            step = 1 if loop_dim.pack else self.layout.pack(loop_dim.dim)
+            half = loop_dim.pack // 2 if loop_dim.odd_even else 0
+            words += [extent, stride, loop_dim.dim, step, half]
         return words
 
 
@@ -143,15 +143,15 @@ def pack_function(name: str, operand: Packable) -> str:
         name: of the kernel in C.
         operand: it.
     """
-    own = pack_name(name, operand.name)
+    function = pack_name(name, operand.name)
     return f"""
-@{own}.dims = internal constant {_words(operand.dims)}
-@{own}.loops = internal constant {_words(operand.loops)}
+@{function}.dims = internal constant {_words(operand.dims)}
+@{function}.loops = internal constant {_words(operand.loops)}
 
-define void @{own}(ptr %from, ptr %strides, ptr %to) {_BASE} {{
+define void @{function}(ptr %from, ptr %strides, ptr %to) {_BASE} {{
   call void {_PACK}(
-      ptr @{own}.dims, i64 {len(operand.shape)},
-      ptr @{own}.loops, i64 {len(operand.strides)}, i64 {operand.itemsize},
+      ptr @{function}.dims, i64 {len(operand.shape)},
+      ptr @{function}.loops, i64 {len(operand.strides)}, i64 {operand.itemsize},
       ptr %from, ptr %strides, ptr %to)
   ret void
 }}

@@ -154,10 +154,10 @@ def _bytes_note(interface: Interface, parameter: Parameter) -> str:
     """The bytes of an array; nothing where the distance of its rows decides."""
     if parameter.any_row:
         return ""
-    own = {axis.number for axis in parameter.sizes}
-    if not own:
+    numbers = {axis.number for axis in parameter.sizes}
+    if not numbers:
         return f"; {parameter.nbytes} bytes"
-    named = [(a, name) for a, name in _named_sizes(interface) if a.number in own]
+    named = [(a, name) for a, name in _named_sizes(interface) if a.number in numbers]
     limits = " and ".join(f"{name} is {axis.sizes[-1]}" for axis, name in named)
     names = " and ".join(name for _, name in named)
     each = parameter.nbytes // math.prod(axis.sizes[-1] for axis, _ in named)
@@ -184,12 +184,12 @@ def _features(interface: Interface) -> str:
             _paragraph(f"With {', '.join(more)}, too, it runs the code for {target}.")
         )
     if any(TILE_FEATURES.intersection(features) for _, features in interface.variants):
-        own, supported = interface.name, supported_name(interface.name)
+        function, supported = interface.name, supported_name(interface.name)
         paragraphs.append(
             _paragraph(
-                f"The first call of {own} or {supported} asks Linux to permit tiles "
-                "(AMX) to this process; where it refuses, the system lacks them. "
-                f"{unchecked_name(own)} does not ask."
+                f"The first call of {function} or {supported} asks Linux to permit "
+                "tiles (AMX) to this process; where it refuses, the system lacks them. "
+                f"{unchecked_name(function)} does not ask."
             )
         )
     return "\n".join(paragraphs)

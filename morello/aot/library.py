@@ -125,7 +125,9 @@ class Library(Files):
         """The library of a model, whose arguments get names of C."""
         names = c_identifiers([parameter.name for parameter in parameters])
         named = zip(parameters, names, strict=True)
-        parameters = tuple(dataclasses.replace(one, name=own) for one, own in named)
+        parameters = tuple(
+            dataclasses.replace(one, name=c_name) for one, c_name in named
+        )
         return cls(stages, parameters, name, title)
 
     @property

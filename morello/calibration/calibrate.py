@@ -96,14 +96,14 @@ def calibrate(
         drawn = in_turns(specs, current, plan, sample.known, show)
         sample.add(current, drawn, CHOSEN)
     trials = sample.trials()
-    kept = min(range(len(trials)), key=lambda i: trials[i].score)
+    best_round = min(range(len(trials)), key=lambda i: trials[i].score)
     with pinned(True), turn(plan.lock):
         gigahertz = 1e-9 / watch.cycle()
-    fitted = describe(sample.measured, target, trials[kept].target)
+    fitted = describe(sample.measured, target, trials[best_round].target)
     after = as_probed(fitted.after, probed, fitted.seen)
     fitted = dataclasses.replace(fitted, after=after)
     measured = tuple(sample.measured)
-    return Calibration(fitted, measured, trials, kept, probed, gigahertz)
+    return Calibration(fitted, measured, trials, best_round, probed, gigahertz)
 
 
 def fit_in_steps(

@@ -50,10 +50,10 @@ def refit(database: Overlay, target: Target) -> Calibration:
     trials = tuple(
         Trial(costs, tuple(_regrets(measured, costs))) for costs in (target, after)
     )
-    kept = min((1, 0), key=lambda i: trials[i].score)
-    fitted = describe(measured, target, trials[kept].target)
+    best_round = min((1, 0), key=lambda i: trials[i].score)
+    fitted = describe(measured, target, trials[best_round].target)
     gigahertz = float(np.median([1e-9 * row.cycles / row.seconds for row in rows]))
-    return Calibration(fitted, measured, trials, kept, {}, gigahertz)
+    return Calibration(fitted, measured, trials, best_round, {}, gigahertz)
 
 
 def _rows(database: Overlay, target: Target) -> Iterator[MeasuredRow]:

@@ -34,10 +34,10 @@ class Ledger(Decisions):
             programs x coefficients.
         """
         steps = _Steps(target)
-        own = np.zeros((self.runs.shape[1], len(FITTED)))
+        by_decision = np.zeros((self.runs.shape[1], len(FITTED)))
         for group, counted in zip(self.groups, self._counted, strict=True):
-            own[group.places] = steps.slopes(group, counted)
-        return self.runs @ own
+            by_decision[group.places] = steps.slopes(group, counted)
+        return self.runs @ by_decision
 
     @cached_property
     def _counted(self) -> tuple[tuple[int, ...], ...]:

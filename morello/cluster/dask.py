@@ -91,14 +91,14 @@ class DaskExecutor(Executor):
         """
         if not data:
             return data
-        kept = self._shipped.get(id(data))
-        if kept is None or kept[1].status != "finished":
+        shipped = self._shipped.get(id(data))
+        if shipped is None or shipped[1].status != "finished":
             sent = self._on_workers(data)
             if sent is None:
                 return data
-            kept = (data, sent)
-            self._shipped = {id(data): kept}  # Dask keeps it for jobs that need it
-        return kept[1]
+            shipped = (data, sent)
+            self._shipped = {id(data): shipped}  # Dask keeps it for jobs that need it
+        return shipped[1]
 
     def _on_workers(self, data: bytes) -> Any:
         """Find the handle of bytes that are on the workers; None if they are on

@@ -166,7 +166,7 @@ def _check_workers(executor: object, workers: object) -> None:
         )
 
 
-def _made(make: MakeExecutor) -> Executor:
+def _executor(make: MakeExecutor) -> Executor:
     """A new executor.
 
     Raises:
@@ -286,7 +286,9 @@ class _Hands:
 
     def __init__(self, executor: Executor | MakeExecutor) -> None:
         self._make = None if isinstance(executor, Executor) else executor
-        self._executor = executor if isinstance(executor, Executor) else _made(executor)
+        self._executor = (
+            executor if isinstance(executor, Executor) else _executor(executor)
+        )
         self._jobs: dict[Future[Answer], Job] = {}
         self._tries: dict[Job, int] = {}
 
@@ -381,7 +383,7 @@ class _Hands:
                 "came is stored, and the same call goes on from there",
             ) from error
         self._executor.shutdown(wait=False)
-        self._executor = _made(self._make)
+        self._executor = _executor(self._make)
 
 
 def _words(error: Exception) -> str:

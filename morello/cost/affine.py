@@ -136,13 +136,13 @@ class AffineCostModel(CostModel):
     ) -> Ints:
         """A line from ``level`` to the next nearer one on its way to a tile, and back
         if it is written."""
-        own, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
-        cost: Ints = self._store(level) if own.is_written else 0
-        if not own.is_read:
+        form, source = frame.key.kind.operands[operand], frame.key.tensors[operand]
+        cost: Ints = self._store(level) if form.is_written else 0
+        if not form.is_read:
             return cost
         packed = (
             source.layout.is_packed
-            and own.name not in self.target.operand_context.packed
+            and form.name not in self.target.operand_context.packed
         )
         used = uses(frame, operand)
         often = used >= (PACKED_USES if packed else OVERLAPPED_USES)
@@ -181,8 +181,8 @@ class AffineCostModel(CostModel):
         they are, and the rows written in one tile do not bring those of the
         next."""
         kind, source = frame.key.kind, frame.key.tensors[operand]
-        own = kind.operands[operand]
-        fresh = own.is_written and not own.is_read
+        form = kind.operands[operand]
+        fresh = form.is_written and not form.is_read
         if kind.has_element or contractions(kind) or not fresh:
             return 0
         if dest.level is not L1 or source.level <= L1:
@@ -281,9 +281,9 @@ class AffineCostModel(CostModel):
 
     def _crosses(self, frame: Frame, operand: int) -> bool:
         """Whether rows of an operand begin within lines: not those of a packed one."""
-        own = frame.key.kind.operands[operand].name
+        name = frame.key.kind.operands[operand].name
         packed = frame.key.tensors[operand].layout.is_packed
-        return not packed and own in self.target.operand_context.crossing
+        return not packed and name in self.target.operand_context.crossing
 
     def _read(self, level: Memory, how: Access, prefetched: bool = False) -> int:
         """A line from ``level`` to the next nearer one, or to L1 if prefetched; or a

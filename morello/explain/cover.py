@@ -41,9 +41,9 @@ def _rows(
 ) -> Iterator[tuple[str, ...]]:
     yield _HEAD
     for part in cover.parts:
-        own = [regret for call, regret in regrets.items() if call in part.box]
+        part_regrets = [regret for call, regret in regrets.items() if call in part.box]
         last = int(part.costs[-1])
-        cells = clock.cycles(last).removesuffix(" cycles"), percent(max(own))
+        cells = clock.cycles(last).removesuffix(" cycles"), percent(max(part_regrets))
         yield (_sizes(part), *cells, _program(part))
 
 

@@ -82,15 +82,15 @@ def temporaries(explanation: Explanation) -> tuple[Temporary, ...]:
 
 def bytes_held(explanation: Explanation) -> int:
     """The most bytes of temporaries that there are at once, in memory of their own."""
-    own: dict[int, int] = {}
+    node_bytes: dict[int, int] = {}
     for one in temporaries(explanation):
         if one.place:
             continue
-        own[one.node] = own.get(one.node, 0) + one.bytes
+        node_bytes[one.node] = node_bytes.get(one.node, 0) + one.bytes
 
     def most(node: Node) -> int:
         below = max(map(most, node.children), default=0)
-        return own.get(node.number, 0) + below
+        return node_bytes.get(node.number, 0) + below
 
     return most(explanation.root)
 
@@ -133,8 +133,8 @@ def _of(
     for value, form in zip(cutting.temporaries, cutting.forms, strict=True):
         shape, count = _shape(graph, value, spec), _bytes(graph, value, spec)
         name = value_name(graph, value)
-        own = "" if value in cutting.rows else place
-        yield Temporary(number, nodes, name, shape, form.level, count, runs, own)
+        at_place = "" if value in cutting.rows else place
+        yield Temporary(number, nodes, name, shape, form.level, count, runs, at_place)
 
 
 def graph_parts(spec: Spec) -> tuple[Spec, ...]:

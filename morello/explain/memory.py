@@ -78,7 +78,7 @@ def uses(
         free = int(impl.spec.limits[level])
         holes = [int(b.impl.spec.limits[level]) for b in impl.branches]
         here = tuple(h for h in held if h.level is level)
-        own = taken if taken is not None and taken.level is level else None
+        moved = taken if taken is not None and taken.level is level else None
         left = min(holes, default=free)
-        rows.append(Use(level, int(amount), here, free, own, left))
+        rows.append(Use(level, int(amount), here, free, moved, left))
     return tuple(rows)

@@ -154,7 +154,7 @@ class _Builder:
         self._count += 1
         same_as = self._first.setdefault(impl, number)
         below_cost = sum(b.times * b.impl.cost for b in impl.branches)
-        own = impl.cost - below_cost
+        node_cost = impl.cost - below_cost
         after = moved(impl, seat.tiles, self.target)
         taken = _taken(impl, after)
         memory = uses(impl, self.capacity, seat.held, taken)
@@ -167,10 +167,10 @@ class _Builder:
             seat.times,
             seat.runs,
             impl,
-            own,
+            node_cost,
             seat.runs * impl.cost,
             self._share(seat.runs * impl.cost),
-            self._share(seat.runs * own),
+            self._share(seat.runs * node_cost),
             seat.tiles,
             after,
             memory,

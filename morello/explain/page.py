@@ -231,9 +231,9 @@ class _Page:
 
     def _info(self, folded: Folded) -> str:
         node, total = folded.node, folded.first.total
-        own = sum(one.own for one in (*folded.moves, node))
+        node_cost = sum(one.own for one in (*folded.moves, node))
         words = (
-            f"Its own work: {self.clock.cycles(own)} a run, "
+            f"Its own work: {self.clock.cycles(node_cost)} a run, "
             f"{percent(folded.own_share)} of the whole. All its runs with what is "
             f"below: {self.clock.cost(total)}."
         )

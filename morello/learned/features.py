@@ -85,14 +85,14 @@ def _shared_sets(row: int) -> float:
 
 
 def _parts(
-    impl: Impl, paid: Decisions, runs: Vector, own: Vector, cost: float
+    impl: Impl, paid: Decisions, runs: Vector, decision_costs: Vector, cost: float
 ) -> Iterator[tuple[str, float]]:
     """The parts of kernels and actions, and the two kernels that most time goes to."""
     parts: dict[str, float] = {}
     kernels: list[tuple[float, Group, int]] = []
     nodes = 0
     for group in paid.groups:
-        spent = own[group.places] * runs[group.places]
+        spent = decision_costs[group.places] * runs[group.places]
         nodes += int(np.count_nonzero(runs[group.places]))
         total = float(spent.sum())
         if not total:
@@ -111,7 +111,10 @@ def _parts(
         yield f"{name} part", most / cost
         times = float(runs[group.places[place]])
         yield f"{name} runs", math.log2(max(1.0, times))
-        yield f"{name} cost", math.log2(max(1.0, float(own[group.places[place]])))
+        yield (
+            f"{name} cost",
+            math.log2(max(1.0, float(decision_costs[group.places[place]]))),
+        )
         for feature, value in node_features(impl.spec, group, place):
             yield f"{name} {feature}", value
 

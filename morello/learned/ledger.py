@@ -103,10 +103,10 @@ class Decisions:
 
     def own_costs(self, target: Target) -> Vector:
         """Millicycles of each decision by itself, run once."""
-        own = np.zeros(self.runs.shape[1])
+        decision_costs = np.zeros(self.runs.shape[1])
         for group in self.groups:
-            own[group.places] = group.cost(target)
-        return own
+            decision_costs[group.places] = group.cost(target)
+        return decision_costs
 
     def costs(self, target: Target) -> Vector:
         """Millicycles of a call of each program; at least 1."""
@@ -165,8 +165,10 @@ def _frame(specs: Sequence[Spec]) -> Frame:
 
 def cost_of(target: Target, name: str) -> int:
     """One of `FITTED`."""
-    own = target.coefficients if hasattr(target.coefficients, name) else target.ops
-    return int(getattr(own, name))
+    coefficients = (
+        target.coefficients if hasattr(target.coefficients, name) else target.ops
+    )
+    return int(getattr(coefficients, name))
 
 
 def with_costs(target: Target, costs: Mapping[str, int]) -> Target:

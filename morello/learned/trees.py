@@ -78,11 +78,11 @@ class Trees:
                 total[node] = sum(total[child] for child in children)
                 leaves[node] = sum(leaves[child] for child in children)
         pruned = np.array(high) - np.array(low) <= NEAR
-        kept, rest = [], self.roots.tolist()[::-1]
+        reached, rest = [], self.roots.tolist()[::-1]
         while rest:
-            kept.append(node := rest.pop())
+            reached.append(node := rest.pop())
             rest += [] if pruned[node] else [right[node], node + 1]
-        nodes, is_leaf = np.array(kept, np.int64), pruned[kept]
+        nodes, is_leaf = np.array(reached, np.int64), pruned[reached]
         mean = np.array(total) / np.array(leaves)
         return Trees(
             np.where(is_leaf, -1, self.feature[nodes]),

@@ -51,7 +51,7 @@ def second_costs(target: Target) -> tuple[Coefficients, OpCosts, tuple[str, ...]
 @functools.lru_cache(maxsize=1024)
 def _with_costs_of(target: Target, generic: Target) -> Target:
     """A target with another's costs, but for instructions that not all sets have."""
-    own = {
+    vector_costs = {
         field.name: getattr(target.ops, field.name)
         for field in dataclasses.fields(OpCosts)
         if field.default is not dataclasses.MISSING
@@ -59,6 +59,6 @@ def _with_costs_of(target: Target, generic: Target) -> Target:
     return dataclasses.replace(
         target,
         coefficients=generic.coefficients,
-        ops=dataclasses.replace(generic.ops, **own),
+        ops=dataclasses.replace(generic.ops, **vector_costs),
         stale=(),
     )

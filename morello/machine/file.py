@@ -80,8 +80,8 @@ def _read(name: str) -> str:
         raise TargetError(
             f"the target file '{name}' is not UTF-8 text", "save it as UTF-8"
         ) from error
-    kept = (line.partition("#")[0].strip() for line in text.splitlines())
-    whole = "".join(kept)
+    uncommented = (line.partition("#")[0].strip() for line in text.splitlines())
+    whole = "".join(uncommented)
     if not whole:
         raise TargetError(
             f"the target file '{name}' holds no target",

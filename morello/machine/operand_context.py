@@ -73,10 +73,10 @@ class OperandContext:
         usual = _usual(goal, whole, period)
         for index, operand in enumerate(goal.kind.operands):
             least = _least_bytes(usual, index, period)
-            own = goal.tensors[index].dtype.itemsize
-            lines = row_bytes(usual, index) // own * least // LINE_BYTES
+            itemsize = goal.tensors[index].dtype.itemsize
+            lines = row_bytes(usual, index) // itemsize * least // LINE_BYTES
             distance = max(distance, lines & -lines)
-            if least == own:
+            if least == itemsize:
                 aliased.append(operand.name)
                 continue
             other.append(operand.name)
@@ -239,9 +239,9 @@ def _least_bytes(goal: Spec, operand: int, period: int) -> int:
 
     Those of its dtype or of a wider one; 0 if there are none.
     """
-    distance, own = row_bytes(goal, operand), goal.tensors[operand].dtype.itemsize
-    sizes = [own * by for by in (1, 2, 4) if own * by <= _WIDEST]
-    elements = distance // own
+    distance, itemsize = row_bytes(goal, operand), goal.tensors[operand].dtype.itemsize
+    sizes = [itemsize * by for by in (1, 2, 4) if itemsize * by <= _WIDEST]
+    elements = distance // itemsize
     fits = (size for size in sizes if elements and elements * size % period == 0)
     return next(fits, 0)
 

@@ -207,8 +207,12 @@ class Target(HashedOnce):
 
     def capacity(self, memory: Memory) -> int:
         """The registers or lines of a memory that a program can count on."""
-        own = {VRF: self.isa.registers, L1: self.l1_lines, L2: self.counted_l2_lines}
-        return memory.count or own[memory]
+        capacities = {
+            VRF: self.isa.registers,
+            L1: self.l1_lines,
+            L2: self.counted_l2_lines,
+        }
+        return memory.count or capacities[memory]
 
     def lanes(self, registers: Memory, dtype: Dtype) -> int:
         """Elements of ``dtype`` in a row of a register of a register file."""

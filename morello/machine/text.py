@@ -109,13 +109,13 @@ def parse_target(text: str) -> Target:
     names = _stale(text, [part for part in parts if _NAMES.match(part)])
     if not changes and names is None:
         return target
-    own = {name: value for name, value in changes.items() if name in _OWN}
+    fields = {name: value for name, value in changes.items() if name in _OWN}
     units = {name: value for name, value in changes.items() if name in _COEFFICIENTS}
     ops = {name: value for name, value in changes.items() if name in _OPS}
     values: dict[str, Any] = {
         "coefficients": dataclasses.replace(target.coefficients, **units),
         "ops": dataclasses.replace(target.ops, **ops),
-        **own,
+        **fields,
     }
     changed = dataclasses.replace(target, **values)
     expected = _stale_of(changed, target) if names is None else names

@@ -271,8 +271,8 @@ def compile_modules_for_linker(
 
 def _for_cpu(text: str, cpu: str, features: str) -> str:
     """A module whose functions name their CPU, and what every function gets here."""
-    own = f'{_ADDED} "target-cpu"="{cpu}" "target-features"="{features}"'
-    return _DEFINE.sub(rf"\1{own} {{", text)
+    attributes = f'{_ADDED} "target-cpu"="{cpu}" "target-features"="{features}"'
+    return _DEFINE.sub(rf"\1{attributes} {{", text)
 
 
 def _compile(

@@ -31,9 +31,9 @@ def align_loops(text: str) -> str:
         lines = match[0].splitlines()
         for at in _innermost(lines):
             if "!llvm.loop" not in lines[at]:
-                own = wish + len(nodes)
-                nodes.append(f"!{own} = distinct !{{!{own}, !{wish}}}")
-                lines[at] += f", !llvm.loop !{own}"
+                number = wish + len(nodes)
+                nodes.append(f"!{number} = distinct !{{!{number}, !{wish}}}")
+                lines[at] += f", !llvm.loop !{number}"
         return "\n".join(lines)
 
     aligned = _FUNCTION.sub(function, text)

@@ -120,10 +120,10 @@ class Compose(Kind):
     @cached_property
     def reform(self) -> Reform | None:
         """The graph that adds to what its outputs hold: maxima inside are outputs."""
-        made = rule.accumulating(self.graph)
-        if made is None:
+        graph = rule.accumulating(self.graph)
+        if graph is None:
             return None
-        part = canonical(made)
+        part = canonical(graph)
         kind = Compose.of(part.graph)
         place = {value: i for i, value in enumerate(self.values)}
         operands = tuple(place.get(part.values[v], -1) for v in kind.values)

@@ -30,17 +30,17 @@ class Embedding:
         that the operand lacks are of one element; neighbours must not lie along them.
         """
         axes = self.axes[operand]
-        place = {axis: own for own, axis in enumerate(axes) if axis != ONE}
-        ones = [PhysicalDim(own) for own, axis in enumerate(axes) if axis == ONE]
+        place = {axis: i for i, axis in enumerate(axes) if axis != ONE}
+        ones = [PhysicalDim(i) for i, axis in enumerate(axes) if axis == ONE]
         gone = [d for d in tensor.layout.dims if d.dim not in place]
         if tensor.layout.innermost not in place or any(d.pack for d in gone):
             return None
-        own = [
+        dims = [
             dataclasses.replace(d, dim=place[d.dim])
             for d in tensor.layout.dims
             if d.dim in place
         ]
-        layout = Layout((*ones, *own))
+        layout = Layout((*ones, *dims))
         # A tile along the axis within one of one element would not be known as gapless.
         whole = tensor.contiguous and not ones and not gone
         try:
@@ -56,13 +56,13 @@ class Embedding:
         axes = self.axes[operand]
         if any(d.pack for d in layout.dims if axes[d.dim] == ONE):
             return None
-        own = [
+        dims = [
             dataclasses.replace(d, dim=axes[d.dim])
             for d in layout.dims
             if axes[d.dim] != ONE
         ]
         gone = [PhysicalDim(axis) for axis in range(rank) if axis not in axes]
-        return Layout((*gone, *own))
+        return Layout((*gone, *dims))
 
     def ones(self, operand: int) -> int:
         """How many axes of an operand are of one element that its value lacks."""

@@ -30,16 +30,16 @@ class HashedOnce:
         try:
             return self._hash
         except AttributeError:
-            kept = hash(self._values())
-            object.__setattr__(self, _HASH, kept)
-            return kept
+            value = hash(self._values())
+            object.__setattr__(self, _HASH, value)
+            return value
 
     def _values(self) -> Any:
-        own = type(self)
-        if own._fields is None:
+        cls = type(self)
+        if cls._fields is None:
             names = [f.name for f in dataclasses.fields(self)]  # type: ignore[arg-type]
-            own._fields = attrgetter(*names) if names else _nothing
-        return own._fields(self)
+            cls._fields = attrgetter(*names) if names else _nothing
+        return cls._fields(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: v for name, v in self.__dict__.items() if name != _HASH}
@@ -85,9 +85,9 @@ class _OneOfEach(ABCMeta):
         mcs, name: str, bases: tuple[type, ...], body: dict[str, Any]
     ) -> "_OneOfEach":
         body |= {"__eq__": object.__eq__, "__hash__": object.__hash__}
-        made = super().__new__(mcs, name, bases, body)
-        made._listed, made._names, made._count = {}, None, -1
-        return made
+        cls = super().__new__(mcs, name, bases, body)
+        cls._listed, cls._names, cls._count = {}, None, -1
+        return cls
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
         """The value of these fields, which is made if it is not in use."""
@@ -96,11 +96,11 @@ class _OneOfEach(ABCMeta):
         reference = cls._listed.get(values)
         if reference is not None and (value := reference()) is not None:
             return value
-        made = super().__call__(*args, **named)
-        own = _Reference(made, cls._forget)
-        own.fields = values
+        fresh = super().__call__(*args, **named)
+        weak = _Reference(fresh, cls._forget)
+        weak.fields = values
         with _Guard.lock:
-            while (value := (listed := cls._listed.setdefault(values, own))()) is None:
+            while (value := (listed := cls._listed.setdefault(values, weak))()) is None:
                 cls._forget(listed)
         return value
 

@@ -194,10 +194,10 @@ class _Traits:
     def of(cls, operands: tuple[Operand, ...], dims: int) -> "_Traits":
         """The traits of a kind with these operands and so many dimensions."""
         outputs = [o for o in operands if o.is_written]
-        kept = {d for o in outputs for d in o.dims}
+        output_dims = {d for o in outputs for d in o.dims}
         return cls(
             tuple(i for i, o in enumerate(operands) if o.is_written),
-            tuple(i for i in range(dims) if i not in kept),
+            tuple(i for i in range(dims) if i not in output_dims),
             all(o.is_read for o in outputs),
         )
 

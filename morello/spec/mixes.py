@@ -50,9 +50,9 @@ def may_widen(
     An input may take one that holds all its values; an integer output one from which
     the result is cut off, if the kind `wraps`.
     """
-    own = dtypes[operand]
-    if not own.widens_to(dtype):
+    stored = dtypes[operand]
+    if not stored.widens_to(dtype):
         return False
-    if kind.operands[operand].is_written and (own.is_float or not kind.wraps):
+    if kind.operands[operand].is_written and (stored.is_float or not kind.wraps):
         return False
     return has_dtypes(kind, (*dtypes[:operand], dtype, *dtypes[operand + 1 :]))

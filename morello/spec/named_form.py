@@ -50,9 +50,9 @@ class NamedForm:
             new: for an axis that this lacks.
         """
         left = list(axes)
-        own = self.embedding.axes[operand]
+        operand_axes = self.embedding.axes[operand]
         dims = self.tensors[operand].layout.dims
-        return tuple(new if own[d.dim] == ONE else left.pop(0) for d in dims)
+        return tuple(new if operand_axes[d.dim] == ONE else left.pop(0) for d in dims)
 
     @property
     def keeps_arguments(self) -> bool:
@@ -97,8 +97,8 @@ def named_form(
     # What has a dimension of one element is a graph of fewer dimensions.
     if any(sizes[dim] == 1 for dim in inner.dims[inner.kind.optional_dims :]):
         return None
-    own = tuple(1 if dim == ONE else sizes[dim] for dim in inner.dims)
-    return NamedForm(inner, own, tuple(forms))
+    inner_sizes = tuple(1 if dim == ONE else sizes[dim] for dim in inner.dims)
+    return NamedForm(inner, inner_sizes, tuple(forms))
 
 
 def _embedded(graph: Graph, dtypes: tuple[Dtype, ...]) -> Embedding | None:

@@ -61,5 +61,5 @@ def is_worth_sharing(
         sizes: of all dimensions.
         dim: the one to be shared out.
     """
-    kept = math.prod(size for d, size in enumerate(sizes) if d not in reductions)
-    return sizes[dim] >= _LONGER * kept
+    elements = math.prod(size for d, size in enumerate(sizes) if d not in reductions)
+    return sizes[dim] >= _LONGER * elements

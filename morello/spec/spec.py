@@ -351,10 +351,10 @@ class Spec(HashedOnce):
 
     def outputs(self, *arrays: Array) -> tuple[Array, ...]:
         """The definition, for arrays in logical order: every output."""
-        made = each(self.kind.evaluate(self.sizes, self.dtypes, arrays))
+        outputs = each(self.kind.evaluate(self.sizes, self.dtypes, arrays))
         return tuple(
             np.ascontiguousarray(np.broadcast_to(out, self.shape(operand)))
-            for operand, out in zip(self.kind.written, made, strict=True)
+            for operand, out in zip(self.kind.written, outputs, strict=True)
         )
 
     def __str__(self) -> str:

@@ -110,10 +110,10 @@ def _leaders(graph: Graph) -> tuple[int, ...]:
     inputs = len(graph.inputs)
     order = [*range(inputs, count), *range(inputs)]
 
-    def leader_of(own: int) -> int:
-        larger = [i for i in order if dims[own] < dims[i] and plain[i]]
+    def leader_of(operand: int) -> int:
+        larger = [i for i in order if dims[operand] < dims[i] and plain[i]]
         largest = [i for i in larger if not any(dims[i] < dims[j] for j in larger)]
-        return next(iter(largest), own)
+        return next(iter(largest), operand)
 
     return tuple(leader_of(i) for i in range(count))
 
@@ -128,6 +128,6 @@ def _leaders_of_scales(graph: Graph) -> dict[int, int]:
     beside = (*scaled.scales, *scaled.zeros, *scaled.offsets)
     leaders = dict.fromkeys(beside, scaled.integers)
     leaders |= dict.fromkeys(scaled.row_scales, scaled.factors)
-    own = {part.values[i]: part.values[first] for i, first in leaders.items()}
+    by_operand = {part.values[i]: part.values[first] for i, first in leaders.items()}
     inputs = range(len(graph.inputs))
-    return {i: first for i, first in own.items() if {i, first} <= {*inputs}}
+    return {i: first for i, first in by_operand.items() if {i, first} <= {*inputs}}

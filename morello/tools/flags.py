@@ -76,11 +76,11 @@ def flag(
 
 def flag_fields(options: type[Any]) -> "list[dataclasses.Field[Any]]":
     """The flags of a class of options: words, its own flags, then those it inherits."""
-    own = vars(options).get("__annotations__", {})
+    declared = vars(options).get("__annotations__", {})
     fields = [field for field in dataclasses.fields(options) if _KEY in field.metadata]
     return sorted(
         fields,
-        key=lambda f: (not f.metadata[_KEY].is_positional, f.name not in own),
+        key=lambda f: (not f.metadata[_KEY].is_positional, f.name not in declared),
     )
 
 

@@ -216,9 +216,11 @@ class ModelSubject(Subject):
                     "is given twice",
                     f"its arguments are {', '.join(parameters) or 'none'}",
                 )
-            own = parameters[name]
+            parameter = parameters[name]
             self._files[name] = path
-            self._arrays[name] = read_array(path, own.role, own.dtype, own.shapes)
+            self._arrays[name] = read_array(
+                path, parameter.role, parameter.dtype, parameter.shapes
+            )
 
     @property
     def _inputs(self) -> list[Parameter]:
@@ -238,7 +240,9 @@ class ModelSubject(Subject):
         wanted = self.model.evaluate(*arguments[:count])
         several = wanted if isinstance(wanted, tuple) else (wanted,)
         pairs = zip(arguments[count:], several, strict=True)
-        return Closeness(max((_error(own, want) for own, want in pairs), default=0.0))
+        return Closeness(
+            max((_error(result, want) for result, want in pairs), default=0.0)
+        )
 
     def outputs(self, arguments: Sequence[Array]) -> dict[str, Array]:
         """The results by name."""

@@ -149,9 +149,9 @@ class MlirEmitter(Tiles):
             return
         # Parts of vectors of narrow floats are cut off as bits: LLVM 22 would round
         # them again, bf16 by a function that nobody has.
-        own, whole = element_of(value), value
-        halves = isinstance(own, ir.FloatType) and own.width < 32
-        bits = ir.IntegerType.get_signless(16) if halves else own
+        element_type, whole = element_of(value), value
+        halves = isinstance(element_type, ir.FloatType) and element_type.width < 32
+        bits = ir.IntegerType.get_signless(16) if halves else element_type
         if halves:
             whole = vector.BitCastOp(ir.VectorType.get([width], bits), value).result
         for start, length in pieces(count):
@@ -160,14 +160,16 @@ class MlirEmitter(Tiles):
             if length == 1:
                 lane = vector.ExtractOp(whole, [], [start]).result
                 if halves:
-                    lane = arith.BitcastOp(own, lane).result
+                    lane = arith.BitcastOp(element_type, lane).result
                 memref.StoreOp(lane, buffer.value, where)
                 continue
             kind = ir.VectorType.get([length], bits)
             op = vector.ExtractStridedSliceOp(kind, whole, [start], [length], [1])
             piece = op.result
             if halves:
-                piece = vector.BitCastOp(ir.VectorType.get([length], own), piece).result
+                piece = vector.BitCastOp(
+                    ir.VectorType.get([length], element_type), piece
+                ).result
             vector.StoreOp(piece, buffer.value, where)
 
     def load_groups(

@@ -45,8 +45,8 @@ def _guard(block: ir.Block) -> None:
         old, new = (_slot(word) for _ in range(2))
         run(HOST.float_control.read, old[1])
         before = memref.LoadOp(old[0], []).result
-        kept = _constant(word, HOST.float_control.flags)
-        plain = arith.AndIOp(before, kept).result
+        flags = _constant(word, HOST.float_control.flags)
+        plain = arith.AndIOp(before, flags).result
         wanted = arith.OrIOp(plain, _constant(word, HOST.float_control.plain)).result
         memref.StoreOp(wanted, new[0], [])
         differs = arith.CmpIOp(arith.CmpIPredicate.ne, before, wanted).result

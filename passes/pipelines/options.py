@@ -63,19 +63,19 @@ def make(cls: type[T], given: Sequence[tuple[str, str | None]]) -> T:
     return cls(**values)
 
 
-def render(made: Any, whole: bool = False) -> str:
+def render(element: Any, whole: bool = False) -> str:
     """``name{options}`` for a pass.
 
     Args:
-        made: a `Pass` or a `Bundle`.
+        element: a `Pass` or a `Bundle`.
         whole: all options, not only those that are not the default.
     """
     parts = []
-    for option in options_of(type(made)):
-        value = getattr(made, option.name.replace("-", "_"))
+    for option in options_of(type(element)):
+        value = getattr(element, option.name.replace("-", "_"))
         if whole or value != option.default:
             parts.append(f"{option.name}={_quoted(value)}")
-    name = str(made.name)
+    name = str(element.name)
     return f"{name}{{{' '.join(parts)}}}" if parts else name
 
 

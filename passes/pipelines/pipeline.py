@@ -161,23 +161,25 @@ class _Resolver:
             yield element
 
     def ours(self, element: Element) -> Iterator[Pass | Element]:
-        made = self.made(element)
-        if isinstance(made, Pass):
-            yield made
+        resolved = self.made(element)
+        if isinstance(resolved, Pass):
+            yield resolved
             return
-        if made.name in self.within:
+        if resolved.name in self.within:
             raise self.error(
                 element,
-                f"bundle '{made.name}' contains itself",
+                f"bundle '{resolved.name}' contains itself",
                 "remove it from what it expands to",
             )
-        text = made.expand()
-        inner = _Resolver(text, self.registry, (*self.within, made.name))
+        text = resolved.expand()
+        inner = _Resolver(text, self.registry, (*self.within, resolved.name))
         try:
             for one in inner.resolve(parse_elements(text)):
                 yield one if isinstance(one, Pass) else one.moved_to(element.offset)
         except PipelineTextError as error:
-            what = f"bundle '{made.name}' stands for '{text}', which is wrong: {error}"
+            what = (
+                f"bundle '{resolved.name}' stands for '{text}', which is wrong: {error}"
+            )
             raise self.error(element, what, "") from error
 
     def made(self, element: Element) -> Pass | Bundle:
@@ -214,14 +216,14 @@ def _text(element: Pass | Element) -> str:
     return options.render(element) if isinstance(element, Pass) else str(element)
 
 
-def run_ours(made: Pass, op: ir.Operation) -> bool:
+def run_ours(pass_: Pass, op: ir.Operation) -> bool:
     """Run a pass of ours; whether it did. What it refuses is reported as an error."""
     try:
         if op.name != MODULE:
             raise PassFailure(
-                op.location, f"'{made.name}' runs on '{MODULE}', not on '{op.name}'"
+                op.location, f"'{pass_.name}' runs on '{MODULE}', not on '{op.name}'"
             )
-        made.run(op)
+        pass_.run(op)
     except PassFailure as failure:
         failure.location.emit_error(str(failure))
         return False
@@ -229,14 +231,14 @@ def run_ours(made: Pass, op: ir.Operation) -> bool:
 
 
 def _python_pass(
-    made: Pass, text: str, announce: Announce | None
+    pass_: Pass, text: str, announce: Announce | None
 ) -> Callable[[ir.Operation, Any], None]:
     """A pass of ours as upstream calls it."""
 
     def run(module: ir.Operation, handle: Any) -> None:
         if announce is not None:
             announce(text)
-        if not run_ours(made, module):
+        if not run_ours(pass_, module):
             handle.signal_pass_failure()
         if announce is not None:
             announce("")

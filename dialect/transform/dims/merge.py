@@ -20,30 +20,36 @@ def apply_merge(site: Site, action: Merge) -> Left:
     """Build the op on the views."""
     kind, memrefs = site.spec.kind, list(site.operands)
     graph = kind.as_graph
-    own = None if graph is None else taps(graph)
+    parts = None if graph is None else taps(graph)
     assert graph is not None
-    assert own is not None
+    assert parts is not None
     layouts = [tensor.layout for tensor in site.spec.tensors]
     sizes = site.spec.sizes
-    memrefs[own.image] = _pieces(
-        memrefs[own.image], layouts[own.image], own, sizes[own.kept], sizes[own.tap]
+    memrefs[parts.image] = _pieces(
+        memrefs[parts.image],
+        layouts[parts.image],
+        parts,
+        sizes[parts.kept],
+        sizes[parts.tap],
     )
-    axis = graph.axes(own.weights).index(IndexMap.of(own.tap))
-    memrefs[own.weights] = joined(memrefs[own.weights], layouts[own.weights], axis)
+    axis = graph.axes(parts.weights).index(IndexMap.of(parts.tap))
+    memrefs[parts.weights] = joined(
+        memrefs[parts.weights], layouts[parts.weights], axis
+    )
     return build_on_views(site, view_at(site, action), memrefs)
 
 
 def _pieces(
-    image: ir.Value, layout: Layout, own: Taps, count: int, reach: int
+    image: ir.Value, layout: Layout, parts: Taps, count: int, reach: int
 ) -> ir.Value:
     """The image as pieces of as many pixels as there are taps, one for each output."""
     source = ir.MemRefType(image.type)
     strides, _ = source.get_strides_and_offset()
     shape, steps = list(source.shape), list(strides)
     dims = [d.dim for d in layout.dims]
-    window, channels = dims.index(own.window), dims.index(own.channels)
+    window, channels = dims.index(parts.window), dims.index(parts.channels)
     shape[window] = count
-    steps[window] *= own.step
+    steps[window] *= parts.step
     shape[channels] *= reach
     return overlapping(image, shape, steps)
 

@@ -129,19 +129,19 @@ def narrowed(
     """
     source = ir.MemRefType(value.type)
     strides, offset = source.get_strides_and_offset()
-    kept = [d.dim in inner.axes[operand] for d in layout.dims]
+    stays = [d.dim in inner.axes[operand] for d in layout.dims]
     steps = []
     for d in layout.dims:
         terms = whole.axes[d.dim].terms
-        own = [step for dim, step in terms if dim in inner.dims]
-        steps.append(own[0] if own else 1)
-    if all(kept) and set(steps) == {1}:
+        inner_steps = [step for dim, step in terms if dim in inner.dims]
+        steps.append(inner_steps[0] if inner_steps else 1)
+    if all(stays) and set(steps) == {1}:
         return value
     shape = [
         (extent - 1) // step + 1
         for extent, step in zip(source.shape, steps, strict=True)
     ]
-    pairs = list(zip(kept, shape, strides, steps, strict=True))
+    pairs = list(zip(stays, shape, strides, steps, strict=True))
     kind = ir.MemRefType.get(
         [extent for keep, extent, _, _ in pairs if keep],
         source.element_type,
@@ -149,7 +149,7 @@ def narrowed(
             offset, [scaled(stride, step) for keep, _, stride, step in pairs if keep]
         ),
     )
-    return _fewer_axes(value, kind, shape, steps, kept)
+    return _fewer_axes(value, kind, shape, steps, stays)
 
 
 def _fewer_axes(
@@ -157,7 +157,7 @@ def _fewer_axes(
     kind: ir.MemRefType,
     shape: list[int],
     steps: list[int],
-    kept: list[bool],
+    stays: list[bool],
 ) -> ir.Value:
     """A view of a whole operand without some axes of one element.
 
@@ -168,7 +168,7 @@ def _fewer_axes(
     Args:
         kind: of the view.
         shape, steps: of the view before axes are left out.
-        kept: whether each axis is kept.
+        stays: whether each axis stays.
     """
     memref, source = dialect("memref"), ir.MemRefType(value.type)
     rank = source.rank
@@ -180,7 +180,7 @@ def _fewer_axes(
         return view
     parts = memref.ExtractStridedMetadataOp(value).results
     strides, offset = kind.get_strides_and_offset()
-    left = [axis for axis in range(rank) if kept[axis]]
+    left = [axis for axis in range(rank) if stays[axis]]
     apart = [
         _times(parts[2 + rank + axis], steps[axis])
         for axis, stride in zip(left, strides, strict=True)
@@ -235,11 +235,11 @@ def without_axes(value: ir.Value, layout: Layout, gone: frozenset[int]) -> ir.Va
         return value
     source = ir.MemRefType(value.type)
     strides, offset = source.get_strides_and_offset()
-    kept = [i for i, d in enumerate(layout.dims) if d.dim not in gone]
+    axes = [i for i, d in enumerate(layout.dims) if d.dim not in gone]
     kind = ir.MemRefType.get(
-        [source.shape[i] for i in kept],
+        [source.shape[i] for i in axes],
         source.element_type,
-        ir.StridedLayoutAttr.get(offset, [strides[i] for i in kept]),
+        ir.StridedLayoutAttr.get(offset, [strides[i] for i in axes]),
     )
     keeps = [d.dim not in gone for d in layout.dims]
     return _fewer_axes(value, kind, list(source.shape), [1] * source.rank, keeps)

@@ -91,8 +91,8 @@ def _tile(site: Site, hole: Hole, starts: dict[int, Start]) -> ir.Operation:
             if dim in operand.dims:
                 sizes[dim] = hole.spec.sizes[dim]
                 shape = operand.sizes(tuple(sizes))
-                axis, own = operand.axis(dim), elements(operand, dim, start)
-                memref = tile_of(memref, site.spec.tensors[i], axis, shape, own)
+                axis, offset = operand.axis(dim), elements(operand, dim, start)
+                memref = tile_of(memref, site.spec.tensors[i], axis, shape, offset)
         operands.append(memref)
     return build_spec_op(hole.spec, operands)
 

@@ -140,8 +140,8 @@ def _build_on(
         cut = [dim for dim in dims if dim in operand.dims]
         if cut:
             parent = site.spec.tensors[i]
-            axis, own = operand.axis(cut[0]), elements(operand, cut[0], start)
-            memref = tile_of(memref, parent, axis, spec.shape(i), own)
+            axis, offset = operand.axis(cut[0]), elements(operand, cut[0], start)
+            memref = tile_of(memref, parent, axis, spec.shape(i), offset)
         operands.append(memref)
     return build_spec_op(spec, operands)
 

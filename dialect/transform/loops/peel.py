@@ -16,8 +16,8 @@ def apply_peel(site: Site, action: Peel) -> Left:
     """Build the first part and the loop over others."""
     dim = site.spec.kind.dims.index(action.dim)
     first = site.rewrite.holes[0].spec
-    made = build_tile(site, dim, first, Start(0))
-    return {"first": made, **build_loop(site, dim, action.size, begin=action.size)}
+    tile = build_tile(site, dim, first, Start(0))
+    return {"first": tile, **build_loop(site, dim, action.size, begin=action.size)}
 
 
 PEEL = ActionOp.define(Peel, ("first", "main", "remainder"), apply_peel)

@@ -140,8 +140,11 @@ def _tile(
         memref = operands[i]
         if sharing.dim in operand.dims:
             shape = hole.spec.shape(i)
-            axis, own = operand.axis(sharing.dim), elements(operand, sharing.dim, start)
-            memref = tile_of(memref, sharing.tensors[i], axis, shape, own)
+            axis, offset = (
+                operand.axis(sharing.dim),
+                elements(operand, sharing.dim, start),
+            )
+            memref = tile_of(memref, sharing.tensors[i], axis, shape, offset)
         memrefs.append(memref)
     return build_spec_op(hole.spec, memrefs)
 

@@ -63,8 +63,8 @@ def _scaled_inside(key: SpecKey, operand: int) -> tuple[SpecKey, int]:
     tensors = tuple(
         key.tensors[value]
         if value < len(graph.inputs)
-        else TensorSpec(Dtype.F32, level, Layout.row_major(own.rank))
-        for value, own in zip(part.values, kind.operands, strict=False)
+        else TensorSpec(Dtype.F32, level, Layout.row_major(value_operand.rank))
+        for value, value_operand in zip(part.values, kind.operands, strict=False)
     )
     return SpecKey(kind, tensors), part.values.index(operand)
 
@@ -84,15 +84,15 @@ def _asked_forms(
     key: SpecKey, operand: int, kernels: tuple[str, ...]
 ) -> tuple[Form, ...]:
     source = key.tensors[operand]
-    own = Form(source.dtype, source.layout)
+    source_form = Form(source.dtype, source.layout)
     asked = {form: None for n in kernels for form in KERNELS[n].forms(key, operand)}
     asked |= dict.fromkeys(_asked_by_products(key.kind, operand, source, kernels))
-    if source.layout.is_packed and own in asked:
+    if source.layout.is_packed and source_form in asked:
         return ()
     return tuple(
         form
         for form in asked
-        if form != own
+        if form != source_form
         and form.layout.rank == source.rank
         and (
             form.dtype is source.dtype
@@ -130,8 +130,8 @@ def _forms_of_products(
                 assert layout is not None
                 yield Form(source.dtype, layout)
         plain = (
-            TensorSpec(tensor.dtype, tensor.level, Layout.row_major(own.rank))
-            for own in inner.kind.operands
+            TensorSpec(tensor.dtype, tensor.level, Layout.row_major(inner_operand.rank))
+            for inner_operand in inner.kind.operands
         )
         tensors = tuple(tensor if i == index else t for i, t in enumerate(plain))
         inside = SpecKey(inner.kind, tensors)

@@ -155,9 +155,9 @@ class Move(Action):
         amount = 0 if resident or self.level.is_main else lying.amount(sizes)
         along = self._along(frame.key, index, target)
         for follower, form in along.items():
-            own = frame.key.tensors[follower]
-            if not _is_resident(own, form, target):
-                lines = held(own, form).lines(frame.operand_sizes(follower))
+            tensor = frame.key.tensors[follower]
+            if not _is_resident(tensor, form, target):
+                lines = held(tensor, form).lines(frame.operand_sizes(follower))
                 amount = amount + lines
         conditions = (
             *_full_packs(self.operand, source, dest, sizes),

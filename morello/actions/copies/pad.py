@@ -170,8 +170,8 @@ def _padded(name: str, layout: Layout, key: SpecKey) -> Padded | str:
         return f"it has no operand '{name}'; those are: {', '.join(names)}"
     operand, graph = names.index(name), kind.as_graph
     tensor = key.tensors[operand]
-    made = None if graph is None else padded(graph, operand)
-    if made is None:
+    padded_graph = None if graph is None else padded(graph, operand)
+    if padded_graph is None:
         return f"'{name}' is no input of a graph"
     if tensor.level.is_near:
         return f"'{name}' is in {tensor.level}: pad it before it moves there"
@@ -179,12 +179,12 @@ def _padded(name: str, layout: Layout, key: SpecKey) -> Padded | str:
         return f"the layout {layout} has {layout.rank} dimensions, not {tensor.rank}"
     if layout.is_packed or tensor.layout.is_packed:
         return f"'{name}' is packed, or would be: move it to a packed layout afterwards"
-    if made == graph and layout == tensor.layout:
+    if padded_graph == graph and layout == tensor.layout:
         return (
             f"no window of {kind.label} reaches beyond '{name}', and its layout is "
             f"{layout} already"
         )
-    return _parts(key, operand, layout, Compose.of(made))
+    return _parts(key, operand, layout, Compose.of(padded_graph))
 
 
 def _parts(key: SpecKey, operand: int, layout: Layout, kind: Kind) -> Padded:

@@ -69,10 +69,11 @@ class Unfold(Action):
             reason = f"takes more lines than are free of {unfolding.room.level}"
             conditions.append(Condition(lines <= limits[unfolding.room.level], reason))
             limits = target.take(limits, unfolding.room.level, lines)
-        own = tuple(frame.sizes[dim] for dim in unfolding.part.dims)
+        left = unfolding.part.dims
+        left_sizes = tuple(frame.sizes[dim] for dim in left)
         children = (
             Child("copy", Frame(unfolding.copy, sizes, limits), 1, dims),
-            Child("body", Frame(unfolding.body, own, limits), 1, unfolding.part.dims),
+            Child("body", Frame(unfolding.body, left_sizes, limits), 1, left),
         )
         return Expansion(tuple(conditions), 0, children)
 
@@ -116,16 +117,16 @@ def unfolded_key(key: SpecKey) -> Unfolded | str:
         return f"'{name}' is in {image.level}: unfold it before it moves there"
     rank = len(image_windows.places)
     part = unfolded(graph, image_windows)
-    made = Compose.of(part.graph)
+    unfolded_kind = Compose.of(part.graph)
     source = TensorSpec(image.dtype, image.level, image_windows.layout, False)
     room = dataclasses.replace(source, layout=Layout.row_major(rank), contiguous=True)
     forms = dict(zip(kind.values, key.tensors, strict=True))
     forms[image_windows.image] = room
-    tensors = tuple(forms[part.values[value]] for value in made.values)
+    tensors = tuple(forms[part.values[value]] for value in unfolded_kind.values)
     return Unfolded(
         image_windows,
         part,
         room,
         SpecKey(MoveKind(rank), (source, room), key.serial),
-        SpecKey(made, tensors, key.serial),
+        SpecKey(unfolded_kind, tensors, key.serial),
     )

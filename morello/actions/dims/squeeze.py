@@ -44,14 +44,14 @@ class Squeeze(ViewAction):
 
 def _stepping(key: SpecKey, operand: int, dims: tuple[int, ...]) -> str:
     """Why neighbours of an operand are none of the product's; empty if they are."""
-    own, tensor = key.kind.operands[operand], key.tensors[operand]
-    if own.is_plain or tensor.level.is_registers:
+    form, tensor = key.kind.operands[operand], key.tensors[operand]
+    if form.is_plain or tensor.level.is_registers:
         return ""
-    inner = own.axes[tensor.layout.innermost]
+    inner = form.axes[tensor.layout.innermost]
     if all(s == 1 for d, s in inner.terms if d in dims):
         return ""
     return (
-        f"'{own.name}' is read in steps along neighbours: bring it to another layout "
+        f"'{form.name}' is read in steps along neighbours: bring it to another layout "
         "first (pad)"
     )
 

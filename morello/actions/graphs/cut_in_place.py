@@ -167,12 +167,14 @@ def _refusal(key: SpecKey, graph: Graph, halves: Halves) -> str:
     if len(left.outputs) != 1 or left.outputs[0].accumulates:
         return "what is left has not one output, which it overwrites"
     output = _output(graph, halves)
-    name, made = (value_name(graph, v) for v in (output, large[0]))
+    name, temporary = (value_name(graph, v) for v in (output, large[0]))
     if graph.axes(output) != graph.axes(large[0]):
-        return f"'{name}' has not the dimensions of '{made}', in their order"
+        return f"'{name}' has not the dimensions of '{temporary}', in their order"
     form = given_forms(key)[output]
     if form.dtype is not computed_in(key.dtypes):
-        return f"'{name}' is {form.dtype}: it cannot hold '{made}'"
+        return f"'{name}' is {form.dtype}: it cannot hold '{temporary}'"
     if form.level.is_registers or form.layout.is_packed:
-        return f"'{name}' is packed, or in registers: '{made}' cannot be in its place"
+        return (
+            f"'{name}' is packed, or in registers: '{temporary}' cannot be in its place"
+        )
     return ""

@@ -138,10 +138,12 @@ def _settling(name: str, key: SpecKey) -> Settling | str:
 
 def _keys(maximum: int, settled: Settled, key: SpecKey) -> Settling | str:
     tensors = given_forms(key)
-    own = tensors[maximum]
-    row = near_form(Dtype.F32, Layout.row_major(own.rank))
-    tensors[OLD] = dataclasses.replace(row, level=own.level.backing)
-    save = SpecKey(MoveKind(own.rank), (own, tensors[OLD]), serial=True)
+    maximum_form = tensors[maximum]
+    row = near_form(Dtype.F32, Layout.row_major(maximum_form.rank))
+    tensors[OLD] = dataclasses.replace(row, level=maximum_form.level.backing)
+    save = SpecKey(
+        MoveKind(maximum_form.rank), (maximum_form, tensors[OLD]), serial=True
+    )
     parts = [
         part_key(part, tensors, serial=True)
         for part in (settled.settle, settled.rescale, settled.rest)

@@ -52,10 +52,10 @@ def part_key(
 
 @lru_cache(maxsize=65536)
 def _part_key(
-    part: Part, own: tuple[TensorSpec | None, ...], serial: bool
+    part: Part, value_forms: tuple[TensorSpec | None, ...], serial: bool
 ) -> PartKey | None:
     inner = normal(part.graph)
-    pairs = zip(part.values, own, strict=True)
+    pairs = zip(part.values, value_forms, strict=True)
     tensors = {value: tensor for value, tensor in pairs if tensor is not None}
     if inner is None:
         kind = Compose.of(part.graph)

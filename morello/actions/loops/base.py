@@ -135,10 +135,10 @@ def _packs_along(key: SpecKey, dim: int) -> tuple[tuple[str, Layout, int, bool],
     packs = []
     for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
         if dim in operand.dims:
-            own, layout = operand.axis(dim), tensor.layout
-            odd_even = any(d.odd_even and d.dim == own for d in layout.dims)
-            if layout.pack(own) != 1:
-                pack = layout.pack(own) * operand.map(dim).divisor
+            axis, layout = operand.axis(dim), tensor.layout
+            odd_even = any(d.odd_even and d.dim == axis for d in layout.dims)
+            if layout.pack(axis) != 1:
+                pack = layout.pack(axis) * operand.map(dim).divisor
                 packs.append((operand.name, layout, pack, odd_even))
     return tuple(packs)
 

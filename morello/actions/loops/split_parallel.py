@@ -119,25 +119,25 @@ class SplitParallel(Action):
         ):
             operand = form.kind.operands[out]
             fill = Fill(operand.rank + 1, neutral_of(form.kind, out))
-            own = (parts, *operand.sizes(sizes))
+            child_sizes = (parts, *operand.sizes(sizes))
             dims = (-1 - parts, *(form.dims[d] for d in operand.dims))
             key = SpecKey(fill, (buffer,), serial=True)
-            children.append(Child(role, Frame(key, own, frame.limits), 1, dims))
+            children.append(Child(role, Frame(key, child_sizes, frame.limits), 1, dims))
         children.append(Child("main", main.frame, 1, form.dims))
         children.append(Child("remainder", rest.frame, 0, form.dims, rest.times))
         children.append(self._merge(sharing, sizes, frame))
         return Expansion(conditions, cost_model(target).parallel(1, 0), tuple(children))
 
     def _merge(self, sharing: Sharing, sizes: tuple[Any, ...], frame: Frame) -> Child:
-        own: list[Any] = []
+        merge_sizes: list[Any] = []
         dims: list[int] = []
         for dim in sharing.merge.dims:
             is_one, is_share = dim == ONE, dim == sharing.share
-            own.append(1 if is_one else self.parts if is_share else sizes[dim])
+            merge_sizes.append(1 if is_one else self.parts if is_share else sizes[dim])
             new = -1 - self.parts if is_share else ONE
             dims.append(new if is_one or is_share else sharing.form.dims[dim])
-        made = Frame(sharing.merge.key, tuple(own), frame.limits)
-        return Child("merge", made, 1, tuple(dims))
+        merge_frame = Frame(sharing.merge.key, tuple(merge_sizes), frame.limits)
+        return Child("merge", merge_frame, 1, tuple(dims))
 
     def sharing(self, key: SpecKey, target: Target) -> Sharing | str:
         """The work of each thread and how the results are merged; or the reason why the
@@ -214,30 +214,31 @@ def _forms(
     key: SpecKey, form: Reform, dim: int, partial: tuple[int, ...]
 ) -> Sharing | str:
     operands, number = form.kind.operands, computed_in(key.dtypes)
-    own, buffers = {}, []
+    partials, buffers = {}, []
     for out in partial:
         at = form.operands[out]
         whole = key.tensors[at].contiguous if at >= 0 else False
         row = Layout.row_major(operands[out].rank)
-        own[out] = TensorSpec(number, MEM, row, whole)
+        partials[out] = TensorSpec(number, MEM, row, whole)
         buffers.append(
             TensorSpec(number, MEM, Layout.row_major(operands[out].rank + 1))
         )
     forms = tuple(
-        own[i] if i in own else key.tensors[at] for i, at in enumerate(form.operands)
+        partials[i] if i in partials else key.tensors[at]
+        for i, at in enumerate(form.operands)
     )
     forms = followed(form.kind, forms)
     accumulates = {i: key.kind.operands[i].is_read for i in key.kind.written}
-    kept = tuple(
+    results = tuple(
         (out, accumulates[form.operands[out]])
         for out in partial
         if form.operands[out] >= 0
     )
-    merger = merging(form.kind, partial, kept)
+    merger = merging(form.kind, partial, results)
     tensors = {-1 - out: buffers[i] for i, out in enumerate(partial)}
     tensors |= {
         out: dataclasses.replace(key.tensors[form.operands[out]], contiguous=False)
-        for out, _ in kept
+        for out, _ in results
     }
     merge = part_key(merger.part, tensors, serial=True)
     if merge is None:

@@ -120,13 +120,13 @@ def _hole(action: Rewriting, child: Any, spec: Spec, grid: tuple[int, ...]) -> L
     varying: dict[int, dict[int, Array]] = {}
     greatest = []
     for dim, size in enumerate(frame.sizes):
-        own = np.broadcast_to(size, exists.shape).reshape(grid)[np.ix_(*places)]
-        greatest.append(int(own.max()))
-        along = [axis for axis in range(len(grid)) if np.ptp(own, axis).any()]
+        hole_sizes = np.broadcast_to(size, exists.shape).reshape(grid)[np.ix_(*places)]
+        greatest.append(int(hole_sizes.max()))
+        along = [axis for axis in range(len(grid)) if np.ptp(hole_sizes, axis).any()]
         if len(along) > 1:
             raise SizesError(f"{action} leaves a size of two ranges", ~exists)
         for axis in along:
-            line = np.moveaxis(own, axis, 0).reshape(len(places[axis]), -1)[:, 0]
+            line = np.moveaxis(hole_sizes, axis, 0).reshape(len(places[axis]), -1)[:, 0]
             varying.setdefault(axis, {})[dim] = line
     ranges = {}
     for axis, lines in varying.items():
@@ -168,7 +168,7 @@ def _range(
         exists: for each call whether it has the hole.
     """
     first, *others = lines.values()
-    if any(not np.array_equal(own, first) for own in others):
+    if any(not np.array_equal(other, first) for other in others):
         raise SizesError(f"{action} leaves two ranges of sizes", ~exists)
     if role != "remainder":
         _check_multiple(action, first, sizes, exists)
@@ -177,9 +177,11 @@ def _range(
     return SizeRange(tuple(lines), int(sizes_of_dim[0]), step)
 
 
-def _check_multiple(action: Rewriting, own: Array, sizes: Array, exists: Array) -> None:
+def _check_multiple(
+    action: Rewriting, hole_sizes: Array, sizes: Array, exists: Array
+) -> None:
     """Refuse sizes of a hole that are no multiple of the range's."""
-    if np.any(own * sizes[-1] != sizes * own[-1]):
+    if np.any(hole_sizes * sizes[-1] != sizes * hole_sizes[-1]):
         raise SizesError(
             f"{action} leaves sizes that are no multiples of the range's",
             np.zeros_like(exists),

@@ -47,7 +47,9 @@ class CallSizes:
 
     def _check(self, parameter: Parameter, number: int, size: int) -> None:
         """Refuse a size that is none of its range."""
-        axis = next(own for own in parameter.sizes if own.number == number)
+        axis = next(
+            size_axis for size_axis in parameter.sizes if size_axis.number == number
+        )
         if size not in axis.sizes:
             raise ArgumentError(
                 f"{parameter.role}: {axis.name} is {size}, and the kernel takes {axis}",

@@ -142,10 +142,10 @@ class NativeFunction:
         output, may_allocate = self._outputs[0], self._may_allocate
 
         def share(*args: Any) -> Any:
-            own = quickly_shared(args)
-            if own is None:
+            shared = quickly_shared(args)
+            if shared is None:
                 return self(*args)
-            plain(*own)
+            plain(*shared)
             return args[-1]
 
         given = machine_call.checked(self._table, share)
@@ -177,11 +177,13 @@ class NativeFunction:
             ArgumentError: names the argument that does not fit.
         """
         arrays = self._arrays(args, kwargs)
-        own = self._shared(arrays)
-        addresses = self._checker.check(own)
+        shared = self._shared(arrays)
+        addresses = self._checker.check(shared)
         results = arrays[self._inputs :]
         result = results[0] if len(results) == 1 else tuple(results)
-        return machine_call.bound(self._table, addresses, result, (self, arrays, own))
+        return machine_call.bound(
+            self._table, addresses, result, (self, arrays, shared)
+        )
 
     def run(self, arrays: list[Any]) -> None:
         """Run the function on arrays for all parameters, in order.

@@ -54,7 +54,7 @@ def checked(table: CallTable, slow: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def bound(
-    table: CallTable, addresses: list[int], result: Any, kept: object
+    table: CallTable, addresses: list[int], result: Any, keep_alive: object
 ) -> Callable[[], Any]:
     """A function without arguments that runs on arrays at these addresses.
 
@@ -62,10 +62,10 @@ def bound(
         table: of the native function.
         addresses: of the arrays, which were checked; then elements from row to row.
         result: the object that a call returns.
-        kept: is kept alive as long as the function, as the arrays must be.
+        keep_alive: is kept alive as long as the function, as the arrays must be.
     """
     words = np.array([table.address, id(result), *table.arguments(addresses)], np.int64)
-    return _builtin("bound", _NOARGS, (words, result, table, kept))
+    return _builtin("bound", _NOARGS, (words, result, table, keep_alive))
 
 
 def on_addresses(table: CallTable) -> Callable[..., None]:

@@ -117,12 +117,12 @@ class Parameter:
         if self.any_row:
             return self.row_of(shape, strides) is not None
         return any(
-            shape == own
+            shape == form_shape
             and all(
                 extent == 1 or have == want
                 for extent, have, want in zip(shape, strides, wanted, strict=True)
             )
-            for own, wanted in self.forms
+            for form_shape, wanted in self.forms
         )
 
     def row_of(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
@@ -131,8 +131,8 @@ class Parameter:
         None if no distance of rows makes an array of this shape and these strides, in
         bytes; that of a row where there is one.
         """
-        for own, wanted in self.forms:
-            row = self._row_in(wanted, shape, strides) if shape == own else None
+        for form_shape, wanted in self.forms:
+            row = self._row_in(wanted, shape, strides) if shape == form_shape else None
             if row is not None:
                 return row
         return None

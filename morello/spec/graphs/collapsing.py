@@ -72,11 +72,11 @@ def dropped(graph: Graph, dim: int) -> Part | None:
     """The graph without a dimension, which is of one element; None where a value has no
     other, or reduces no other, or a window has padding around it alone."""
     for value in range(graph.count):
-        own = graph.axes(value)
-        alone = [own[place] for place in dropped_axes(own, dim)]
+        axes = graph.axes(value)
+        alone = [axes[place] for place in dropped_axes(axes, dim)]
         if any(axis.is_padded for axis in alone):
             return None
-        if len(alone) == len(own):
+        if len(alone) == len(axes):
             return None
         if graph.is_node(value) and graph.node(value).reduced == (dim,):
             return None

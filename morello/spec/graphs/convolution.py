@@ -41,10 +41,12 @@ def squeezed(graph: Graph) -> Embedding | None:
     if _is_read_along(graph, owner, last):
         return _with_columns(graph, last)
     other = rhs if owner == lhs else lhs
-    own = [d for d in node.axes if d in graph.dims_of(other) - graph.dims_of(owner)]
-    if not own or _windows(graph, other):
+    column_dims = [
+        d for d in node.axes if d in graph.dims_of(other) - graph.dims_of(owner)
+    ]
+    if not column_dims or _windows(graph, other):
         return None
-    return _with_columns(graph, own[-1])
+    return _with_columns(graph, column_dims[-1])
 
 
 def _windows(graph: Graph, value: int) -> list[IndexMap]:
@@ -91,8 +93,8 @@ def _steps(graph: Graph, value: int, dim: int) -> list[int]:
     return [
         step
         for axis in graph.axes(value)
-        for own, step in axis.terms
-        if own == dim and step != 1
+        for axis_dim, step in axis.terms
+        if axis_dim == dim and step != 1
     ]
 
 

@@ -85,10 +85,10 @@ def _of_numbers(
     for value, axes in enumerate(graph.inputs):
         for place, axis in enumerate(axes):
             if axis.halves:
-                own = values[value]
-                pair = np.stack([own % _HALF, own // _HALF], axis=place + 1)
-                count = own.shape[place] * axis.divisor
-                shape = (*own.shape[:place], count, *own.shape[place + 1 :])
+                numbers = values[value]
+                pair = np.stack([numbers % _HALF, numbers // _HALF], axis=place + 1)
+                count = numbers.shape[place] * axis.divisor
+                shape = (*numbers.shape[:place], count, *numbers.shape[place + 1 :])
                 values[value] = pair.reshape(shape)
                 own_axes = list(inputs[value])
                 own_axes[place] = dataclasses.replace(axis, divisor=1, halves=False)
@@ -110,8 +110,8 @@ def _relative_to(graph: Graph, value: int) -> list[tuple[int, int]]:
     pairs = []
     for maximum in sorted(graph.below[value]):
         if graph.modes.get(maximum) and can_rescale(graph, maximum):
-            own = weight(graph, graph.node(value).expression, maximum)
-            pairs.append((maximum, own or 0))
+            exponent = weight(graph, graph.node(value).expression, maximum)
+            pairs.append((maximum, exponent or 0))
     return pairs
 
 
@@ -224,9 +224,9 @@ def _spread(
     sizes: tuple[int, ...],
 ) -> Array:
     """Transpose and broadcast an array to some dimensions of the graph."""
-    view, own = _view(array, axes, sizes)
-    order = [own.index(d) for d in dims if d in own]
-    shape = [sizes[d] if d in own else 1 for d in dims]
+    view, view_dims = _view(array, axes, sizes)
+    order = [view_dims.index(d) for d in dims if d in view_dims]
+    shape = [sizes[d] if d in view_dims else 1 for d in dims]
     return view.transpose(order).reshape(shape)
 
 
@@ -273,10 +273,10 @@ def bounded(
         with np.errstate(all="ignore"):
             for maximum, factor in _relative_to(graph, value):
                 grown = _scale(held[maximum], values[maximum], factor)
-                axes, own = graph.axes(maximum), graph.node(value).axes
+                axes, node_axes = graph.axes(maximum), graph.node(value).axes
                 scale = Bounded(
-                    _spread(grown.number, axes, own, sizes),
-                    _spread(grown.error, axes, own, sizes),
+                    _spread(grown.number, axes, node_axes, sizes),
+                    _spread(grown.error, axes, node_axes, sizes),
                 )
                 held[value] = _binary("mul", held[value], scale)
             values[value] = _bounded(graph, value, sizes, values, held.get(value))
@@ -406,7 +406,7 @@ def _function(name: str, *given: Bounded) -> Bounded:
     row = ROWS[name]
     number = row.exact(*(x.number for x in given))
     signs = itertools.product((-1, 1), repeat=len(given))
-    moved = [row.exact(*map(_moved, given, own)) - number for own in signs]
+    moved = [row.exact(*map(_moved, given, each)) - number for each in signs]
     uncertain = sum(x.error for x in given)
     error = np.where(uncertain == 0, 0.0, np.max(np.abs(moved), axis=0))
     if row.most_change < math.inf:  # a wave: within its error it may turn

@@ -88,8 +88,8 @@ class Graph(HashedOnce):
     @cached_property
     def every_dim(self) -> frozenset[int]:
         """The dimensions of all values."""
-        kept = {d for v in range(self.count) for d in self.dims_of(v)}
-        return frozenset(kept | {d for node in self.nodes for d in node.reduced})
+        dims = {d for v in range(self.count) for d in self.dims_of(v)}
+        return frozenset(dims | {d for node in self.nodes for d in node.reduced})
 
     @cached_property
     def count(self) -> int:
@@ -233,7 +233,7 @@ def part_of(graph: Graph, nodes: Iterable[int], outputs: Iterable[Output]) -> Pa
     dims = _first_uses(graph, [v for v in order if v in chosen])
     number = {value: i for i, value in enumerate(values)}
     place = {dim: i for i, dim in enumerate(dims)}
-    made = Graph(
+    part = Graph(
         tuple(renamed(graph.axes(v), place) for v in inputs),
         tuple(
             Node(
@@ -248,18 +248,18 @@ def part_of(graph: Graph, nodes: Iterable[int], outputs: Iterable[Output]) -> Pa
             sorted(Output(number[out.value], out.accumulates) for out in wanted),
         ),
     )
-    return Part(made, dims, values)
+    return Part(part, dims, values)
 
 
 def _first_uses(graph: Graph, nodes: list[int]) -> tuple[int, ...]:
     """The dimensions in the order in which nodes use them."""
     order: list[int] = []
     for value in nodes:
-        own = graph.dims_of(value)
+        value_dims = graph.dims_of(value)
         every = [graph.axes(value), *map(graph.axes, graph.arguments(value))]
         whole = [dim for axes in every for dim in plain_dims(axes)]
         used = [d for axes in every[1:] for d in _in_order(axes, whole)]
-        order += [d for d in used if d in own]
+        order += [d for d in used if d in value_dims]
         order += [*_in_order(every[0], whole), *used]
     return tuple(dict.fromkeys(order))
 
@@ -363,14 +363,14 @@ def _keep_deep(graph: Graph, gone: dict[int, Expression]) -> None:
     depths: dict[int, int] = {}
     for value in graph.node_values:
         expression = graph.node(value).expression
-        own = depth(expression)
+        levels = depth(expression)
         inlined = [v for v in graph.arguments(value) if v in gone]
         within = max((depths[v] for v in inlined), default=0)
-        if own + within > MOST_DEPTH:
+        if levels + within > MOST_DEPTH:
             for v in inlined:
                 del gone[v]
             within = 0
-        depths[value] = own + within
+        depths[value] = levels + within
 
 
 def _inlined(graph: Graph) -> Graph:

@@ -62,12 +62,12 @@ def _reduction(label: str, by_name: dict[str, int], options: Options) -> Named:
     letters = "".join(by_name)
     adds = label in ADDING
     axes = _axes("-1" if adds else options.pop("axis", "-1"), len(letters))
-    kept = "".join(c for i, c in enumerate(letters) if i not in axes)
+    output_letters = "".join(c for i, c in enumerate(letters) if i not in axes)
     over = [letters[i] for i in range(len(letters)) if i in axes]
-    if not kept:
-        kept, letters = "z", "z" + letters
+    if not output_letters:
+        output_letters, letters = "z", "z" + letters
         by_name = {"z": 1, **by_name}
-    read, out = f"x[{','.join(letters)}]", ",".join(kept)
+    read, out = f"x[{','.join(letters)}]", ",".join(output_letters)
     if label == "mean":
         share = 1.0
         for name in over:

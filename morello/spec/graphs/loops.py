@@ -144,8 +144,8 @@ def accumulating(graph: Graph) -> Graph | None:
     ]
     outputs = {out.value: out for out in graph.outputs}
     outputs |= {value: Output(value, accumulates=True) for value in state}
-    made = Graph(graph.inputs, graph.nodes, tuple(sorted(outputs.values())))
+    adding = Graph(graph.inputs, graph.nodes, tuple(sorted(outputs.values())))
     for value in state:
-        if made.above(value) and not can_rescale(made, value):
+        if adding.above(value) and not can_rescale(adding, value):
             return None
-    return made
+    return adding

@@ -71,8 +71,8 @@ class Taps:
             return None
         axes = graph.axes(value)
         node = graph.node(self.contraction)
-        kept = () if value == self.image else node.axes
-        inner = [i for i, axis in enumerate(axes) if axis.dim in kept]
+        inner_dims = () if value == self.image else node.axes
+        inner = [i for i, axis in enumerate(axes) if axis.dim in inner_dims]
         outer = [i for i in range(len(axes)) if i not in (*pair, *inner)]
         return Layout(tuple(map(PhysicalDim, (*outer, *pair, *inner))))
 
@@ -95,14 +95,18 @@ def taps(graph: Graph) -> Taps | None:
         return None
     (image,) = images
     (weights,) = (v for v in factors if v != image)
-    own = plain_dims(graph.axes(weights))
-    channels = {*plain_dims(graph.axes(image))} & {*own} & {*node.reduced}
+    filter_dims = plain_dims(graph.axes(weights))
+    channels = {*plain_dims(graph.axes(image))} & {*filter_dims} & {*node.reduced}
     for place in reversed(range(len(graph.axes(image)))):
         axis = graph.axes(image)[place]
         if not channels or len(axis.terms) != 2:
             continue
         moved = [(d, s) for d, s in axis.terms if d in node.axes]
-        tapped = [d for d, s in axis.terms if d in node.reduced and s == 1 and d in own]
+        tapped = [
+            d
+            for d, s in axis.terms
+            if d in node.reduced and s == 1 and d in filter_dims
+        ]
         if len(moved) == 1 and len(tapped) == 1:
             channel = max(channels)
             pair = {channel, tapped[0]}

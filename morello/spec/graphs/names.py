@@ -300,8 +300,8 @@ def named(text: str, sizes: dict[str, int]) -> Named:
         )
     part = canonical(graph)
     by_number = {number: name for name, number in names.dims.items()}
-    own = tuple(sizes[by_number[dim]] for dim in part.dims)
-    return Named(part.graph, own)
+    part_sizes = tuple(sizes[by_number[dim]] for dim in part.dims)
+    return Named(part.graph, part_sizes)
 
 
 @lru_cache(maxsize=4096)

@@ -53,7 +53,7 @@ def merging(
     """
     share, count = len(kind.dims), len(partial)
     axes = [kind.operands[out].dims for out in partial]
-    inputs = tuple(plain(share, *own) for own in axes)
+    inputs = tuple(plain(share, *dims) for dims in axes)
     nodes: list[Node] = []
     results: dict[int, int] = {}
 
@@ -67,9 +67,9 @@ def merging(
         place = partial.index(out)
         term: Expression = Reference(place)
         for maximum, factor in relative[out]:
-            own = partial.index(maximum)
-            scale = growth(own, results[maximum], factor)
-            node = Node((share, *axes[own]), MAP, scale, ())
+            position = partial.index(maximum)
+            scale = growth(position, results[maximum], factor)
+            node = Node((share, *axes[position]), MAP, scale, ())
             term = Call("mul", (term, Reference(add(node))))
         reduction = _REDUCTIONS[neutral_of(kind, out)]
         results[out] = add(Node(axes[place], reduction, term, (share,)))

@@ -68,9 +68,9 @@ def _rest(graph: Graph, value: int) -> Part:
         for node in graph.nodes
     )
     whole = dataclasses.replace(graph, nodes=nodes)
-    kept = [v for v in graph.node_values if v != value]
+    others = [v for v in graph.node_values if v != value]
     outputs = [out for out in graph.outputs if out.value != value]
-    return canonical_part(whole, kept, outputs)
+    return canonical_part(whole, others, outputs)
 
 
 def _rescale(graph: Graph, value: int, sums: tuple[int, ...]) -> Part:
@@ -79,17 +79,17 @@ def _rescale(graph: Graph, value: int, sums: tuple[int, ...]) -> Part:
     place = {v: i for i, v in enumerate(inputs)}
     axes = tuple(graph.axes(value if v == OLD else v) for v in inputs)
     nodes: list[Node] = []
-    for own in sums:
-        factor = weight(graph, graph.node(own).expression, value) or 0
+    for total in sums:
+        factor = weight(graph, graph.node(total).expression, value) or 0
         count = len(inputs) + len(nodes)
         grown = growth(place[OLD], place[value], factor)
         nodes.append(Node(graph.node(value).axes, MAP, grown, ()))
-        scaled = Call("mul", (Reference(place[own]), Reference(count)))
-        nodes.append(Node(graph.node(own).axes, MAP, scaled, ()))
+        scaled = Call("mul", (Reference(place[total]), Reference(count)))
+        nodes.append(Node(graph.node(total).axes, MAP, scaled, ()))
     outputs = [Output(len(inputs) + 2 * i + 1) for i in range(len(sums))]
     whole = Graph(axes, tuple(nodes), tuple(outputs))
     part = canonical(whole)
-    named = {len(inputs) + 2 * i + 1: own for i, own in enumerate(sums)}
+    named = {len(inputs) + 2 * i + 1: total for i, total in enumerate(sums)}
     named |= dict(enumerate(inputs))
     # Factors are values of no other graph, and no operands.
     values = tuple(named.get(v, OLD) for v in part.values)

@@ -137,8 +137,8 @@ def _with_offsets(graph: Graph, scaled: Expression, added: Expression) -> _Part 
     whole = [p for p in factors if p and _is_whole(graph, p.value) and not p.offsets]
     if len(whole) != 1:
         return None
-    (own,) = whole
-    scales = [part for part in factors if part is not own]
+    (integers,) = whole
+    scales = [part for part in factors if part is not integers]
     beside = [part for part in (*scales, *offsets) if part and part.is_plain]
     values = [part.value for part in beside]
     if len(beside) < len(scales) + len(offsets) or any(
@@ -146,7 +146,7 @@ def _with_offsets(graph: Graph, scaled: Expression, added: Expression) -> _Part 
     ):
         return None
     return dataclasses.replace(
-        own,
+        integers,
         scales=tuple(values[: len(scales)]),
         offsets=tuple(values[len(scales) :]),
     )
@@ -166,11 +166,11 @@ def _matched(
     parts: list[_Part | None],
 ) -> ScaledProduct | None:
     """The product of which the part at a place has the integers."""
-    own = parts[place]
+    integer_part = parts[place]
     others = [part for i, part in enumerate(parts) if i != place]
-    if own is None or any(p is None or not p.is_plain for p in others):
+    if integer_part is None or any(p is None or not p.is_plain for p in others):
         return None
-    integers = own.value
+    integers = integer_part.value
     columns = next((d for d in out if d in graph.dims_of(integers)), None)
     if columns is None or graph.dims_of(integers) != {inner, columns}:
         return None
@@ -185,14 +185,17 @@ def _matched(
     of_rows = tuple(
         v
         for v in scales
-        if rows in graph.dims_of(v) or (own.offsets and columns not in graph.dims_of(v))
+        if rows in graph.dims_of(v)
+        or (integer_part.offsets and columns not in graph.dims_of(v))
     )
     scales = [v for v in scales if v not in of_rows]
-    if own.offsets and scales:
+    if integer_part.offsets and scales:
         return None
-    scales += own.scales
+    scales += integer_part.scales
     beside = [
-        axis for v in (*scales, *own.zeros, *own.offsets) for axis in graph.axes(v)
+        axis
+        for v in (*scales, *integer_part.zeros, *integer_part.offsets)
+        for axis in graph.axes(v)
     ]
     before = [axis for v in of_rows for axis in graph.axes(v)]
     along = [axis for axis in (*beside, *before) if inner in axis.dims]
@@ -211,10 +214,10 @@ def _matched(
         integers,
         tuple(scales),
         of_rows,
-        own.zeros,
-        own.zero,
-        own.offsets,
-        own.is_less,
+        integer_part.zeros,
+        integer_part.zero,
+        integer_part.offsets,
+        integer_part.is_less,
         rows,
         inner,
         columns,

@@ -166,7 +166,7 @@ class _Reader:
         name = match["name"]
         self._check_new(name)
         axes = self._parsed_axes(match["axes"])
-        own = self._own(name, axes)
+        dims = self._output_dims(name, axes)
         reduction, expression = self._body(match["body"])
         self._check_new(name)  # it may not read itself
         self._check_dims(name, axes, reduction, expression)
@@ -178,7 +178,7 @@ class _Reader:
             )
         reduced = tuple(sorted(self._used(expression) - dims_of(axes)))
         self._name(name, axes, node=True)
-        self.nodes[name] = Node(own, reduction, expression, reduced)
+        self.nodes[name] = Node(dims, reduction, expression, reduced)
         if match["out"] or adds:
             self.outputs[name] = adds
 
@@ -193,7 +193,7 @@ class _Reader:
                 f"'{name}' is the name of a function", "call the value something else"
             )
 
-    def _own(self, name: str, axes: tuple[IndexMap, ...]) -> tuple[int, ...]:
+    def _output_dims(self, name: str, axes: tuple[IndexMap, ...]) -> tuple[int, ...]:
         """The axes of a node, which are dimensions, each its own."""
         if not axes:
             raise self._error(
@@ -214,11 +214,11 @@ class _Reader:
         reduction: str,
         expression: Expression,
     ) -> None:
-        own = dims_of(axes)
+        output_dims = dims_of(axes)
         used = self._used(expression)
-        reduced = used - own
-        if own - used:
-            lacking = next(n for n, d in self.dims.items() if d in own - used)
+        reduced = used - output_dims
+        if output_dims - used:
+            lacking = next(n for n, d in self.dims.items() if d in output_dims - used)
             raise self._error(
                 f"nothing that '{name}' reads has the dimension {lacking}",
                 "leave it out, or read a value that has it",

@@ -384,10 +384,10 @@ def _import(path: Path, options: DbOptions) -> int:
 
 def _gc(path: Path, options: DbOptions) -> int:
     with opened(path, is_writable=True) as database:
-        kept = digests(database)
+        pinned = digests(database)
 
         def is_used(row: Row | ProgramRow, is_whole: bool) -> bool:
-            return is_whole and _is_current(row) and pins_digest(row) in kept
+            return is_whole and _is_current(row) and pins_digest(row) in pinned
 
         sizes: list[tuple[int, bytes]] = []
         unused: list[bytes] = []
