@@ -11,6 +11,9 @@
 
 `dynamo_backend.py` is the entry point, `options.py` has what a user may set.
 
+`growing.py` and `grouped_products.py` have ops between groups that are one program of
+many sizes: attention to a cache that grows, products of groups of rows.
+
 `graph_breaks.py` tells of what Dynamo leaves to eager.
 
 `operator.py` makes an operator of a kernel, and a kernel of a module.

@@ -16,6 +16,7 @@ from torch.fx.passes.tools_common import stable_topological_sort
 from morello.torch.constants import folded, fused, without_zeros
 from morello.torch.graph_breaks import watch
 from morello.torch.group import Group, log
+from morello.torch.grouped_products import take_grouped_products
 from morello.torch.growing import take_attention
 from morello.torch.larger_ops.complex_pairs import as_pairs
 from morello.torch.ops import WEIGHT
@@ -102,6 +103,7 @@ def _compiled(
     folded(traced)
     whole = GraphModule(traced, copy.deepcopy(traced.graph))
     zeros = without_zeros(traced, held)
+    take_grouped_products(traced, options)
     groups = []
     given = [node for node in traced.graph.nodes if node.op == "placeholder"]
     own = {node for place, node in enumerate(given) if place in weights}

@@ -6,7 +6,7 @@ a size that is not settled. Such ops of a graph become calls of `Attention`.
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.fx import GraphModule, Node
@@ -16,6 +16,7 @@ from morello.errors import MorelloError
 from morello.frontends.ranged import probe_sizes
 from morello.torch.group import log
 from morello.torch.lowering import lowered
+from morello.torch.native_call import SizedCall
 from morello.torch.options import Options
 from morello.torch.partition import is_take
 from morello.torch.ranged import program_of_sizes
@@ -24,44 +25,47 @@ from morello.torch.worker import submit
 
 _ATTENTION = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 
-_Places = tuple[tuple[int, int], ...]
+Places = tuple[tuple[int, int], ...]
 """Arguments that have a size that each call says, each with the dimension."""
 
 
-@dataclasses.dataclass(eq=False)
-class Attention:
-    """Attention to any number of keys: eager's until its program is compiled.
+@dataclasses.dataclass(eq=False, kw_only=True)
+class OfAnySize:
+    """An op that a program of many sizes computes: eager's until it is compiled.
 
     Args:
-        inputs: the tensors of the op.
+        op: of ATen, or another one of PyTorch.
+        inputs: its tensors.
         args: of the op, and ``kwargs``.
-        places: where the number of keys is.
+        places: where the size is.
         sizes: the numbers that the program takes.
         options: of the user.
     """
 
+    op: Any
     inputs: tuple[Node, ...]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    places: _Places
+    places: Places
     sizes: range
     options: Options
     run: Callable[..., Any] | None = None
-    __name__ = "attention"
 
-    def __call__(self, *tensors: Any) -> Any:
-        """A tuple with the result."""
-        if self.run is not None:
-            count, *others = (tensors[place].shape[dim] for place, dim in self.places)
-            if count in self.sizes and all(other == count for other in others):
-                return self.run(*tensors)
-        return self._eager(*tensors)
+    what: ClassVar[str]
+    """The op, as the log has it."""
+    size: ClassVar[str]
+    """The name of the size."""
+    call: ClassVar[type[SizedCall]] = SizedCall
 
-    def _eager(self, *tensors: Any) -> Any:
+    def eager(self, *tensors: Any) -> Any:
+        """The op's own results."""
         values = dict(zip(self.inputs, tensors, strict=True))
         args = map_arg(self.args, values.__getitem__)
-        kwargs = map_arg(self.kwargs, values.__getitem__)
-        return _ATTENTION(*args, **kwargs)[:1]
+        return self.op(*args, **map_arg(self.kwargs, values.__getitem__))
+
+    def computed(self, *tensors: Any) -> Any:
+        """What the program computes of the tensors in ``places``, and others."""
+        return self.eager(*tensors)
 
     def start(self) -> None:
         """Compile it in the background, or now if the user waits."""
@@ -69,33 +73,62 @@ class Attention:
             traced = [self._at(size) for size in probe_sizes(self.sizes)]
             simple = [lowered(*one) for one in traced]
         except Exception as error:  # noqa: BLE001 (tracing raises anything)
-            log.warning("attention to a cache that grows stays eager: %s", error)
+            log.warning("%s stays eager: %s", self.what, error)
             return
 
         def work() -> None:
             try:
                 self.run = program_of_sizes(
-                    traced[0][0], simple, self.sizes, "the number of keys", self.options
+                    traced[0][0],
+                    simple,
+                    self.sizes,
+                    self.size,
+                    self.options,
+                    call=self.call,
                 )
             except MorelloError as error:
-                log.warning("attention to a cache that grows stays eager: %s", error)
+                log.warning("%s stays eager: %s", self.what, error)
 
         future = submit(work)
         if self.options.wait:
             future.result()
 
-    def _at(self, size: int) -> tuple[GraphModule, list[Any]]:
-        """The op at one number of keys, and tensors like its arguments."""
-        examples = []
+    def examples(self, size: int) -> list[Any]:
+        """Tensors like those of which the program computes, at one size."""
+        tensors = []
         for place, node in enumerate(self.inputs):
             value = node.meta["val"]
             shape = [*value.shape]
             for dim in (dim for own, dim in self.places if own == place):
                 shape[dim] = size
-            examples.append(torch.empty(shape, dtype=value.dtype))
-        graph = static_graph(self._eager, examples)
+            tensors.append(torch.empty(shape, dtype=value.dtype))
+        return tensors
+
+    def _at(self, size: int) -> tuple[GraphModule, list[Any]]:
+        """The op at one size, and tensors like its arguments."""
+        graph = static_graph(self.computed, self.examples(size))
         taken = graph.graph.find_nodes(op="placeholder")
         return graph, [node.meta["val"] for node in taken]
+
+
+class Attention(OfAnySize):
+    """Attention to any number of keys."""
+
+    __name__ = "attention"
+    what = "attention to a cache that grows"
+    size = "the number of keys"
+
+    def __call__(self, *tensors: Any) -> Any:
+        """A tuple with the result."""
+        if self.run is not None:
+            count, *others = (tensors[place].shape[dim] for place, dim in self.places)
+            if count in self.sizes and all(other == count for other in others):
+                return self.run(*tensors)
+        return self.eager(*tensors)
+
+    def eager(self, *tensors: Any) -> Any:
+        """The first result, in a tuple."""
+        return super().eager(*tensors)[:1]
 
 
 def take_attention(graph: GraphModule, options: Options) -> None:
@@ -113,7 +146,13 @@ def take_attention(graph: GraphModule, options: Options) -> None:
         if form not in programs:
             sizes = range(2, options.batch + 1)
             programs[form] = Attention(
-                inputs, node.args, dict(node.kwargs), places, sizes, options
+                op=node.target,
+                inputs=inputs,
+                args=node.args,
+                kwargs=dict(node.kwargs),
+                places=places,
+                sizes=sizes,
+                options=options,
             )
         with graph.graph.inserting_before(node):
             call = graph.graph.call_function(programs[form], inputs)
@@ -123,7 +162,7 @@ def take_attention(graph: GraphModule, options: Options) -> None:
         program.start()
 
 
-def _places(node: Node) -> _Places:
+def _places(node: Node) -> Places:
     """Places of the number of keys in an op; none if it has other open sizes."""
     if not all(is_take(user) and user.args[1] == 0 for user in node.users):
         return ()
@@ -155,4 +194,4 @@ def _form(node: Node) -> Any:
     return value.dtype, [None if _is_open(size) else size for size in value.shape]
 
 
-__all__ = ["take_attention"]
+__all__ = ["OfAnySize", "Places", "take_attention"]

@@ -13,7 +13,7 @@ from morello.frontends.grouping.group_dims import row_major
 from morello.runtime.calls.call_table import CallTable
 from morello.runtime.calls.machine_call import on_addresses
 
-_address: Callable[[Any], int] = torch.Tensor.data_ptr
+address_of: Callable[[Any], int] = torch.Tensor.data_ptr
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Weights:
     def _state(self, weights: list[Any]) -> Any:
         """Whatever is another one when a weight has changed."""
         if self._freeze and not any(map(torch.Tensor.is_inference, weights)):
-            return [*map(_address, weights)], [weight._version for weight in weights]
+            return [*map(address_of, weights)], [weight._version for weight in weights]
         digest = xxhash.xxh3_128()
         for elements in self._elements(weights):
             digest.update(elements)
@@ -74,12 +74,12 @@ class Weights:
 
     def _elements(self, weights: list[Any]) -> list[Any]:
         """The bytes of each weight: its memory, or a copy of one with gaps."""
-        addresses = [*map(_address, weights)]
+        addresses = [*map(address_of, weights)]
         known, views = self._views
         if addresses != known:
             whole = [weight.detach().contiguous() for weight in weights]
             views = [array_of(weight).reshape(-1).view("u1") for weight in whole]
-            if addresses == [*map(_address, whole)]:
+            if addresses == [*map(address_of, whole)]:
                 self._views = addresses, views
         return views
 
@@ -133,8 +133,8 @@ class NativeCall:
         given = list(tensors)  # a copy lives until the end of the call
         for place in self._loose:
             given[place] = given[place].contiguous()
-        made = [_empty(*form) for form in self._forms]
-        self._run(*map(_address, given), *held.addresses, *map(_address, made))
+        made = [empty_strided(*form) for form in self._forms]
+        self._run(*map(address_of, given), *held.addresses, *map(address_of, made))
         self._as_eager(made)
         return tuple(made) if self._several else made[0]
 
@@ -174,9 +174,9 @@ class SizedCall(NativeCall):
                 for own, (shape, strides, dtype) in each
             ]
             self._forms_at[size] = forms
-        results = [_empty(*form) for form in forms]
-        outputs = map(_address, results)
-        self._run(*map(_address, given), *held.addresses, *outputs, size)
+        results = [empty_strided(*form) for form in forms]
+        outputs = map(address_of, results)
+        self._run(*map(address_of, given), *held.addresses, *outputs, size)
         return tuple(results) if self._several else results[0]
 
 
@@ -197,8 +197,8 @@ def _empty_strided(shape: Any, strides: Any, dtype: torch.dtype) -> Any:
     return torch.empty_strided(shape, strides, dtype=dtype)
 
 
-_empty: Callable[..., Any]
-_empty = getattr(torch._C._dynamo.guards, "_empty_strided_cpu", _empty_strided)
+empty_strided: Callable[..., Any]
+empty_strided = getattr(torch._C._dynamo.guards, "_empty_strided_cpu", _empty_strided)
 """A new tensor, as code of Inductor makes it: in half the time where PyTorch has it."""
 
 

@@ -131,6 +131,7 @@ def program_of_sizes(
     options: Options,
     weights: Sequence[int] = (),
     guarded: Sequence[int] = (),
+    call: type[SizedCall] = SizedCall,
 ) -> Function:
     """The program of a graph for all sizes, as a function of tensors.
 
@@ -142,6 +143,7 @@ def program_of_sizes(
         options: of the user.
         weights: which of its arguments are parameters and buffers.
         guarded: which of them are checked by Dynamo.
+        call: how it is called, where it has the size.
 
     Raises:
         MorelloError: there is none.
@@ -157,8 +159,8 @@ def program_of_sizes(
     is_settled = model.tensors.size is None
     if not is_settled and not all(one.is_contiguous() for one in results[0]):
         raise MorelloError("a result is not row-major in eager")
-    call = NativeCall if is_settled else SizedCall
-    return call(kernel, results, weights, guarded, freeze=options.freeze)
+    how = NativeCall if is_settled else call
+    return how(kernel, results, weights, guarded, freeze=options.freeze)
 
 
 @dataclasses.dataclass(eq=False)
