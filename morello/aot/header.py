@@ -30,7 +30,7 @@ _STATUS = {
     Status.MISALIGNED: "a pointer is not aligned",
     Status.OVERLAP: "what is written overlaps something else",
     Status.NO_MEMORY: "malloc has no memory for the workspace",
-    Status.SHORT_ROW: "a leading dimension is shorter than a row",
+    Status.SHORT_ROW: "a leading dimension is shorter than a row, or beyond all memory",
     Status.SIZE: "the size is not one of the range",
 }
 

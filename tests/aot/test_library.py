@@ -152,6 +152,18 @@ def test_blocks_of_one_matrix_are_taken(tmp_path: Path) -> None:
 
 
 @NEEDS_CC
+def test_rows_that_no_memory_holds_are_refused(tmp_path: Path) -> None:
+    """Too short, and so far apart that their bytes do not fit 64 bits."""
+    kernel = unsearched("matmul:16x8x8:f32:lhs=ld?")
+    linked = Linked(kernel.library("k"), tmp_path)
+    arrays, _ = arguments(kernel, 0)
+    good = linked.pointers(*arrays)
+    for row in (7, 0, -1, 5 - 2**62, -(2**63), 2**57, 2**60, 2**62 + 8, 2**63 - 1):
+        assert refused(linked, [*good, row], arrays[-1]) == Status.SHORT_ROW
+    assert linked.raw(*good, 8) == Status.OK
+
+
+@NEEDS_CC
 def test_neighbours_are_taken(tmp_path: Path) -> None:
     kernel = unsearched("move:20x33:f32:dst=[1,0]")
     linked = Linked(kernel.library("k"), tmp_path)

@@ -13,6 +13,9 @@ typedef struct {
   word is_written;
 } Memory;
 
+/* Bytes that no process can address. */
+#define TOO_MANY ((word)1 << 56)
+
 enum { OK, SHORT_ROW = 6, NULL_POINTER = 2, MISALIGNED = 3, OVERLAP = 4 };
 
 /* Whether rows share bytes of arrays that cover each other: they may lie in each
@@ -39,8 +42,10 @@ int check_entry(const Memory *memories, word count, char *const *starts,
     apart[i] = memory->apart;
     bytes[i] = memory->bytes;
     if (!memory->row || memory->apart) continue;
-    apart[i] = *rows++ * memory->itemsize;
-    if (apart[i] < memory->row) return SHORT_ROW;
+    word row = *rows++, size = memory->itemsize;
+    word most = TOO_MANY / size / (memory->other_rows + 1);
+    if (row < memory->row / size || row > most) return SHORT_ROW;
+    apart[i] = row * size;
     bytes[i] = apart[i] * memory->other_rows + memory->row;
   }
   for (word i = 0; i < count; i++)
