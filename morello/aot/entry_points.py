@@ -32,8 +32,8 @@ class Status(enum.IntEnum):
     NO_MEMORY = 5
     """The function takes its workspace from ``malloc``, and gets none."""
     SHORT_ROW = 6
-    """The elements from row to row that are given are fewer than a row has, or more than
-    can be addressed."""
+    """The elements from row to row that are given are fewer than a row has, or too many
+    to be addressed."""
     SIZE = 7
     """The size that is given is not in the range."""
 

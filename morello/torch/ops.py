@@ -169,8 +169,8 @@ FLOATED = FUNCTIONS | _ops("""
 """)
 """Ops whose integers become floats first, where the result is one."""
 
-OF_AXES = _ops("aminmax argmax argmin max.dim min.dim")
-"""Ops that the importer does not take of tensors without axes."""
+OF_AXES = _ops("aminmax argmax argmin max.dim min.dim _softmax _safe_softmax")
+"""Ops that the importer does not take of tensors without axes, or never ends with."""
 
 AS_THEY_ARE = PRODUCTS | MOVES | _ops("_to_copy")
 """Ops that are taken of narrow floats as they are: data movement, and products, which

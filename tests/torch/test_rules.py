@@ -13,6 +13,7 @@ from torch.nn import functional
 from morello.torch import partition
 from morello.torch.larger_ops import recurrent
 from morello.torch.lowering import lowered
+from morello.torch.ops import OF_AXES
 from morello.torch.places import Lookup, check_of
 from tests.torch.test_places import _TABLE, LOOKUPS
 
@@ -256,6 +257,22 @@ def follows(function: Any, inputs: Sequence[Any]) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_a_rule_gives_what_eager_gives(name: str) -> None:
     follows(*CASES[name])
+
+
+@pytest.mark.parametrize("name", sorted(map(str, OF_AXES)))
+def test_what_is_of_axes_alone_is_given_some(name: str) -> None:
+    """The importer refuses these ops of tensors without axes, or never ends."""
+    op = next(op for op in OF_AXES if str(op) == name)
+    axis = () if "arg" in name or "aminmax" in name else (0,)
+    inputs = (X[0, 0, 0],)
+    last = (False,) if name == "aten._softmax.default" else ()
+    graph = lowered(traced(lambda x: op(x, *axis, *last), *inputs), inputs)
+    read = [n.args[0].meta["val"].dim() for n in graph.graph.nodes if n.target is op]
+    assert read == [1] * len(read)
+    for one, other in zip(
+        flat(graph(*inputs)), flat(op(*inputs, *axis, *last)), strict=True
+    ):
+        same(one, other)
 
 
 NARROW: dict[str, Any] = {

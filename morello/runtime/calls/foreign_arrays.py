@@ -79,6 +79,8 @@ def shared(given: Any, parameter: Parameter) -> Any:
     Raises:
         ArgumentError: its memory cannot be shared; the message says why.
     """
+    if isinstance(given, np.generic):  # a number, whatever protocols it has
+        return given
     learn(type(given), given)
     if hasattr(given, "__dlpack__"):
         return _from_dlpack(_without_gradient(given, parameter), parameter)
@@ -124,8 +126,10 @@ def _quick_view(array: Any) -> Array | None:
     learn(type(array), array)
     if getattr(array, "requires_grad", False) or _is_negated(array):
         return None
+    view: Array
     if hasattr(array, "__dlpack__"):
-        return _from_numpy(array)  # type: ignore[no-any-return]
+        view = _from_numpy(array)  # new memory where there is none, as of lazy zeros
+        return None if view.flags.owndata else view
     view = np.asarray(array)
     told = array.__array_interface__
     is_shared = pointer(view) == told["data"][0] and "mask" not in told
@@ -180,20 +184,22 @@ def _from_interface(given: Any, parameter: Parameter) -> Array:
 
 
 def _from_dlpack(given: Any, parameter: Parameter) -> Array:
-    ask = getattr(given, "is_deleted", None)
-    if callable(ask) and ask():
-        raise _refusal(parameter, "it was deleted, or donated to another function")
     try:
+        ask = getattr(given, "is_deleted", None)
+        if callable(ask) and ask():
+            raise BufferError("it was deleted, or donated to another function")
         device, _ = given.__dlpack_device__()
         if device not in _HOST_DEVICES:
-            raise _refusal(parameter, f"it is on a device of type {int(device)}")
+            raise BufferError(f"it is on a device of type {int(device)}")
         try:
             capsule = given.__dlpack__(max_version=(1, 0))
         except TypeError:  # written before version 1
             capsule = given.__dlpack__()
+        name = _name_of(capsule)
+        if name not in (b"dltensor", b"dltensor_versioned"):
+            raise BufferError("its capsule was used before")
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        raise _refusal(parameter, str(error)) from error
-    name = _name_of(capsule)
+        raise _refusal(parameter, str(error).partition("\n")[0]) from error
     address = _pointer_of(capsule, name)
     if name == b"dltensor_versioned":
         managed = _Versioned.from_address(address)
@@ -220,6 +226,8 @@ def _view(
         (size - 1) * stride for size, stride in zip(shape, strides, strict=True)
     )
     count = 0 if 0 in shape else reach + 1
+    if count and not tensor.data:
+        raise _refusal(parameter, "it has none, as a tensor of zeros that is lazy")
     start = (tensor.data or 0) + tensor.byte_offset
     kind: Any = ctypes.c_char * (count * dtype.itemsize)
     memory: Any = kind.from_address(start)
@@ -240,5 +248,6 @@ def _dtype(tensor: _Tensor, parameter: Parameter) -> np.dtype[Any]:
 def _refusal(parameter: Parameter, reason: str) -> ArgumentError:
     return ArgumentError(
         f"the memory of {parameter.role} cannot be shared: {reason}",
-        "give an array in the memory of the CPU that is not lazy or sparse",
+        "give an array in the memory of the CPU that is not lazy or sparse (under "
+        "jax.jit: call morello.jax.call(kernel))",
     )

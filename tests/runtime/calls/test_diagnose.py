@@ -71,6 +71,12 @@ REFUSED: list[tuple[Parameter, Any, str]] = [
         "array.astype('float32')",
     ),
     (
+        OUT,
+        zeros(6, 8, dtype=">f4"),
+        "output 'out' is float32 in the byte order of other machines; give "
+        "numpy.empty((6, 8), 'float32')",
+    ),
+    (
         PLAIN,
         zeros(6, 8, dtype=np.float64),
         "input 'lhs' has dtype float64, expected float32; give "

@@ -172,8 +172,35 @@ def test_arrays_without_elements_or_axes(kind: Any, shape: tuple[int, ...]) -> N
 def test_memory_of_another_device_is_refused() -> None:
     a, b = operands()
     kernel = morello.compile("matmul:8x8x8:f32", threads=1)
-    with pytest.raises(ArgumentError, match=r"'rhs' cannot be shared: .*type 2"):
+    with pytest.raises(ArgumentError, match=r"'rhs' cannot be shared: it is .* type 2"):
         kernel(a, Exported(b, device=2))
+
+
+class Told(Exported):
+    """What an object answers with that shares nothing."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__(np.zeros(1))
+        self.answer = answer
+
+    def __dlpack__(self, **options: Any) -> Any:  # type: ignore[override]
+        return self.answer
+
+
+def test_capsules_that_are_none_or_were_used_are_refused() -> None:
+    kernel = morello.compile("relu:8x8:f32", threads=1)
+    used = operands()[0].__dlpack__()
+    np.from_dlpack(Told(used))
+    for answer in (used, None, 3):
+        with pytest.raises(ArgumentError, match=r"'x0' cannot be shared: .*apsule"):
+            kernel(Told(answer))
+
+
+def test_what_jax_traces_is_refused_with_what_takes_it() -> None:
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    kernel = morello.compile("relu:8x8:f32", threads=1)
+    with pytest.raises(ArgumentError, match=r"traced .*morello\.jax\.call"):
+        jax.jit(kernel)(operands()[0])
 
 
 def test_a_gradient_is_refused_until_it_is_not_wanted() -> None:
@@ -213,3 +240,13 @@ def test_tensors_of_torch() -> None:
         assert torch.equal(out, a.float() @ weights.float())
     with pytest.raises(ArgumentError, match=r"torch\.no_grad"):
         kernel(a, weights)
+
+
+def test_tensors_without_memory_are_refused() -> None:
+    """NumPy takes new memory for a tensor of lazy zeros, and says nothing."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    kernel = morello.compile("relu:4x5:f32", threads=1)
+    out = np.empty((4, 5), np.float32)
+    for given in ((), (out,)):
+        with pytest.raises(ArgumentError, match="cannot be shared: it has none"):
+            kernel(torch._efficientzerotensor((4, 5)), *given)

@@ -141,7 +141,7 @@ static bool check(Object *object, const Entry *entry, bool writes,
           ? view_of_numpy(object, entry, &view)
           : process.view && process.view(&process, object, entry, writes, &view,
                                          &argument->buffer);
-  if (!known || !fits(&view, entry, row, said, &gapless)) return false;
+  if (!known || !view.data || !fits(&view, entry, row, said, &gapless)) return false;
   word bytes = entry->any_row  ? entry->other_rows * *row + entry->row_bytes
                : entry->varies ? gapless
                                : entry->bytes;

@@ -116,96 +116,104 @@ cond.true.i.i:
   %19 = load ptr, ptr %dtype.i.i.i, align 8
   %20 = load ptr, ptr %9, align 8
   %cmp.i.i.i = icmp eq ptr %19, %20
-  br i1 %cmp.i.i.i, label %view_of_numpy.exit.i.i, label %cleanup11.i
+  br i1 %cmp.i.i.i, label %land.rhs.i.i.i, label %cleanup11.i
 
-view_of_numpy.exit.i.i:
+land.rhs.i.i.i:
   %flags.i.i.i = getelementptr inbounds nuw i8, ptr %12, i64 48
   %21 = load i32, ptr %flags.i.i.i, align 8
   %conv8.i.i.i = sext i32 %21 to i64
   %flags9.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 8
   %22 = load i64, ptr %flags9.i.i.i, align 8
   %and.i.i.i = and i64 %22, %conv8.i.i.i
-  %cmp11.i.not.i.i = icmp eq i64 %and.i.i.i, %22
-  br i1 %cmp11.i.not.i.i, label %lor.lhs.false.i.i, label %cleanup11.i
+  %cmp11.i.i.i = icmp eq i64 %and.i.i.i, %22
+  br label %cond.end.i.i
 
 cond.false.i.i:
   %23 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 80), align 8
   %tobool.not.i.i = icmp eq ptr %23, null
-  br i1 %tobool.not.i.i, label %cleanup11.i, label %cond.end.i.i
+  br i1 %tobool.not.i.i, label %cleanup11.i, label %land.rhs.i.i
 
-cond.end.i.i:
+land.rhs.i.i:
   %buffer.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 16
   %call3.i.i = call zeroext i1 %23(ptr noundef nonnull @process, ptr noundef nonnull %10, ptr noundef %9, i1 noundef zeroext %cmp4.i, ptr noundef nonnull %view.i.i, ptr noundef nonnull %buffer.i.i)
-  br i1 %call3.i.i, label %lor.lhs.false.i.i, label %cleanup11.i
+  %.pre.i.i = load ptr, ptr %view.i.i, align 8
+  br label %cond.end.i.i
 
-lor.lhs.false.i.i:
+cond.end.i.i:
+  %24 = phi ptr [ %.pre.i.i, %land.rhs.i.i ], [ %15, %land.rhs.i.i.i ]
+  %cond.i.i = phi i1 [ %call3.i.i, %land.rhs.i.i ], [ %cmp11.i.i.i, %land.rhs.i.i.i ]
+  %tobool8.i.i = icmp ne ptr %24, null
+  %or.cond.i.i = select i1 %cond.i.i, i1 %tobool8.i.i, i1 false
+  br i1 %or.cond.i.i, label %lor.lhs.false9.i.i, label %cleanup11.i
+
+lor.lhs.false9.i.i:
   %count.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 88
-  %24 = load i64, ptr %count.i.i.i, align 8
-  %tobool.not32.not.i.i.i = icmp eq i64 %24, 0
+  %25 = load i64, ptr %count.i.i.i, align 8
+  %tobool.not32.not.i.i.i = icmp eq i64 %25, 0
   br i1 %tobool.not32.not.i.i.i, label %cleanup11.i, label %for.body.lr.ph.i.i.i
 
 for.body.lr.ph.i.i.i:
   %forms.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 96
   %row_bytes.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 32
   %itemsize.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 48
-  %25 = load i64, ptr %rank3.i.i.i, align 8
-  %26 = load ptr, ptr %sizes4.i.i.i, align 8
-  %27 = load ptr, ptr %strides5.i.i.i, align 8
-  %28 = load i64, ptr %unit.i.i.i, align 8
-  %cmp374.i.i.i.i = icmp slt i64 %25, 1
-  %29 = load i64, ptr %row_bytes.i.i.i, align 8
+  %26 = load i64, ptr %rank3.i.i.i, align 8
+  %27 = load ptr, ptr %sizes4.i.i.i, align 8
+  %28 = load ptr, ptr %strides5.i.i.i, align 8
+  %29 = load i64, ptr %unit.i.i.i, align 8
+  %cmp374.i.i.i.i = icmp slt i64 %26, 1
+  %30 = load i64, ptr %row_bytes.i.i.i, align 8
   br label %for.body.i.i.i
 
 for.body.i.i.i:
-  %left.035.i.i.i = phi i64 [ %24, %for.body.lr.ph.i.i.i ], [ %dec.i.i.i, %if.end.i.i.i ]
+  %left.035.i.i.i = phi i64 [ %25, %for.body.lr.ph.i.i.i ], [ %dec.i.i.i, %if.end.i.i.i ]
   %form.033.i.i.i = phi ptr [ %forms.i.i.i, %for.body.lr.ph.i.i.i ], [ %add.ptr.i.i.i53, %if.end.i.i.i ]
-  %30 = load i64, ptr %form.033.i.i.i, align 8
-  %add.ptr.i.i36.i.i = getelementptr inbounds nuw i8, ptr %form.033.i.i.i, i64 8
-  %add.ptr1.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr.i.i36.i.i, i64 %30
-  %cmp.not.i.i.i.i = icmp eq i64 %25, %30
+  %31 = load i64, ptr %form.033.i.i.i, align 8
+  %add.ptr.i.i39.i.i = getelementptr inbounds nuw i8, ptr %form.033.i.i.i, i64 8
+  %add.ptr1.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr.i.i39.i.i, i64 %31
+  %cmp.not.i.i.i.i = icmp eq i64 %26, %31
   br i1 %cmp.not.i.i.i.i, label %for.cond.preheader.i.i.i.i, label %if.end.i.i.i
 
 for.cond.preheader.i.i.i.i:
-  %31 = load i64, ptr %itemsize.i.i.i, align 8
+  %32 = load i64, ptr %itemsize.i.i.i, align 8
   br i1 %cmp374.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
 
 for.body.i.i.i.i:
-  %row.2.i = phi i64 [ %row.3.i, %if.end32.i.i.i.i ], [ %29, %for.cond.preheader.i.i.i.i ]
-  %gapless.1.i.i = phi i64 [ %mul33.i.i.i.i, %if.end32.i.i.i.i ], [ %31, %for.cond.preheader.i.i.i.i ]
-  %i.075.i.i.i.i = phi i64 [ %dec76.i.i.i.i, %if.end32.i.i.i.i ], [ %25, %for.cond.preheader.i.i.i.i ]
+  %row.2.i = phi i64 [ %row.3.i, %if.end32.i.i.i.i ], [ %30, %for.cond.preheader.i.i.i.i ]
+  %gapless.1.i.i = phi i64 [ %mul33.i.i.i.i, %if.end32.i.i.i.i ], [ %32, %for.cond.preheader.i.i.i.i ]
+  %i.075.i.i.i.i = phi i64 [ %dec76.i.i.i.i, %if.end32.i.i.i.i ], [ %26, %for.cond.preheader.i.i.i.i ]
   %dec76.i.i.i.i = add nsw i64 %i.075.i.i.i.i, -1
-  %arrayidx5.i.i.i.i = getelementptr inbounds i64, ptr %26, i64 %dec76.i.i.i.i
-  %32 = load i64, ptr %arrayidx5.i.i.i.i, align 8
+  %arrayidx5.i.i.i.i = getelementptr inbounds i64, ptr %27, i64 %dec76.i.i.i.i
+  %33 = load i64, ptr %arrayidx5.i.i.i.i, align 8
   %arrayidx6.i.i.i.i = getelementptr i64, ptr %form.033.i.i.i, i64 %i.075.i.i.i.i
-  %33 = load i64, ptr %arrayidx6.i.i.i.i, align 8
-  %arrayidx8.i.i.i.i = getelementptr inbounds i64, ptr %27, i64 %dec76.i.i.i.i
-  %34 = load i64, ptr %arrayidx8.i.i.i.i, align 8
-  %mul.i.i.i.i = mul i64 %34, %28
-  %cmp9.i.i.i.i = icmp slt i64 %33, 0
+  %34 = load i64, ptr %arrayidx6.i.i.i.i, align 8
+  %arrayidx8.i.i.i.i = getelementptr inbounds i64, ptr %28, i64 %dec76.i.i.i.i
+  %35 = load i64, ptr %arrayidx8.i.i.i.i, align 8
+  %mul.i.i.i.i = mul i64 %35, %29
+  %cmp9.i.i.i.i = icmp slt i64 %34, 0
   br i1 %cmp9.i.i.i.i, label %if.then10.i.i.i.i, label %if.end12.i.i.i.i
 
 if.then10.i.i.i.i:
-  %sub.i.i.i.i = xor i64 %33, -1
+  %sub.i.i.i.i = xor i64 %34, -1
   %add.ptr11.i.i.i.i = getelementptr inbounds nuw i64, ptr %said.i, i64 %sub.i.i.i.i
-  %35 = load i64, ptr %add.ptr11.i.i.i.i, align 8
-  %tobool.not.i.i.i.i = icmp eq i64 %35, 0
-  %..i.i.i.i = select i1 %tobool.not.i.i.i.i, i64 %32, i64 %35
+  %36 = load i64, ptr %add.ptr11.i.i.i.i, align 8
+  %tobool.not.i.i.i.i = icmp eq i64 %36, 0
+  %..i.i.i.i = select i1 %tobool.not.i.i.i.i, i64 %33, i64 %36
   store i64 %..i.i.i.i, ptr %add.ptr11.i.i.i.i, align 8
   br label %if.end12.i.i.i.i
 
 if.end12.i.i.i.i:
-  %wanted.0.i.i.i.i = phi i64 [ %..i.i.i.i, %if.then10.i.i.i.i ], [ %33, %for.body.i.i.i.i ]
-  %cmp13.not.i.i.i.i = icmp eq i64 %32, %wanted.0.i.i.i.i
+  %wanted.0.i.i.i.i = phi i64 [ %..i.i.i.i, %if.then10.i.i.i.i ], [ %34, %for.body.i.i.i.i ]
+  %cmp13.not.i.i.i.i = icmp eq i64 %33, %wanted.0.i.i.i.i
   br i1 %cmp13.not.i.i.i.i, label %if.end15.i.i.i.i, label %if.end.i.i.i
 
 if.end15.i.i.i.i:
-  %cmp16.i.i.i.i = icmp sgt i64 %32, 1
+  %cmp16.i.i.i.i = icmp sgt i64 %33, 1
   br i1 %cmp16.i.i.i.i, label %if.then17.i.i.i.i, label %if.end32.i.i.i.i
 
 if.then17.i.i.i.i:
   %arrayidx18.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr1.i.i.i.i, i64 %dec76.i.i.i.i
-  %36 = load i64, ptr %arrayidx18.i.i.i.i, align 8
-  switch i64 %36, label %cond.end26.i.i.i.i [
+  %37 = load i64, ptr %arrayidx18.i.i.i.i, align 8
+  switch i64 %37, label %cond.end26.i.i.i.i [
     i64 -1, label %if.end32.i.i.i.i
     i64 -2, label %cond.true23.i.i.i.i
   ]
@@ -214,68 +222,67 @@ cond.true23.i.i.i.i:
   br label %cond.end26.i.i.i.i
 
 cond.end26.i.i.i.i:
-  %cond27.i.i.i.i = phi i64 [ %gapless.1.i.i, %cond.true23.i.i.i.i ], [ %36, %if.then17.i.i.i.i ]
+  %cond27.i.i.i.i = phi i64 [ %gapless.1.i.i, %cond.true23.i.i.i.i ], [ %37, %if.then17.i.i.i.i ]
   %cmp28.not.i.i.i.i = icmp eq i64 %mul.i.i.i.i, %cond27.i.i.i.i
   br i1 %cmp28.not.i.i.i.i, label %if.end32.i.i.i.i, label %if.end.i.i.i
 
 if.end32.i.i.i.i:
   %row.3.i = phi i64 [ %row.2.i, %cond.end26.i.i.i.i ], [ %row.2.i, %if.end15.i.i.i.i ], [ %mul.i.i.i.i, %if.then17.i.i.i.i ]
-  %mul33.i.i.i.i = mul i64 %32, %gapless.1.i.i
+  %mul33.i.i.i.i = mul i64 %33, %gapless.1.i.i
   %cmp3.i.i.i.i = icmp samesign ult i64 %i.075.i.i.i.i, 2
   br i1 %cmp3.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
 
 if.then.i.i.i:
-  %row.4.i = phi i64 [ %row.3.i, %if.end32.i.i.i.i ], [ %29, %for.cond.preheader.i.i.i.i ]
-  %gapless.2.i.i = phi i64 [ %mul33.i.i.i.i, %if.end32.i.i.i.i ], [ %31, %for.cond.preheader.i.i.i.i ]
+  %row.4.i = phi i64 [ %row.3.i, %if.end32.i.i.i.i ], [ %30, %for.cond.preheader.i.i.i.i ]
+  %gapless.2.i.i = phi i64 [ %mul33.i.i.i.i, %if.end32.i.i.i.i ], [ %32, %for.cond.preheader.i.i.i.i ]
   %any_row.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 24
-  %37 = load i64, ptr %any_row.i.i.i, align 8
-  %tobool2.not.i.i.i = icmp eq i64 %37, 0
-  br i1 %tobool2.not.i.i.i, label %cond.false11.i.i, label %lor.rhs.i.i.i
+  %38 = load i64, ptr %any_row.i.i.i, align 8
+  %tobool2.not.i.i.i = icmp eq i64 %38, 0
+  br i1 %tobool2.not.i.i.i, label %cond.false13.i.i, label %lor.rhs.i.i.i
 
 lor.rhs.i.i.i:
-  %cmp.not.i.i.i = icmp slt i64 %row.4.i, %29
+  %cmp.not.i.i.i = icmp slt i64 %row.4.i, %30
   br i1 %cmp.not.i.i.i, label %cleanup11.i, label %fits.exit.i.i
 
 if.end.i.i.i:
-  %.idx.i.i.i = shl i64 %30, 4
-  %38 = getelementptr i8, ptr %form.033.i.i.i, i64 %.idx.i.i.i
-  %add.ptr.i.i.i53 = getelementptr i8, ptr %38, i64 8
+  %.idx.i.i.i = shl i64 %31, 4
+  %39 = getelementptr i8, ptr %form.033.i.i.i, i64 %.idx.i.i.i
+  %add.ptr.i.i.i53 = getelementptr i8, ptr %39, i64 8
   %dec.i.i.i = add i64 %left.035.i.i.i, -1
   %tobool.not.not.i.i.i = icmp eq i64 %dec.i.i.i, 0
   br i1 %tobool.not.not.i.i.i, label %cleanup11.i, label %for.body.i.i.i
 
 fits.exit.i.i:
-  %rem.i.i.i = srem i64 %row.4.i, %31
+  %rem.i.i.i = srem i64 %row.4.i, %32
   %cmp5.i.i.i = icmp eq i64 %rem.i.i.i, 0
-  br i1 %cmp5.i.i.i, label %cond.true10.i.i, label %cleanup11.i
+  br i1 %cmp5.i.i.i, label %cond.true12.i.i, label %cleanup11.i
 
-cond.true10.i.i:
+cond.true12.i.i:
   %other_rows.i.i = getelementptr inbounds nuw i8, ptr %9, i64 40
-  %39 = load i64, ptr %other_rows.i.i, align 8
-  %mul.i.i = mul i64 %39, %row.4.i
-  %add.i.i = add i64 %mul.i.i, %29
+  %40 = load i64, ptr %other_rows.i.i, align 8
+  %mul.i.i = mul i64 %40, %row.4.i
+  %add.i.i = add i64 %mul.i.i, %30
   br label %if.end.i54
 
-cond.false11.i.i:
+cond.false13.i.i:
   %varies.i.i = getelementptr inbounds nuw i8, ptr %9, i64 56
-  %40 = load i64, ptr %varies.i.i, align 8
-  %tobool12.not.i.i = icmp eq i64 %40, 0
-  br i1 %tobool12.not.i.i, label %cond.false14.i.i, label %if.end.i54
+  %41 = load i64, ptr %varies.i.i, align 8
+  %tobool14.not.i.i = icmp eq i64 %41, 0
+  br i1 %tobool14.not.i.i, label %cond.false16.i.i, label %if.end.i54
 
-cond.false14.i.i:
-  %bytes15.i.i = getelementptr inbounds nuw i8, ptr %9, i64 16
-  %41 = load i64, ptr %bytes15.i.i, align 8
+cond.false16.i.i:
+  %bytes17.i.i = getelementptr inbounds nuw i8, ptr %9, i64 16
+  %42 = load i64, ptr %bytes17.i.i, align 8
   br label %if.end.i54
 
 if.end.i54:
-  %cond19.i.i = phi i64 [ %add.i.i, %cond.true10.i.i ], [ %41, %cond.false14.i.i ], [ %gapless.2.i.i, %cond.false11.i.i ]
-  %42 = load ptr, ptr %view.i.i, align 8
-  store ptr %42, ptr %arrayidx5.i, align 16
-  %add.ptr.i.i = getelementptr inbounds i8, ptr %42, i64 %cond19.i.i
+  %cond21.i.i = phi i64 [ %add.i.i, %cond.true12.i.i ], [ %42, %cond.false16.i.i ], [ %gapless.2.i.i, %cond.false13.i.i ]
+  store ptr %24, ptr %arrayidx5.i, align 16
+  %add.ptr.i.i = getelementptr inbounds i8, ptr %24, i64 %cond21.i.i
   %end.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 8
   store ptr %add.ptr.i.i, ptr %end.i.i, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
-  %43 = ptrtoint ptr %42 to i64
+  %43 = ptrtoint ptr %24 to i64
   %arrayidx7.i = getelementptr inbounds i64, ptr %vla3, i64 %i.0124.i
   store i64 %43, ptr %arrayidx7.i, align 8
   %44 = load i64, ptr %any_row.i.i.i, align 8

@@ -90,7 +90,7 @@ static bool read_address(const Process *process, const Type *type, Object *dict,
   Object *number = PyTuple_GetItem(pair, 0);
   if (type_of(process, number) != process->integer) return false;
   view->data = PyLong_AsVoidPtr(number);
-  return view->data && is_aligned(entry, view->data);
+  return is_aligned(entry, view->data);
 }
 
 static bool is_of_type(const Type *type, Object *dict, const Entry *entry) {

@@ -294,15 +294,11 @@ if.end6.i.i.i:
   %integer.i.i.i = getelementptr inbounds nuw i8, ptr %process, i64 48
   %42 = load ptr, ptr %integer.i.i.i, align 8
   %cmp9.not.i.i.i = icmp eq ptr %41, %42
-  br i1 %cmp9.not.i.i.i, label %if.end11.i.i.i, label %if.then.i57
-
-if.end11.i.i.i:
-  %call12.i.i.i = tail call ptr @PyLong_AsVoidPtr(ptr noundef nonnull %call7.i.i.i)
-  store ptr %call12.i.i.i, ptr %view, align 8
-  %tobool14.not.i.i.i = icmp eq ptr %call12.i.i.i, null
-  br i1 %tobool14.not.i.i.i, label %if.then.i57, label %read_address.exit.i.i
+  br i1 %cmp9.not.i.i.i, label %read_address.exit.i.i, label %if.then.i57
 
 read_address.exit.i.i:
+  %call12.i.i.i = tail call ptr @PyLong_AsVoidPtr(ptr noundef nonnull %call7.i.i.i)
+  store ptr %call12.i.i.i, ptr %view, align 8
   %43 = ptrtoint ptr %call12.i.i.i to i64
   %itemsize.i.i.i.i = getelementptr inbounds nuw i8, ptr %entry1, i64 48
   %44 = load i64, ptr %itemsize.i.i.i.i, align 8
@@ -409,7 +405,7 @@ land.end.i:
   br label %cleanup
 
 if.then.i57:
-  %.ph.i = phi i1 [ false, %land.rhs.i55 ], [ true, %if.end29.i.i ], [ false, %lor.lhs.false.i77.i.i ], [ false, %if.end4.i.i ], [ false, %if.end6.i.i.i ], [ false, %lor.lhs.false.i.i.i ], [ false, %if.end.i.i59 ], [ false, %land.lhs.true.i.i.i ], [ false, %if.end11.i.i.i ], [ false, %cond.end.thread.i.i ], [ false, %if.end.i81.i.i ], [ false, %if.end16.i.i ], [ %call28.i.i, %if.then26.i.i ], [ false, %cond.end.i.i ], [ false, %read_address.exit.i.i ], [ false, %is_of_type.exit.i.i ], [ true, %for.body.i.i ]
+  %.ph.i = phi i1 [ false, %land.rhs.i55 ], [ true, %if.end29.i.i ], [ false, %lor.lhs.false.i77.i.i ], [ false, %if.end4.i.i ], [ false, %lor.lhs.false.i.i.i ], [ false, %if.end.i.i59 ], [ false, %land.lhs.true.i.i.i ], [ false, %if.end6.i.i.i ], [ false, %cond.end.thread.i.i ], [ false, %if.end.i81.i.i ], [ false, %if.end16.i.i ], [ %call28.i.i, %if.then26.i.i ], [ false, %cond.end.i.i ], [ false, %read_address.exit.i.i ], [ false, %is_of_type.exit.i.i ], [ true, %for.body.i.i ]
   tail call void @PyErr_Clear()
   tail call void @Py_DecRef(ptr noundef nonnull %call2.i)
   br label %cleanup
