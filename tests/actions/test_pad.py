@@ -52,3 +52,27 @@ def test_what_is_copied_and_where_may_have_gaps_and_the_buffer_has_none() -> Non
     graph = body.spec.kind.as_graph
     assert graph is not None
     assert not graph.padded_dims
+
+
+@pytest.mark.parametrize(
+    ("axes", "graph", "copied"),
+    [
+        ("[0,1,2]", "x[pad(u+i,1,1),pad(v+j,1,1),c]", (6, 35)),
+        ("[0,1,2]", "x[pad(u+i,1,1),pad(2*v+j,1,0),c]", (6, 70)),
+        ("[0,1,2]", "x[pad(u+i,1,1),v,c]", (210,)),
+        ("[0,1,2]", "x[c,pad(u+i,1,1),pad(v+j,1,1)]", (5, 6, 7)),
+        ("[1,0,2]", "x[pad(u+i,1,1),pad(v+j,1,1),c]", (6, 7, 5)),
+    ],
+)
+def test_rows_and_what_is_within_them_are_copied_as_one(
+    axes: str, graph: str, copied: tuple[int, ...]
+) -> None:
+    """Rows of 7 places with 5 channels have gaps between them, and none inside."""
+    text = f"graph=y[u,v]=sum(w[i,j,c]*{graph})"
+    if "j," not in graph:
+        text = text.replace("i,j", "i")
+    sizes = {"u": 6, "v": 7, "i": 3, "j": 3, "c": 5}
+    dims = "x".join(str(n) for name, n in sizes.items() if name in text)
+    spec = parse_spec(f"compose:{dims}:f32:{text}", AVX2.limits)
+    _, copy, _ = Pad("x1", Layout.parse(axes)).apply(spec, AVX2).holes
+    assert copy.spec.sizes == copied

@@ -8,7 +8,8 @@ where it is among the zeros (``copy``); and the op on the buffer (``body``).
 from morello.actions.copies.pad import Pad, Padded
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graphs.parts import buffer_of, part_at
+from morello.dialect.transform.graphs.parts import buffer_of, joined, part_at
+from morello.spec.graphs.borders import copied
 
 
 def apply_pad(site: Site, action: Pad) -> Left:
@@ -20,11 +21,14 @@ def apply_pad(site: Site, action: Pad) -> Left:
     source = site.operands[padded.operand]
     axes = site.spec.kind.operands[padded.operand].axes
     layout = site.spec.tensors[padded.operand].layout
-    sizes = holes["copy"].sizes
+    sizes = tuple(int(copied(axis, site.spec.sizes)) for axis in axes)
     start = tuple(max(axis.before, 0) for axis in axes)
     inside = part_at(room, padded.room.layout, start, sizes)
     start = tuple(max(-axis.before, 0) for axis in axes)
     reached = part_at(source, layout, start, sizes)
+    for _ in padded.run[1:]:
+        inside = joined(inside, padded.room.layout, padded.run[0])
+        reached = joined(reached, layout, padded.run[0])
     memrefs = list(site.operands)
     memrefs[padded.operand] = room
     operands = {"fill": [room], "copy": [reached, inside], "body": memrefs}

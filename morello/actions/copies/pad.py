@@ -12,17 +12,20 @@ After ``Pad("x1", [0,1,2])``::
     y[f,u,v] = sum(w[f,c,i,j] * room[c,u+i,v+j])               # body
 
 Unlike the buffer of a `Move` this one may be read through windows, and it is known to
-have no gaps, so that `Merge` applies to it.
+have no gaps, so that `Merge` applies to it. Axes within the last one that has zeros, as
+channels that come last, are copied with it as one: rows without gaps on both sides.
 """
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from morello.actions.base import Action, Child, Expansion
+from morello.actions.dims.view import without_axes
 from morello.machine import Target
 from morello.spec import Fill, Kind, Layout, Memory, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
@@ -32,6 +35,8 @@ from morello.spec.graphs.borders import copied, padded
 from morello.spec.graphs.merging import taps
 from morello.spec.index_map import IndexMap
 from morello.spec.structure import products
+
+_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +50,18 @@ class Padded:
     """None where no window reaches beyond."""
     copy: SpecKey
     body: SpecKey
+    run: tuple[int, ...]
+    """The axes, outermost first, along which what is copied has no gaps on either side:
+    one dimension of the copy, in the last one's place."""
+
+    def joined(self, values: tuple[_T, ...], row: _T) -> tuple[_T, ...]:
+        """Values of the dimensions of the copy, from those of the axes and that of the
+        run."""
+        return tuple(
+            row if axis in self.run else value
+            for axis, value in enumerate(values)
+            if axis not in self.run[:-1]
+        )
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -72,8 +89,11 @@ class Pad(Action):
             conditions = (Condition(lines <= limits[padded.room.level], reason),)
             limits = target.take(limits, padded.room.level, lines)
         every = tuple(range(len(frame.sizes)))
+        row: Ints = math.prod(inside[axis] for axis in padded.run)
+        sizes = padded.joined(inside, row)
+        dims = padded.joined(_dims(axes, inside), -1 - int(np.max(row)))
         children = [
-            Child("copy", Frame(padded.copy, inside, limits), 1, _dims(axes, inside)),
+            Child("copy", Frame(padded.copy, sizes, limits), 1, dims),
             Child("body", Frame(padded.body, frame.sizes, limits), 1, every),
         ]
         if padded.fill is not None:
@@ -197,11 +217,26 @@ def _parts(key: SpecKey, operand: int, layout: Layout, kind: Kind) -> Padded:
     if any(axis.is_padded for axis in axes):
         source = dataclasses.replace(source, contiguous=False)
     inside = dataclasses.replace(room, contiguous=not zeros)
+    run = _run(key, operand, layout)
+    copied = tuple(without_axes(form, frozenset(run[:-1])) for form in (source, inside))
     tensors = (*key.tensors[:operand], room, *key.tensors[operand + 1 :])
     return Padded(
         operand,
         room,
         SpecKey(Fill(rank, "zero"), (room,), key.serial) if zeros else None,
-        SpecKey(MoveKind(rank), (source, inside), key.serial),
+        SpecKey(MoveKind(copied[0].rank), copied, key.serial),
         SpecKey(kind, tensors, key.serial),
+        run,
     )
+
+
+def _run(key: SpecKey, operand: int, layout: Layout) -> tuple[int, ...]:
+    """The axes of a gapless input that stay neighbours in the buffer: the last one with
+    something around it, or of which a part is read, and those within it."""
+    source, axes = key.tensors[operand], key.kind.operands[operand].axes
+    order = [d.dim for d in layout.dims]
+    padded = [place for place, axis in enumerate(order) if axes[axis].is_padded]
+    if not source.contiguous or layout != source.layout or not padded:
+        return ()
+    run = order[padded[-1] :]
+    return tuple(run) if len(run) > 1 else ()
