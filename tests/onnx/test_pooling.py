@@ -1,5 +1,6 @@
 """Ops of ONNX that are windows, places and products along axes."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,44 @@ def test_it_computes_what_the_reference_does(
 ) -> None:
     proto = model([layer], {"x": given}, {"y": result}, constants)
     check_by_reference(proto, drawn(given), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "pads"),
+    [
+        ((2, 3, 5, 7), (1, 2, 0, 1)),
+        ((1, 1, 4, 4), (0, 0, 2, 0)),
+        ((1, 4, 9), (2, 1)),
+        ((1, 2, 3, 4, 5), (1, 0, 1, 0, 2, 1)),
+    ],
+)
+def test_what_is_around_an_image_is_filled_alone(
+    shape: tuple[int, ...], pads: tuple[int, ...]
+) -> None:
+    axes = len(shape) - 2
+    sums = [a + b for a, b in zip(pads[:axes], pads[axes:], strict=True)]
+    padded = [n + more for n, more in zip(shape[2:], sums, strict=True)]
+    result = (*shape[:2], *(n - 2 for n in padded))
+    layer = node("MaxPool", ["x"], ["y"], kernel_shape=[3] * axes, pads=list(pads))
+    proto = model([layer], {"x": shape}, {"y": result}, {})
+    graph = morello.from_onnx(proto.SerializeToString())
+    filled = [part for part in graph.parts if part.kind.label == "fill"]
+    images = math.prod(shape[:2])
+    around = images * (math.prod(padded) - math.prod(shape[2:]))
+    assert sum(math.prod(part.sizes) for part in filled) == around
+    x = -np.abs(drawn(shape))
+    x.flat[::3] = -np.inf
+    x.flat[::11] = np.nan
+    wide = np.full((*shape[:2], *padded), -np.inf, np.float32)
+    sides = zip(pads[:axes], shape[2:], strict=True)
+    inside = (slice(before, before + n) for before, n in sides)
+    wide[:, :, *inside] = x
+    windows = np.lib.stride_tricks.sliding_window_view(
+        wide, (3,) * axes, tuple(range(2, axes + 2))
+    )
+    wanted = windows.max(tuple(range(axes + 2, 2 * axes + 2)))
+    for found in (graph.evaluate(x), graph.compile(threads=1)(x)):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_a_sum_so_far_is_not_touched_by_what_comes_after() -> None:

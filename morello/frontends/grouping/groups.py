@@ -18,7 +18,7 @@ from morello.frontends.grouping.parts import (
     Part,
     PlainPart,
     Step,
-    fill_part,
+    fill_parts,
     part_of_nodes,
 )
 from morello.frontends.nodes.convolution import Convolution
@@ -185,7 +185,7 @@ class Grouping:
                     filled.add(into.tensor)
                     joined = self.tensors.all[into.tensor]
                     if isinstance(joined, Joined) and joined.fill:
-                        steps.append(fill_part(self.tensors, into.tensor))
+                        steps += fill_parts(self.tensors, into.tensor)
             steps.append(self._final(group))
         return tuple(steps)
 

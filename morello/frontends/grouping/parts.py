@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+from collections.abc import Iterator, Sequence
 
 from morello.errors import SpecError
 from morello.frontends.grouping.group_dims import (
@@ -473,12 +474,52 @@ def _deeper(operand: Operand, index: int, named: NamedForm) -> Operand:
     return dataclasses.replace(operand, shape=shape, strides=strides)
 
 
-def fill_part(tensors: Tensors, tensor: int) -> Part:
-    """A part that fills a joined tensor before its pieces are written."""
+def fill_parts(tensors: Tensors, tensor: int) -> Iterator[Part]:
+    """Parts that fill a joined tensor before its pieces are written: around the one
+    piece that it has, or all of it."""
     joined = tensors.all[tensor]
     assert isinstance(joined, Joined)
-    count = math.prod(joined.shape)
+    shape, strides = joined.shape, row_major(joined.shape)
+    boxes = [(0, shape)]
+    if len(joined.pieces) == 1:
+        piece = tensors.node(joined.pieces[0])
+        if piece.into is not None and max(piece.into.steps) == 1:
+            boxes = list(_around(shape, piece.into.starts, piece.shape))
     form = argument_tensor(joined.dtype, Layout.row_major(1))
-    operand = Operand(tensor, 0, (count,), (1,))
-    kind = Fill(1, joined.fill)
-    return Part((), kind, (count,), (operand,), (form,), ())
+    for offset, sizes in boxes:
+        extents, steps = _neighbours_as_one(sizes, strides)
+        operand = Operand(tensor, offset, extents, steps)
+        layout = Layout.row_major(len(extents))
+        whole = dataclasses.replace(form, layout=layout, contiguous=operand.is_gapless)
+        kind = Fill(len(extents), joined.fill)
+        yield Part((), kind, extents, (operand,), (whole,), ())
+
+
+def _around(
+    shape: tuple[int, ...], starts: tuple[int, ...], inside: tuple[int, ...]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The boxes around a box of a tensor, each with the offset of its first element."""
+    strides, first = row_major(shape), 0
+    axes = zip(shape, starts, inside, strict=True)
+    for axis, (size, start, count) in enumerate(axes):
+        for place, extent in ((0, start), (start + count, size - start - count)):
+            if extent:
+                sizes = (*inside[:axis], extent, *shape[axis + 1 :])
+                yield first + place * strides[axis], sizes
+        first += start * strides[axis]
+
+
+def _neighbours_as_one(
+    sizes: Sequence[int], strides: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes of a box, innermost with neighbours in memory as one axis."""
+    extents, steps = [sizes[-1]], [strides[-1]]
+    for size, stride in zip(sizes[-2::-1], strides[-2::-1], strict=True):
+        if size == 1:
+            continue
+        if stride == steps[0] * extents[0]:
+            extents[0] *= size
+        else:
+            extents.insert(0, size)
+            steps.insert(0, stride)
+    return tuple(extents), tuple(steps)
