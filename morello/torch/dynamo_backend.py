@@ -82,7 +82,7 @@ def backend(
 
 
 def _eager(traced: GraphModule, given: Sequence[Any]) -> Function:
-    return boxed(traced.forward)
+    return boxed(traced)
 
 
 def _compiled(
@@ -132,18 +132,19 @@ def _compiled(
     for group in groups:
         group.start()
     is_told = left and log.isEnabledFor(logging.INFO)
-    run = boxed(telling(traced, groups) if is_told else traced.forward)
-    return _guarded(run, boxed(whole.forward), zeros)
+    run = boxed(telling(traced, groups) if is_told else traced)
+    return _guarded(run, whole, zeros)
 
 
 _PAIRS = torch.ops.aten.view_as_real.default
 """The view of complex weights that groups read."""
 
 
-def _guarded(run: Function, eager: Function, zeros: tuple[int, ...]) -> Function:
-    """A function of a list that runs another one while some arguments are all 0."""
+def _guarded(run: Function, whole: GraphModule, zeros: tuple[int, ...]) -> Function:
+    """A function of a list that runs a graph if some arguments are not all 0."""
     if not zeros:
         return run
+    eager = boxed(whole)
 
     def call(arguments: list[Any]) -> Any:
         is_other = any(arguments[place].any() for place in zeros)

@@ -219,8 +219,10 @@ def groups_of(graph: GraphModule, left_out: Collection[Any] = ()) -> list[list[N
 
 
 def _without_outer_views(graph: GraphModule, nodes: list[Node]) -> list[Node]:
-    """The nodes, of which views have no readers outside: these read copies."""
+    """The nodes, of which views have no readers outside: these read copies, but of
+    views that are all that is read of a value, and lie as it does."""
     group = dict.fromkeys(nodes)
+    whole = _whole_views(group)
     outside: dict[Node, Node] = {}
 
     def copy(node: Node) -> Node:
@@ -233,7 +235,7 @@ def _without_outer_views(graph: GraphModule, nodes: list[Node]) -> list[Node]:
         return outside[node]
 
     for node in nodes:
-        if not _is_view(node):
+        if not _is_view(node) or node in whole:
             continue
         for user in list(node.users):
             if user not in group and user not in outside.values():
@@ -243,6 +245,36 @@ def _without_outer_views(graph: GraphModule, nodes: list[Node]) -> list[Node]:
             del group[node]
             graph.graph.erase_node(node)
     return list(group)
+
+
+def _whole_views(group: Mapping[Node, None]) -> set[Node]:
+    """The views of a group that may be its results in place of what they are views of:
+    readers outside read one of all elements in order, and nothing that aliases it."""
+    read: dict[Node, list[Node]] = {}
+    for node in group:
+        if not group.keys() >= node.users.keys():
+            read.setdefault(_viewed(node), []).append(node)
+    return {
+        views[0]
+        for value, views in read.items()
+        if len(views) == 1 and value in group and _lies_as(views[0], value)
+    }
+
+
+def _viewed(node: Node) -> Node:
+    """What a node is a view of, if it is one."""
+    while _is_view(node):
+        node = node.all_input_nodes[0]
+    return node
+
+
+def _lies_as(view: Node, value: Node) -> bool:
+    """Whether a view has all elements of a value, in order and without gaps."""
+    tensors = view.meta["val"], value.meta["val"]
+    if not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
+        return False
+    has_all = tensors[0].numel() == tensors[1].numel()
+    return has_all and all(tensor.is_contiguous() for tensor in tensors)
 
 
 def _is_view(node: Node) -> bool:

@@ -197,7 +197,7 @@ class _Sized:
         self._batch = batch
         self._options = options
         self._each = each
-        self._run = boxed(graph.forward)
+        self._run = boxed(graph)
 
     def __call__(self, arguments: list[Any]) -> Any:
         """The results of the graph; the list is emptied."""
@@ -253,7 +253,7 @@ class _Sized:
             except MorelloError as error:
                 self.give_up(error)
             else:
-                self._run = boxed(whole.forward)
+                self._run = boxed(whole)
 
         future = submit(work)
         if self._options.wait:

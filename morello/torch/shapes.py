@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
+from torch.fx._lazy_graph_module import _LazyGraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from morello.torch.group import log
@@ -34,7 +35,11 @@ def _is_dynamic(node: Node) -> bool:
 
 def boxed(function: Function) -> Function:
     """A function of a list, which it empties so that arguments are freed early; marked
-    as such for PyTorch."""
+    as such for PyTorch. Graphs are compiled now: lazy ones would look whether they are
+    in each call, and then call themselves as modules."""
+    if isinstance(function, GraphModule):
+        _LazyGraphModule.force_recompile(function)
+        function = function.forward
 
     def run(arguments: list[Any]) -> Any:
         results = function(*arguments)
@@ -68,7 +73,7 @@ def per_shape(
     known: dict[tuple[Any, ...], Function] = {}
     lock = threading.Lock()
 
-    eager = boxed(graph.forward)
+    eager = boxed(graph)
 
     def made(arguments: list[Any]) -> Function:
         if len(known) >= most:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.fx._lazy_graph_module import _LazyGraphModule
 from torch.fx.passes.tools_common import stable_topological_sort
 from torch.nn import functional
 
@@ -291,6 +292,19 @@ def test_a_function_of_a_list_empties_it() -> None:
     assert run._boxed_call  # type: ignore[attr-defined]
 
 
+X = numbers(4, 6)
+
+
+def test_a_lazy_graph_is_no_module_in_calls() -> None:
+    lazy = _LazyGraphModule.from_graphmodule(traced(torch.exp, X))
+    lazy.recompile()
+    run = shapes.boxed(lazy)
+    calls: list[Any] = []
+    lazy.register_forward_pre_hook(lambda module, inputs: calls.append(inputs))
+    same(run([X]), X.exp())
+    assert not calls
+
+
 def _groups(function: Any, *inputs: Any) -> tuple[Any, list[list[str]]]:
     graph = traced(function, *inputs)
     groups = partition.groups_of(graph)
@@ -311,8 +325,6 @@ def _name(node: Any) -> str:
     return str(node.target).removeprefix("aten.").partition(".")[0]
 
 
-X = numbers(4, 6)
-
 GROUPS: dict[str, tuple[Callable[..., Any], list[list[str]]]] = {
     "one": (lambda x: torch.tanh(x).T + 1, [["tanh", "permute", "add"]]),
     "views alone": (lambda x: x.T[1:], []),
@@ -322,6 +334,18 @@ GROUPS: dict[str, tuple[Callable[..., Any], list[list[str]]]] = {
     ),
     "a view that is read outside": (
         lambda x: x.exp().T.logcumsumexp(1),
+        [["exp"]],
+    ),
+    "a view of all elements": (
+        lambda x: x.exp().view(2, 12).unsqueeze(0).logcumsumexp(1),
+        [["exp", "view", "unsqueeze"]],
+    ),
+    "two views of one value": (
+        lambda x: [y.logcumsumexp(0) for y in map(x.exp().view, (24, (2, 12)))],
+        [["exp"]],
+    ),
+    "a value and its view": (
+        lambda x: (lambda y: (y, y.flatten().logcumsumexp(0)))(x.exp()),
         [["exp"]],
     ),
     "a view of both": (
