@@ -187,3 +187,11 @@ def test_the_shelf_lets_go_of_what_was_not_read_for_longest() -> None:
     again = Solver(AVX2, shelf=shelf).solve(goals[0])
     assert again.impl == alone.impl
     assert 0 < again.statistics.specs <= alone.statistics.specs
+
+
+def test_longer_tables_are_solved_first() -> None:
+    """Products below a convolution have reductions of several lengths: tables of the
+    shorter ones are parts of others."""
+    goal = parse_spec("conv:1x8x6x6x8x3x3:f32", AVX2.limits)
+    statistics = Solver(AVX2.at(goal), shelf=Shelf()).solve(goal).statistics
+    assert statistics.parts >= 10

@@ -251,16 +251,34 @@ class TableSolver:
 
     def _gather(self, actions: dict[int, Action]) -> None:
         """Actions whose holes are in other tables, everywhere at once."""
-        choices = []
-        for index, action in actions.items():
-            gathered = self._gathered(action)
-            if gathered is not None:
-                choices.append((index, *gathered))
+        leads = {
+            index: lead
+            for index, action in actions.items()
+            if (lead := self._holes(action)) is not None
+        }
+        # What makes other graphs is the last of the actions, and has longer axes below.
+        below = dict.fromkeys(b for _, holes in leads.values() for b in holes)
+        ascending = sorted(below, key=_extent)
+        for identity in reversed(ascending):
+            self.run.costs(identity)
+        choices = [
+            (index, gathered, [self.run.costs(b) for b in holes])
+            for index, (gathered, holes) in leads.items()
+        ]
         if choices:
             self._choose(*_words(choices))
 
     def _gathered(self, action: Action) -> tuple[Gathered, list[Costs]] | None:
         """An action, and the tables of its holes; None where it leads nowhere."""
+        lead = self._holes(action)
+        if lead is None:
+            return None
+        gathered, holes = lead
+        return gathered, [self.run.costs(b) for b in holes]
+
+    def _holes(self, action: Action) -> tuple[Gathered, list[TableId]] | None:
+        """An action, and the other tables that its holes are in; None where it leads
+        nowhere."""
         run = self.run
         run.pause()
         evaluated = run.evaluations.evaluated(action, self.key, self.box)
@@ -275,7 +293,7 @@ class TableSolver:
         gathered = evaluated.gathered(boxes)
         if gathered is None:
             return None
-        return gathered, [run.costs(b) for b in below if b != self.id]
+        return gathered, [b for b in below if b != self.id]
 
     def _choose(self, actions: Integers, holes: Integers) -> None:
         """Take each action where it is the best so far."""
@@ -294,6 +312,13 @@ class TableSolver:
             totals.reshape(-1), *caches, actions[0], holes
         )
         return totals
+
+
+def _extent(identity: TableId) -> tuple[int, int]:
+    """A number for how much of other tables is part of one: that of longer axes, and of
+    more memories that may have been taken from."""
+    longest = max((axis[-1] for axis in identity.sizes), default=0)
+    return longest, len(identity.free)
 
 
 def _room_of_run(axes: Integers, width: int) -> tuple[Floats, Decisions]:
