@@ -23,11 +23,15 @@ def _layers(x: Any, *weights: Any) -> Any:
     return x
 
 
+@pytest.mark.parametrize("partition", ["rule", "cost"])
 @pytest.mark.parametrize(
     ("extents", "distinct"), [((2, 3, 4, 5), 3), ((3, 3, 3, 2), 2)], ids=str
 )
 def test_searches_share_what_is_left(
-    extents: tuple[int, ...], distinct: int, monkeypatch: pytest.MonkeyPatch
+    extents: tuple[int, ...],
+    distinct: int,
+    partition: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shares = []
     search = searches.best_program
@@ -40,7 +44,9 @@ def test_searches_share_what_is_left(
     pairs = itertools.pairwise(extents)
     pattern, objects = _shapes(_layers, ((2, extents[0]), *pairs), {})
     tensors, _ = TracedFunction(_layers, pattern, objects).program(holds=True)
-    compiled = model_of(tensors).compile(threads=1, time_limit=_LIMIT, db="none")
+    compiled = model_of(tensors).compile(
+        threads=1, time_limit=_LIMIT, db="none", partition=partition
+    )
     assert len(compiled.specs) == 3
     assert len(shares) == distinct
     # What searches have not used, all but some seconds, is the others'.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
 
 from morello.compiler.driver import Driver
+from morello.compiler.searches import Searches
 from morello.errors import CompileError, SearchError
 from morello.frontends.grouping.alternatives import alternatives, refusal
 from morello.frontends.grouping.beside import Answer, settled
@@ -56,12 +57,19 @@ class Prices:
         self._driver = driver
         self._pack = pack
         self._answers: dict[OpenSpec, Answer] = {}
+        self._awaited: set[OpenSpec] = set()
+        """Goals that are to be priced, of which each may take the same time."""
         self._call = driver.target.coefficients.loop
 
     @property
     def target(self) -> Target:
         """The machine."""
         return self._driver.target
+
+    @property
+    def search(self) -> Searches:
+        """The searches of groups."""
+        return self._driver.search
 
     def __call__(self, group: Candidate) -> float:
         """The price of a group; infinite without a program."""
@@ -73,6 +81,17 @@ class Prices:
     def part(self, group: Candidate) -> Part:
         """The group as a part."""
         return self._grouping.part(group.nodes, group.copies)
+
+    def await_all(self, groups: Iterable[Candidate]) -> int:
+        """Share the time that is left among groups, which are to be priced.
+
+        Returns:
+            How many different parts they are.
+        """
+        plain = self._grouping.plain.keys()
+        fit = [group for group in groups if not group.nodes & plain]
+        self._awaited = {self._goal(self.part(group)) for group in fit}
+        return len(self._awaited)
 
     def answers(self, parts: Iterable[Part]) -> dict[OpenSpec, Answer]:
         """The answers of the search for some parts that were priced, by goal."""
@@ -87,6 +106,7 @@ class Prices:
         driver = self._driver
         goal = self._goal(part)
         if goal not in self._answers:
+            driver.search.left = len(self._awaited.difference(self._answers) | {goal})
             try:
                 program = settled(goal, part.is_laid_out, driver.target, driver.search)
             except SearchError:
@@ -153,11 +173,12 @@ class Partitioning:
         if partition == "rule" or ranged:
             return self._steps
         grouping = self._grouping
-        others = alternatives(grouping, self._rule)
+        others = self._savings.worthwhile(alternatives(grouping, self._rule))
+        self._prices.await_all(others)
         return grouping.steps(
             cheapest(
                 self._rule,
-                self._savings.worthwhile(others),
+                others,
                 self._weighed,
                 grouping.reads,
                 grouping.results & grouping.reads.keys(),
@@ -168,6 +189,7 @@ class Partitioning:
     def _savings(self) -> Savings:
         rule = [g for g in self._rule if not g.nodes & self._grouping.plain.keys()]
         prices = self._prices
+        prices.search.parts = prices.await_all(rule)
         return Savings(rule, [*map(prices, rule)], prices.part, prices.target)
 
     def _weighed(self, group: Candidate) -> float:
