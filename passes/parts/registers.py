@@ -119,6 +119,10 @@ class Registers(Emitter):
         """`Emitter.square_root`."""
         return math.SqrtOp(a).result
 
+    def nearest(self, a: Value) -> Value:
+        """`Emitter.nearest`: one instruction."""
+        return math.RoundEvenOp(a).result
+
     def shift_left(self, value: Value, count: int) -> Value:
         """`Emitter.shift_left`."""
         return arith.ShLIOp(value, splat(value.type, count)).result

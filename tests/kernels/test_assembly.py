@@ -340,6 +340,13 @@ def test_squares_are_summed_by_multiply_adds() -> None:
     assert not found["vmulps"] + found["vaddps"]
 
 
+def test_a_number_is_rounded_to_a_whole_one_by_one_instruction() -> None:
+    text = "compose:4x768:f32:graph=y[r,n]=round(x[r,n])"
+    found = of_graph("graph_rows", text, (4, 768), "[0,1]", "[0,1]")
+    assert found["vroundps"] > 0
+    assert not found["vaddps"] + found["vandps"] + found["vcmpltps"]
+
+
 def test_exp_is_nine_multiply_adds_and_a_power_of_two() -> None:
     """With no lower bound on AVX-512: where the power is 0, a mask says so."""
     text = "compose:1x4096:f32:graph=y[r,n]=exp(x[r,n])"

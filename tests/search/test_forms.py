@@ -234,6 +234,15 @@ def test_a_level_matters_where_a_form_may_be_taken_there() -> None:
     assert relayout_levels(same, AVX2) == frozenset()
 
 
+def test_out_lies_along_what_is_read_at_several_points() -> None:
+    """An image has no other form; out is transposed when it is done."""
+    text = "compose:8x8x32x3x3:f32:graph=s[h,w,c]=sum(x[h+i,w+j,c]*f[i,j,c]);y[c,h,w]="
+    key = parse_spec(f"{text}round(s+b[c])", AVX2.limits).key
+    assert Form(Dtype.F32, Layout.parse("[1,2,0]")) in asked_forms(key, 3, AVX2)
+    key = parse_spec(text.replace("y[c,h,w]=", "y[h,w,c]=exp(s)"), AVX2.limits).key
+    assert asked_forms(key, 2, AVX2) == ()
+
+
 def test_kernels_ask_only_for_what_can_still_be() -> None:
     """A factor in pairs of s16 leaves nothing to ask for but pairs of the other."""
     key = parse_spec("matmul:4x4x4:s16,s8,s32:lhs=[0,1,2,1p6,2p2]", AVX2.limits).key

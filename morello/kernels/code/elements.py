@@ -134,7 +134,7 @@ class CountedElements:
     subtract = add
     multiply_add = multiply
     greater = lesser = shift_left = shift_right = _counted(1)
-    where_less = where_equal = _counted(2)
+    where_less = where_equal = nearest = _counted(2)
     scale = _counted(3)
     divide = square_root = _counted(10)
 

@@ -155,9 +155,14 @@ def _is_whole(operand: Operand) -> bool:
 
 
 def _wanted_inner(key: SpecKey) -> int | None:
-    """The dimension that vectors should lie along: that of `_lead`, as it lies, or as
-    it would in row-major order."""
+    """The dimension that vectors should lie along: that of an operand that is read at
+    several points, which has no other form, else of `_lead`; as it lies, or as it would
+    in row-major order."""
     lead = _lead(key)
+    for own, tensor in zip(key.kind.operands, key.tensors, strict=True):
+        axis = own.axes[tensor.layout.innermost] if own.rank else None
+        if axis is not None and not _is_whole(own) and axis.is_plain:
+            return axis.dim
     own, layout = key.kind.operands[lead], key.tensors[lead].layout
     if not own.rank:
         return None

@@ -68,6 +68,7 @@ class ArrayElements:
     multiply = _silent(np.multiply)
     divide = _silent(np.divide)
     square_root = _silent(np.sqrt)
+    nearest = _silent(np.rint)
 
     def multiply_add(self, a: Array, b: Array, c: Array) -> Array:
         """`Elements.multiply_add`."""

@@ -30,6 +30,9 @@ class Operations(Protocol):
     def square_root(self, a: Any) -> Any:
         """The square root of a float, rounded once; NaN of what is below -0."""
 
+    def nearest(self, a: Any) -> Any:
+        """The nearest whole number of a float, of two the even one: -0.4 becomes -0."""
+
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
         """``a * b + c``: rounded once for floats, wrapping for integers."""
 

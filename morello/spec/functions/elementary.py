@@ -305,10 +305,7 @@ _ALL_WHOLE = 2.0**23
 
 def round_even(e: Elements, x: Any) -> Any:
     """The nearest integer, of two the even one: -0.4 becomes -0; NaN stays NaN."""
-    size = absolute(e, x)
-    whole = e.constant(_F32, _ALL_WHOLE)
-    nearest = e.subtract(e.add(size, whole), whole)
-    return with_sign(e, e.where_less(size, whole, nearest, size), x)
+    return e.nearest(x)
 
 
 def floor(e: Elements, x: Any) -> Any:
