@@ -8,7 +8,7 @@ import pytest
 
 import morello
 from morello.errors import CompileError
-from tests.onnx.models import run
+from tests.onnx.models import model, node, run
 
 pytestmark = pytest.mark.quick
 
@@ -53,6 +53,27 @@ def test_a_product_of_integers_has_zero_points_of_rows_and_columns(
     rows, columns = integers(dtype, 2), integers(dtype, 4)
     right = (a.astype(int) - rows[:, None]) @ (b.astype(int) - columns)
     np.testing.assert_array_equal(run(text, a, b, rows, columns), right)
+
+
+@pytest.mark.parametrize("zero", [0, 3, 125, 128, 200, 255])
+def test_weights_without_a_sign_are_multiplied_as_bytes(zero: int) -> None:
+    """Less their zero point they need not be bytes: another number is taken off."""
+    weights, offset = integers("uint8", 8, 5), np.uint8(zero)
+    weights[:2, 0] = 0, 255
+    nodes = [
+        node("QuantizeLinear", ["x", "one", "five"], ["bytes"]),
+        node("DequantizeLinear", ["bytes", "one", "five"], ["a"]),
+        node("DequantizeLinear", ["w", "two", "zero"], ["b"]),
+        node("MatMul", ["a", "b"], ["y"]),
+    ]
+    constants = {"one": np.float32(1), "two": np.float32(2), "five": np.uint8(5)}
+    held = {**constants, "w": weights, "zero": offset}
+    proto = model(nodes, {"x": (4, 8)}, {"y": (4, 5)}, held)
+    quantized = morello.from_onnx(proto.SerializeToString())
+    assert any("s32" in str(spec) for spec in quantized.specs())
+    x = RNG.integers(-5, 251, (4, 8)).astype(np.float32)
+    exact = x.astype(int) @ (weights.astype(int) - zero) * 2
+    np.testing.assert_array_equal(quantized.compile(threads=1)(x), exact)
 
 
 def test_a_long_product_of_integers_is_exact() -> None:

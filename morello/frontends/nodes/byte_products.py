@@ -12,10 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from morello.frontends.grouping.evaluating import evaluate_part
+from morello.frontends.grouping.group_dims import UnfitError
 from morello.frontends.grouping.groups import is_product
+from morello.frontends.grouping.parts import part_of_nodes
 from morello.frontends.nodes.rewriting import Rewriter
 from morello.frontends.nodes.tensors import (
     Access,
+    Array,
     Given,
     Node,
     Tensors,
@@ -31,6 +35,9 @@ from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
 _MOST_EXACT = 1 << 24
 """The largest integer up to which f32 has every one: what zero points add to sums of
 more is taken off in s32."""
+
+_MOST_ZERO = 255
+"""The largest number that is taken off bytes."""
 
 _MOST_TERMS = (1 << 31) // 255**2
 """Products of differences of bytes whose sum s32 has room for."""
@@ -79,25 +86,27 @@ class _InBytes(Rewriter):
 
     def _factor(self, access: Access) -> _Factor | None:
         """The bytes that a factor has; None where it has others."""
-        tensor = self._bytes(access.tensor)
-        if tensor is not None:
-            return _Factor(Access(tensor, access.axes))
+        stored = self._bytes(access.tensor)
+        if stored is not None:
+            return _Factor(Access(stored[0], access.axes), stored[1])
         factor = self.read(access)
         if factor is None or factor.reduction != MAP or not factor.dtype.is_float:
             return None
         parts = self._parts(factor)
         if parts is None:
-            return None
+            stored = self._computed_bytes(access.tensor, factor)
+            return stored and _Factor(Access(stored[0], access.axes), stored[1])
         place, zero, scale = parts
         pairs = zip(factor.axes, access.axes, strict=True)
         dims = {own.dim: axis for own, axis in pairs if own.dim is not None}
         inner = factor.reads[place]
-        tensor = self._bytes(inner.tensor)
-        if tensor is None or not float(zero).is_integer() or abs(zero) > 255:
+        stored = self._bytes(inner.tensor)
+        if stored is None or not float(zero).is_integer() or not _is_plain(inner):
             return None
-        if not _is_plain(inner):
+        zero += stored[1]
+        if abs(zero) > _MOST_ZERO:
             return None
-        read = Access(tensor, through(inner.axes, dims))
+        read = Access(stored[0], through(inner.axes, dims))
         return _Factor(read, int(zero), scale)
 
     def _parts(self, factor: Node) -> tuple[int, float, float] | None:
@@ -127,24 +136,50 @@ class _InBytes(Rewriter):
         array = given.array
         return float(array.flat[0]) if (array == array.flat[0]).all() else None
 
-    def _bytes(self, tensor: int) -> int | None:
-        """The tensor of bytes that has the elements of another; None of others."""
+    def _bytes(self, tensor: int) -> tuple[int, int] | None:
+        """The tensor of bytes that, less a number, has the elements of another, and the
+        number; None of others."""
         if self.new.element(tensor) in BYTES:
-            return tensor
+            return tensor, 0
         given = self.new.all[tensor]
         if not isinstance(given, Given) or given.array is None:
             return None
-        array = given.array
-        if given.dtype is not Dtype.F32 or not (array == np.trunc(array)).all():
+        if given.dtype is not Dtype.F32:
             return None
-        limits = array.min(), array.max()
-        for dtype in BYTES:
-            if dtype.lowest <= limits[0] and limits[1] <= dtype.highest:
-                name = f"{given.name}_{dtype}"
-                stored = array.astype(dtype.numpy)
-                made = Given(name, given.shape, dtype, -1, stored)
-                return self.new.add(made)
-        return None
+        return self._stored(given.array, given.name)
+
+    def _computed_bytes(self, tensor: int, factor: Node) -> tuple[int, int] | None:
+        """`_bytes` of a map of one constant, as of bytes without a sign that are stored
+        as those with one; None of others."""
+        roots = [self.new.root(read.tensor) for read in factor.reads]
+        given = self.new.all[roots[0]] if len(roots) == 1 else None
+        if not isinstance(given, Given) or given.array is None:
+            return None
+        number = self.new.root(tensor)
+        known = {roots[0]: np.ascontiguousarray(given.array).reshape(-1)}
+        try:
+            part = part_of_nodes(self.new, (number,), (number,))
+        except UnfitError:
+            return None
+        evaluate_part(part, known, self.new)
+        array = known[number].reshape(factor.shape)
+        return self._stored(array, f"{given.name}_{number}")
+
+    def _stored(self, array: Array, name: str) -> tuple[int, int] | None:
+        """A constant as bytes, and a number that is taken off them; None of an array
+        that is none."""
+        if not (array == np.trunc(array)).all():
+            return None
+        least, largest = int(array.min()), int(array.max())
+        fits = [d for d in BYTES if d.lowest <= least and largest <= d.highest]
+        dtype, zero = fits[0] if fits else Dtype.S8, 0
+        if not fits:  # bytes that are signed may have factors that are not
+            zero = max(int(dtype.lowest) - least, 0) or int(dtype.highest) - largest
+            if least + zero < dtype.lowest or largest + zero > dtype.highest:
+                return None
+        stored = (array + zero).astype(dtype.numpy)
+        made = Given(f"{name}_{dtype}", array.shape, dtype, -1, stored)
+        return self.new.add(made), zero
 
     def _product(self, node: Node, factors: Sequence[_Factor], terms: int) -> int:
         """The sums of products, which are added up in s32, as f32."""
