@@ -42,6 +42,7 @@ from morello.frontends.linalg.signature import Signature
 from morello.frontends.model_parameters import held_arrays, parameters, result_name
 from morello.frontends.nodes.channels_last import channels_last
 from morello.frontends.nodes.improving import improved
+from morello.frontends.nodes.joined.computed_pieces import with_computed_pieces
 from morello.frontends.nodes.prepared import Preparation, prepared
 from morello.frontends.nodes.reshapes import without_reshapes
 from morello.frontends.nodes.scaled_weights import with_scaled_weights
@@ -268,7 +269,8 @@ class Model(Program):
             tilings: what is said of them.
         """
         whole = by_winograd(self._whole, points)
-        tensors, preparation = prepared(without_reshapes(whole))
+        rest, preparation = prepared(without_reshapes(whole))
+        tensors = with_computed_pieces(rest)
         return Model(tensors, grouped(tensors), preparation, tilings)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -455,7 +457,8 @@ def model_of(tensors: Tensors) -> Model:
         ModelError: a node is no Spec by itself.
     """
     better = with_scaled_weights(improved(tensors))
-    tensors, preparation = prepared(channels_last(better))
+    rest, preparation = prepared(channels_last(better))
+    tensors = with_computed_pieces(rest)
     return Model(tensors, grouped(tensors), preparation)
 
 

@@ -223,6 +223,73 @@ def test_parts_that_begin_elsewhere_in_a_tensor_share_code() -> None:
     assert compiled.mlir.count("func.func") < rows
 
 
+SKIP = """func.func @f(%x: tensor<3x4xf32>, %y: tensor<3x5xf32>) -> ({types}) {{
+  %v = stablehlo.constant {v} : tensor<4x6xf32>
+  %w = stablehlo.constant {w} : tensor<5x6xf32>
+  %u = stablehlo.constant {u} : tensor<{columns}x2xf32>
+  %t = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] :
+    (tensor<3x4xf32>, tensor<4x6xf32>) -> tensor<3x6xf32>
+  %e = stablehlo.exponential %t : tensor<3x6xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<3x6xf32>, tensor<f32>) -> tensor<3xf32>
+  %d = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] :
+    (tensor<3x5xf32>, tensor<5x6xf32>) -> tensor<3x6xf32>
+  %c = stablehlo.concatenate {joined}, dim = 1 : ({pieces}) -> tensor<3x{columns}xf32>
+  %r = stablehlo.dot_general %c, %u, contracting_dims = [1] x [0] :
+    (tensor<3x{columns}xf32>, tensor<{columns}x2xf32>) -> tensor<3x2xf32>
+  return {results} : {types}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("joined", "results", "copies"),
+    [
+        ("td", "rs", 0),
+        ("dt", "re", 0),
+        ("dtd", "rs", 1),  # a tensor is in one place
+        ("td", "rt", 1),  # a result is an array of its own
+        ("td", "cs", 0),
+        ("xtd", "rs", 1),  # an argument is where it is
+    ],
+)
+def test_what_is_joined_with_others_later_is_computed_in_its_place(
+    joined: str, results: str, copies: int
+) -> None:
+    rng = np.random.default_rng(5)
+    columns = sum(4 if name == "x" else 6 for name in joined)
+    v, w, u = (
+        rng.standard_normal(shape).astype(np.float32)
+        for shape in ((4, 6), (5, 6), (columns, 2))
+    )
+    types = {"x": "3x4", "t": "3x6", "d": "3x6", "e": "3x6", "s": "3", "r": "3x2"}
+    types["c"] = f"3x{columns}"
+    pieces, returned = (
+        ", ".join(f"tensor<{types[name]}xf32>" for name in names)
+        for names in (joined, results)
+    )
+    text = SKIP.format(
+        **{n: f"dense<{a.tolist()}>" for n, a in {"v": v, "w": w, "u": u}.items()},
+        joined=", ".join(f"%{name}" for name in joined),
+        results=", ".join(f"%{name}" for name in results),
+        columns=columns,
+        pieces=pieces,
+        types=returned,
+    )
+    values = {"x": X, "t": X @ v, "d": Y @ w}
+    values |= {"e": np.exp(values["t"]), "s": values["t"].sum(1)}
+    values["c"] = np.concatenate([values[name] for name in joined], 1)
+    values["r"] = values["c"] @ u
+    model = morello.from_mlir(text)
+    assert sum("copy(" in spec or "move:" in spec for spec in model.specs()) == copies
+    for found in (
+        model.evaluate(X, Y),
+        model.compile(threads=1, target="avx2", time_limit=0.5)(X, Y),
+    ):
+        for name, array in zip(results, found, strict=True):
+            np.testing.assert_allclose(array, values[name], rtol=1e-5, atol=1e-5)
+
+
 def test_a_portable_artifact_is_the_same_program() -> None:
     text, wanted = PROGRAMS["joined"]
     stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")

@@ -143,7 +143,10 @@ class Grouping:
         written = [
             into.tensor for i in nodes if (into := self.nodes[i].into) is not None
         ]
-        read = {self.tensors.root(a.tensor) for i in nodes for a in self.nodes[i].reads}
+        roots = {
+            self.tensors.root(a.tensor) for i in nodes for a in self.nodes[i].reads
+        }
+        read = {*map(self.tensors.memory, roots - nodes)}
         return bool(read & {*written}) or len(set(written)) < len(written)
 
     def _drop_unread(self) -> None:

@@ -203,9 +203,8 @@ class _Draft:
         root = self.tensors.root(access.tensor)
         if root in self.own:
             return root
-        offset = 0
         axes: list[IndexMap] = []
-        strides = row_major(self.tensors.all[access.tensor].shape)
+        root, offset, strides = self._memory(access.tensor)
         named = self.renamed(tensor, access.axes)
         for axis, stride in zip(named, strides, strict=True):
             offset += stride * max(0, -axis.before)
@@ -214,15 +213,21 @@ class _Draft:
 
     def written(self, tensor: int) -> _Value:
         """The value of a node."""
-        node = self.tensors.node(tensor)
-        strides, offset = row_major(node.shape), 0
-        if node.into is not None:
-            whole = row_major(node.into.shape)
-            offset = sum(a * b for a, b in zip(node.into.starts, whole, strict=True))
-            strides = [a * b for a, b in zip(node.into.steps, whole, strict=True)]
-        axes = self.dims.placed(self.renamed(tensor, node.axes), strides)
-        memory = tensor if node.into is None else node.into.tensor
-        return _Value(memory, offset, *axes)
+        memory, offset, strides = self._memory(tensor)
+        axes = self.renamed(tensor, self.tensors.node(tensor).axes)
+        return _Value(memory, offset, *self.dims.placed(axes, strides))
+
+    def _memory(self, tensor: int) -> tuple[int, int, Sequence[int]]:
+        """The root in whose memory a tensor is, from which element on, and how far
+        apart its elements are along each axis."""
+        value = self.tensors.all[tensor]
+        into = value.into if isinstance(value, Node) else None
+        if into is None:
+            return self.tensors.root(tensor), 0, row_major(value.shape)
+        whole = row_major(into.shape)
+        offset = sum(a * b for a, b in zip(into.starts, whole, strict=True))
+        steps = [a * b for a, b in zip(into.steps, whole, strict=True)]
+        return into.tensor, offset, steps
 
     def reduced(self, tensor: int) -> tuple[int, ...]:
         """The parts of the group's dimensions along which a node reduces."""

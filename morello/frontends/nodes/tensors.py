@@ -340,6 +340,12 @@ class Tensors:
             value = self.all[tensor]
         return tensor
 
+    def memory(self, tensor: int) -> int:
+        """The tensor whose memory a root has: the joined one of a piece."""
+        value = self.all[tensor]
+        into = value.into if isinstance(value, Node) else None
+        return tensor if into is None else into.tensor
+
     def view(self, tensor: int, shape: tuple[int, ...]) -> int:
         """A tensor in another shape: one that is there, or a new `View`."""
         root = self.root(tensor)
