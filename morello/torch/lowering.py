@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch._guards import tracing
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule, Node, map_arg
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from morello.frontends.linalg.importer_output import check_linalg
@@ -26,6 +26,8 @@ from morello.torch.ops import (
     INTEGERS,
     MOVES,
     NARROW,
+    NUMBERS,
+    VIEWS,
 )
 from morello.torch.partition import is_take
 from morello.torch.rules import rules
@@ -184,11 +186,50 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
             plain = [torch.empty(t.shape, dtype=t.dtype) for t in inputs]
         trace = make_fx(whole, decomposition_table=rules(), tracing_mode="fake")
         module: GraphModule = trace(*plain)
+    _fold(module)
     module.graph.eliminate_dead_code()
     for place, node in enumerate(module.graph.nodes):
         # What the importer takes for the place of a node.
         node.meta["stack_trace"] = f'File "{NODE}", line {place}, in group'
     return module
+
+
+def _fold(graph: GraphModule) -> None:
+    """Compute what is one number at all places of a tensor.
+
+    torch-mlir's own folding takes true for -1, an integer beside floats for its bits,
+    rounds quotients of integers wrongly, or ends the process.
+    """
+    numbers: dict[Node, torch.Tensor] = {}
+    for node in graph.graph.nodes:
+        result = node.meta.get("val")
+        if not isinstance(result, torch.Tensor):
+            continue
+        shape = [1] * result.dim()
+        if node.target in NUMBERS:
+            number = node.args[1] if len(node.args) > 1 else NUMBERS[node.target]
+            if not isinstance(number, Node):
+                numbers[node] = torch.full(shape, number, dtype=result.dtype)
+            continue
+        if not (node.all_input_nodes and numbers.keys() >= {*node.all_input_nodes}):
+            continue
+        if node.target in VIEWS:
+            value = numbers[node.all_input_nodes[0]].reshape(shape)
+        elif torch.Tag.pointwise in getattr(node.target, "tags", ()):
+            args, kwargs = map_arg((node.args, node.kwargs), numbers.__getitem__)
+            value = node.target(*args, **kwargs)
+        else:
+            continue
+        if value.dtype != result.dtype:  # a view of numbers as complex ones
+            continue
+        with graph.graph.inserting_before(node):
+            whole = graph.graph.call_function(
+                torch.ops.aten.full.default,
+                (list(result.shape), value.item()),
+                {"dtype": value.dtype},
+            )
+        whole.meta["val"], numbers[whole] = result, value
+        node.replace_all_uses_with(whole)
 
 
 _TO_LINALG = (

@@ -75,14 +75,27 @@ MOVES = _ops("""
 """)
 """Ops that change no element."""
 
-EXACT = _ops("""
+NUMBERS = {
+    torch.ops.aten.full.default: None,
+    torch.ops.aten.full_like.default: None,
+    torch.ops.aten.zeros.default: 0,
+    torch.ops.aten.zeros_like.default: 0,
+    torch.ops.aten.ones.default: 1,
+    torch.ops.aten.ones_like.default: 1,
+}
+"""Ops that make tensors of one number: which, where no argument says it."""
+
+COMPARED = _ops("eq.Scalar ge.Scalar gt.Scalar le.Scalar lt.Scalar ne.Scalar")
+"""Comparisons with numbers."""
+
+EXACT = COMPARED | _ops("""
     abs add.Scalar add.Tensor amax amin argmax argmin bitwise_and.Tensor bitwise_not
     bitwise_or.Tensor bitwise_xor.Tensor clamp clamp.Tensor clamp_max clamp_max.Tensor
     clamp_min clamp_min.Tensor count_nonzero count_nonzero.dim_IntList cummax cummin
-    cumprod cumsum eq.Scalar eq.Tensor ge.Scalar ge.Tensor gt.Scalar gt.Tensor index_add
-    kthvalue le.Scalar le.Tensor logical_and logical_not logical_or logical_xor
-    lt.Scalar lt.Tensor max max.dim maximum median median.dim min min.dim minimum
-    mul.Scalar mul.Tensor ne.Scalar ne.Tensor neg pow.Tensor_Scalar remainder.Scalar
+    cumprod cumsum eq.Tensor ge.Tensor gt.Tensor index_add kthvalue le.Tensor
+    logical_and logical_not logical_or logical_xor lt.Tensor max max.dim maximum median
+    median.dim min min.dim minimum mul.Scalar mul.Tensor ne.Tensor neg
+    pow.Tensor_Scalar remainder.Scalar
     remainder.Tensor rsub.Scalar scatter_add sign sort sort.stable sub.Scalar sub.Tensor
     sum sum.dim_IntList topk
 """)

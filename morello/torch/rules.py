@@ -22,7 +22,7 @@ from morello.torch.larger_ops import (
 )
 from morello.torch.larger_ops.packed_products import packed_product
 from morello.torch.larger_ops.recurrent import lstm_layer
-from morello.torch.ops import OF_AXES
+from morello.torch.ops import COMPARED, OF_AXES
 
 
 def _attention(
@@ -465,6 +465,7 @@ def rules() -> dict[Any, Any]:
         aten.topk.default: orders.greatest,
         aten.trunc.default: _trunc,
         **{op: _of_a_number(op) for op in OF_AXES},
+        **{op: integers.compared(op) for op in COMPARED},
         aten.native_group_norm.default: _group_norm,
         aten.native_layer_norm.default: _layer_norm,
         aten.zero.default: torch.zeros_like,

@@ -1,5 +1,5 @@
-"""Rules of integers, orders, windows that differ in size, and moves of elements, run in
-PyTorch itself."""
+"""Rules of integers, truth values, orders, windows that differ in size, and moves of
+elements, run in PyTorch itself."""
 
 import math
 from typing import Any
@@ -8,7 +8,19 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tests.torch.test_rules import BYTES, IMAGE, PAIRS, X, follows, numbers
+from morello.torch.lowering import lowered
+from morello.torch.ops import COMPARED
+from tests.torch.test_rules import (
+    BYTES,
+    IMAGE,
+    PAIRS,
+    X,
+    flat,
+    follows,
+    numbers,
+    same,
+    traced,
+)
 
 pytestmark = pytest.mark.quick
 
@@ -91,3 +103,39 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_rule_gives_what_eager_gives(name: str) -> None:
     follows(*CASES[name])
+
+
+TRUE = torch.tensor([[True, False], [True, True]])
+
+OF_ONE_NUMBER: dict[str, Any] = {
+    "true beside 0": lambda x: torch.full_like(x > 0, True) > 0,
+    "true beside a fraction": lambda x: torch.ones_like(x > 0) > 0.5,
+    "zeros beside an integer": lambda x: torch.zeros_like(x) - (-1),
+    "a comparison": lambda x: torch.zeros_like(x) > 0,
+    "quotients": lambda x: torch.full_like(x, -5, dtype=torch.int64) // 2,
+    "integers beside a fraction": lambda x: torch.full_like(x, -5).int() + 1.5,
+    "a view": lambda x: torch.ones_like(x)[:1].T.expand(5, 3) * -2,
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE_NUMBER)
+def test_tensors_of_one_number_are_computed_by_torch(name: str) -> None:
+    """torch-mlir's own folding is wrong of these, or ends the process."""
+    function, inputs = OF_ONE_NUMBER[name], (X[0],)
+    graph = lowered(traced(function, *inputs), inputs)
+    calls = [n for n in graph.graph.nodes if n.op == "call_function"]
+    assert [str(call.target) for call in calls] == ["aten.full.default"]
+    same(flat(graph(*inputs))[0], function(*inputs))
+
+
+@pytest.mark.parametrize("number", [-3, -1, 0, 1, 2, 0.5, True])
+def test_truth_values_are_compared_as_numbers(number: Any) -> None:
+    for op in sorted(COMPARED, key=str):
+        follows(lambda x, op=op: op(x, number), (TRUE,))
+        graph = lowered(traced(lambda x, op=op: op(x, number), TRUE), (TRUE,))
+        of = [n.args[0].meta["val"] for n in graph.graph.nodes if n.target is op]
+        assert [value.dtype for value in of] != [torch.bool]
+
+
+def test_squares_of_truth_values_are_integers() -> None:
+    follows(lambda x: (x.square(), x**3, x**0, x**1), (TRUE,))

@@ -21,6 +21,18 @@ def sum_of_truths(x: Any, y: Any, *, alpha: Any = 1) -> Any:
     return torch.ones_like(x) if y and alpha else x.clone()
 
 
+def compared(op: Any) -> Rule:
+    """A rule for comparisons of truth values with numbers, which torch-mlir takes for
+    truth values, too."""
+
+    def rule(x: Any, number: Any) -> Any:
+        if x.dtype is not torch.bool:
+            return NotImplemented
+        return op(x.float() if isinstance(number, float) else x.long(), number)
+
+    return rule
+
+
 def of_truths(op: Any, rule: Rule | None = None) -> Rule:
     """A rule for `any` and `all`, of numbers by those that are not zero.
 
@@ -54,7 +66,7 @@ def extreme(of_axis: Any) -> Rule:
 
 def power(x: Any, exponent: int) -> Any:
     """A product of equal integers: of squares of squares."""
-    result = None
+    x, result = x.long() if x.dtype is torch.bool else x, None
     while exponent:
         if exponent & 1:
             result = x if result is None else result * x
