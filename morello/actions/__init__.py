@@ -5,7 +5,7 @@ that is in it has an op in the ``morello_transform`` dialect and is tried by the
 but `Range`, which puts programs of several sizes together.
 """
 
-from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
+from morello.actions.base import Action, Child, Expansion, Hole, LoopForm, Rewrite
 from morello.actions.candidates import ACTIONS, candidates
 from morello.actions.copies.move import Move
 from morello.actions.copies.pad import Pad
@@ -32,8 +32,8 @@ from morello.actions.to_accum import ToAccum
 
 __all__ = [
     "ACTIONS", "Action", "Border", "Child", "Collapse", "Cut", "CutInPlace", "Drop",
-    "Expansion", "GridParallel", "Hole", "Merge", "Move", "Online", "Pad", "Peel",
-    "Range", "Rewrite", "Select", "SizesError", "SpecializeRange", "Split",
+    "Expansion", "GridParallel", "Hole", "LoopForm", "Merge", "Move", "Online", "Pad",
+    "Peel", "Range", "Rewrite", "Select", "SizesError", "SpecializeRange", "Split",
     "SplitParallel", "Squeeze", "Tile", "TileParallel", "ToAccum", "Unfold",
     "candidates", "may_drop", "tiled_dims",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ its runs · its cost. The search, the transform ops and the tests all call `expa
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from typing import ClassVar
 
@@ -134,6 +134,19 @@ class Rewrite:
         return self.cost + sum(hole.times * cost for hole, cost in holes)
 
 
+@dataclasses.dataclass(frozen=True)
+class LoopForm:
+    """A key that stands for all on which some loops are the same.
+
+    Args:
+        form: all that their conditions, trips and costs depend on, besides the sizes.
+        key: one of the keys.
+    """
+
+    form: Hashable
+    key: SpecKey = dataclasses.field(compare=False)
+
+
 @lru_cache(maxsize=4096)
 def canonical(tensor: TensorSpec) -> TensorSpec:
     """A canonical form that replaces an operand that does not matter
@@ -222,6 +235,12 @@ class Action(Interned):
         what is left of the registers follows from them.
         """
         return key
+
+    def loop_form(self, key: SpecKey, target: Target) -> LoopForm:
+        """The form of the loop that it makes, and of others of its class along the same
+        dimension that are legal on the key."""
+        relevant = self.relevant(key, target)
+        return LoopForm(relevant, relevant)
 
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
         """The keys of the holes of `expand`, in their order."""

@@ -10,7 +10,9 @@ import morello.search
 pytestmark = pytest.mark.quick
 
 ROOT = Path(morello.search.__file__).parent
-OF_ACTIONS = {"ACTIONS", "Action", "Child", "Expansion", "candidates", "may_drop"}
+OF_ACTIONS = {
+    *("ACTIONS", "Action", "Child", "Expansion", "LoopForm", "candidates", "may_drop")
+}
 OF_LOOPS = {"Split", "Tile", "TileParallel", "tiled_dims"}
 OF_RANGES = {"Range", "SizesError", "ToAccum", *OF_LOOPS}
 """What the search may import of `morello.actions`; and what puts programs of several

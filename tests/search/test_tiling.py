@@ -29,8 +29,8 @@ def test_what_a_loop_costs_is_the_same_whatever_it_goes_over(text: str) -> None:
         kind = Split if dim in spec.kind.reductions else Tile
         loops: tuple[Action, ...] = tuple(kind(name, size) for size in (1, 4, 12))
         compared = 0
-        key = loops[0].relevant(spec.key, AVX2)
-        plan = plan_loops(key, dim, sizes[dim], sizes[dim], loops, AVX2)
+        form = loops[0].loop_form(spec.key, AVX2)
+        plan = plan_loops(form, dim, sizes[dim], sizes[dim], loops, AVX2)
         for point in itertools.product(*(range(len(axis)) for axis in sizes)):
             here = tuple(axis[i] for axis, i in zip(sizes, point, strict=True))
             frame = Frame(spec.key, here, spec.limits)

@@ -3,7 +3,13 @@
 import dataclasses
 from functools import lru_cache
 
-from morello.actions.base import Child, Expansion, canonical, near_form
+from morello.actions.base import (
+    Child,
+    Expansion,
+    LoopForm,
+    canonical,
+    near_form,
+)
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Layout, SpecKey
@@ -89,6 +95,20 @@ def loop_relevant(key: SpecKey, dim: int) -> SpecKey:
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
     )
     return dataclasses.replace(key, tensors=tensors)
+
+
+@lru_cache(maxsize=65536)
+def serial_form(key: SpecKey, dim: int) -> LoopForm:
+    """The form of serial loops along a dimension: tiles that would cut groups, packs or
+    blocks of it are refused."""
+    kind = key.kind
+    packs = tuple((pack, odd_even) for _, _, pack, odd_even in _packs_along(key, dim))
+    blocks = tuple(
+        axis
+        for operand in kind.operands
+        if dim in operand.dims and (axis := operand.map(dim)).is_divided
+    )
+    return LoopForm((kind.grain(dim), packs, blocks), key)
 
 
 def registers_hold(key: SpecKey, dim: int) -> bool:

@@ -15,8 +15,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Expansion
-from morello.actions.loops.base import expand_loop, loop_relevant, tile_key
+from morello.actions.base import Action, Expansion, LoopForm
+from morello.actions.loops.base import (
+    expand_loop,
+    loop_relevant,
+    serial_form,
+    tile_key,
+)
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
@@ -54,6 +59,10 @@ class Split(Action):
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
         """The part of the key that the loop depends on (`loop_relevant`)."""
         return loop_relevant(key, key.kind.dims.index(self.dim))
+
+    def loop_form(self, key: SpecKey, target: Target) -> LoopForm:
+        """The form of the loop (`serial_form`)."""
+        return serial_form(key, key.kind.dims.index(self.dim))
 
     def loop_dim(self, key: SpecKey) -> int | None:
         """The index of the reduction that the loop is over."""

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Expansion
+from morello.actions.base import Action, Expansion, LoopForm
 from morello.actions.loops.base import (
     expand_loop,
     loop_relevant,
     registers_hold,
+    serial_form,
     tile_key,
 )
 from morello.machine import Target
@@ -56,6 +57,10 @@ class Tile(Action):
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
         """The part of the key that the loop depends on (`loop_relevant`)."""
         return loop_relevant(key, key.kind.dims.index(self.dim))
+
+    def loop_form(self, key: SpecKey, target: Target) -> LoopForm:
+        """The form of the loop (`serial_form`)."""
+        return serial_form(key, key.kind.dims.index(self.dim))
 
     def loop_dim(self, key: SpecKey) -> int | None:
         """The index of the dimension that the loop is over."""

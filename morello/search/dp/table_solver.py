@@ -242,8 +242,8 @@ class TableSolver:
         """The loops along a dimension, with holes in a table that has these sizes."""
         self.run.pause()
         sizes, actions = self.box.sizes, tuple(loops.values())
-        bare = actions[0].relevant(self.key, self.target)
-        plan = plan_loops(bare, dim, sizes[dim], below, actions, self.target.plain)
+        form = actions[0].loop_form(self.key, self.target)
+        plan = plan_loops(form, dim, sizes[dim], below, actions, self.target.plain)
         others = self.costs.size // max(1, self.costs.shape[dim])
         self.impls += len(plan.actions) * others
         codes = np.asarray(list(loops), np.int32)

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from morello.actions import Action
+from morello.actions import Action, LoopForm
 from morello.lazy import cached_property
 from morello.machine import Target
 from morello.search.compiled.words import AXIS, PEEL, address
 from morello.search.dp.axes import Axis
 from morello.search.dp.table import Floats, Integers
-from morello.spec import SpecKey
 from morello.spec.frame import Frame
 from morello.spec.tensors.limits import Limits
 
@@ -57,7 +56,7 @@ class Plan:
 
 @lru_cache(maxsize=65536)
 def plan_loops(
-    key: SpecKey,
+    form: LoopForm,
     dim: int,
     axis: Axis,
     below: Axis,
@@ -67,11 +66,12 @@ def plan_loops(
     """The loops along a dimension at each size of it.
 
     Args:
-        key: what stands for all keys with these loops (`Action.relevant`).
+        form: of these loops (`Action.loop_form`).
         axis: the sizes of the points to be made into loops.
         below: those that the table of the holes has.
-        actions: the loops along ``dim``, all of them legal on the key.
+        actions: the loops along ``dim``, of one class, all of them legal on the key.
     """
+    key = form.key
     sizes: list[Any] = [1] * len(key.kind.dims)
     sizes[dim] = np.asarray(axis, np.int64)
     frame = Frame(key, tuple(sizes), Limits())

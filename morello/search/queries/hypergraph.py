@@ -316,9 +316,9 @@ class Hypergraph:
         own = key == node.id.key
         identity = node.id if own else self.run.loop_id(node.id, key)
         box = self.run.box(identity)
-        bare = actions[0].relevant(node.id.key, self.target)
+        form = actions[0].loop_form(node.id.key, self.target)
         axes = node.box.sizes[dim], box.sizes[dim]
-        plan = plan_loops(bare, dim, *axes, actions, self.target)
+        plan = plan_loops(form, dim, *axes, actions, self.target)
         plan = _even(plan, *axes)
         if plan.is_empty or not math.prod(box.shape):
             return
