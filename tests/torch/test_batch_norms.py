@@ -38,7 +38,7 @@ def test_a_batch_norm_is_a_shift(evaluated: list[Any]) -> None:
             norm.weight.mul_(-2)
         assert torch.allclose(fast(x), module(x), atol=1e-5)
     specs = evaluated[0].specs()
-    assert len([spec for spec in specs if "+x" in spec]) == 2
+    assert len([spec for spec in specs if "+x" in spec]) == 3
     assert not [spec for spec in specs if "-x" in spec or "relu(x0*" in spec]
 
 

@@ -12,7 +12,6 @@ from morello.frontends.grouping.groups import (
     MOST_OF_MAPS,
     MOST_OUTPUTS,
     Grouping,
-    is_convolution,
     is_product,
 )
 from morello.spec.graphs.graph import MAP
@@ -43,8 +42,6 @@ def refusal(grouping: Grouping, group: Candidate) -> str:
     nodes = group.nodes
     if len(nodes) == 1:
         return ""
-    if any(is_convolution(grouping.nodes[i]) for i in nodes):
-        return "a convolution is searched without what follows it"
     products = [i for i in nodes if is_product(grouping.nodes[i])]
     if len(products) > MOST_PRODUCTS:
         return f"it has more than {MOST_PRODUCTS} products"
@@ -59,6 +56,8 @@ def refusal(grouping: Grouping, group: Candidate) -> str:
         part = grouping.part(nodes, group.copies)
     except UnfitError:
         return "it is no graph of a Spec"
+    if grouping.convolves(nodes) and not part.is_laid_out:
+        return "what follows a convolution lies in another order"
     if not products and len(part.operands) > MOST_OF_MAPS:
         return f"it has more than {MOST_OF_MAPS} operands"
     return "no pass computes both reductions" if part.crosses else ""

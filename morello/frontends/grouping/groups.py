@@ -62,12 +62,8 @@ def is_short(tensors: Tensors, node: Node) -> bool:
 
 
 def is_convolution(node: Node) -> bool:
-    """Whether a node is a product of channels with channels last.
-
-    Its program then needs no other layouts, and what follows is a pass over a result
-    that is small beside the products: the search of both as one takes ten times as
-    long.
-    """
+    """Whether a node is a product of channels with channels last: its program then
+    needs no other layouts."""
     convolution = Convolution.of(node)
     return convolution is not None and is_product(node) and convolution.is_last(node)
 
@@ -234,6 +230,8 @@ class Grouping:
             part = self.part(nodes)
         except UnfitError:
             return False
+        if self.convolves(nodes) and not (part.is_laid_out and len(part.outputs) == 1):
+            return False
         has_product = any(is_product(self.nodes[i]) for i in nodes)
         is_small = len(part.operands) <= MOST_OF_MAPS
         return has_product or (is_small and not part.crosses)
@@ -251,8 +249,6 @@ class Grouping:
 
     def _is_known(self, nodes: frozenset[int]) -> bool:
         """Whether the search is good at such a graph."""
-        if len(nodes) > 1 and any(is_convolution(self.nodes[i]) for i in nodes):
-            return False
         products = [i for i in sorted(nodes) if is_product(self.nodes[i])]
         if not products:
             return self._are_rows(nodes)
@@ -320,6 +316,10 @@ class Grouping:
             i for i in sorted(nodes) if i in self.results or self.readers[i] - nodes
         )
 
+    def convolves(self, nodes: frozenset[int]) -> bool:
+        """Whether one of some nodes is a convolution with channels last."""
+        return any(is_convolution(self.nodes[i]) for i in nodes)
+
     def _is_cyclic(self, nodes: frozenset[int]) -> bool:
         """Whether something outside lies between two of them, or two groups would wait
         for each other.
@@ -353,7 +353,7 @@ class Grouping:
         outputs = tuple(i for i in self.outputs(nodes) if i not in copies)
         part = part_of_nodes(self.tensors, tuple(sorted(nodes)), outputs)
         # Bytes are multiplied in fours along the channels, and lie one by one.
-        is_laid_out = any(
+        is_laid_out = not part.is_turned and any(
             self.nodes[i].dtype.is_float and is_convolution(self.nodes[i])
             for i in nodes
         )

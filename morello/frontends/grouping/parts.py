@@ -118,6 +118,16 @@ class Part:
             for first, second in itertools.combinations(sorted(reductions), 2)
         )
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether an output lies in another order than the product that it is a map
+        of."""
+        graph = self.kind.as_graph
+        if graph is None:
+            return False
+        orders = {graph.axes(v) for v in (*graph.contractions, *graph.modes)}
+        return len(orders) > 1
+
     def spec(self, limits: Limits) -> Spec:
         """The Spec that it computes."""
         return Spec(self.kind, self.sizes, self.forms, limits, ranges=self.ranges)
