@@ -186,7 +186,7 @@ def lowered(graph: GraphModule, inputs: Sequence[Any]) -> GraphModule:
             plain = [torch.empty(t.shape, dtype=t.dtype) for t in inputs]
         trace = make_fx(whole, decomposition_table=rules(), tracing_mode="fake")
         module: GraphModule = trace(*plain)
-    _fold(module)
+        _fold(module)
     module.graph.eliminate_dead_code()
     for place, node in enumerate(module.graph.nodes):
         # What the importer takes for the place of a node.

@@ -155,11 +155,16 @@ def _bags(
 
 
 def _roll(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
-    """Along axes that a shift moves; without axes, of all elements in a row."""
+    """Along axes that a shift moves, by less than their size; without axes, of all
+    elements in a row."""
     if not dims:
         return torch.roll(x.reshape(-1), shifts, 0).reshape(x.shape)
     pairs = list(zip(shifts, dims, strict=True))
-    moved = [(shift, dim) for shift, dim in pairs if shift % x.shape[dim]]
+    moved = [
+        (shift if abs(shift) < x.shape[dim] else shift % x.shape[dim], dim)
+        for shift, dim in pairs
+        if shift % x.shape[dim]
+    ]
     if moved == pairs:
         return NotImplemented
     return torch.roll(x, *map(list, zip(*moved, strict=True))) if moved else x.clone()

@@ -139,3 +139,28 @@ def test_truth_values_are_compared_as_numbers(number: Any) -> None:
 
 def test_squares_of_truth_values_are_integers() -> None:
     follows(lambda x: (x.square(), x**3, x**0, x**1), (TRUE,))
+
+
+def test_rows_of_truth_values_are_added_as_numbers() -> None:
+    def added(x: Any) -> Any:
+        return x.index_add(0, torch.tensor([0, 0]), x)
+
+    follows(added, (TRUE,))
+    graph = lowered(traced(added, TRUE), (TRUE,))
+    assert torch.bool not in [
+        node.args[0].meta["val"].dtype
+        for node in graph.graph.nodes
+        if "add" in str(node.target)
+    ]
+
+
+def test_elements_roll_by_less_than_an_axis() -> None:
+    """The importer cuts an axis where the shift says, even past its end."""
+
+    def rolled(x: Any) -> Any:
+        return x.roll((-7, 9, -2), (0, 1, 2))
+
+    follows(rolled, (X,))
+    graph = lowered(traced(rolled, X), (X,))
+    (roll,) = (n for n in graph.graph.nodes if n.op == "call_function")
+    assert roll.args[1:] == ([2, 1, -2], [0, 1, 2])

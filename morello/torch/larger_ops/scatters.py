@@ -64,6 +64,8 @@ def rows_added(x: Any, dim: int, places: Any, source: Any, *, alpha: Any = 1) ->
     shape = [1] * x.dim()
     shape[dim] = -1
     wide = places.reshape(shape).expand(source.shape)
+    if x.dtype is torch.bool:  # whose sums are the truth of any
+        return aten.scatter_add.default(x.long(), dim, wide, source.long()).ne(0)
     return aten.scatter_add.default(x, dim, wide, source)
 
 
