@@ -245,8 +245,8 @@ class Emitter(Operations, ABC):
         """The sum of indices, each times a positive number."""
 
     @abstractmethod
-    def size(self) -> Value:
-        """The size that a call gives to the dimensions of the Spec's range."""
+    def size(self, number: int = 0) -> Value:
+        """The size that a call gives to the dimensions of a range of the Spec."""
 
     @abstractmethod
     def sum(self, a: Value, b: Value) -> Value:

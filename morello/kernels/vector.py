@@ -5,6 +5,7 @@ constant. `reduce.py` has the vector kernels of reductions.
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from itertools import product as every
@@ -20,6 +21,7 @@ from morello.kernels.code.elements import (
     Side,
     of_vector,
 )
+from morello.kernels.code.varying_row import varying_row
 from morello.kernels.code.vectors import (
     overlapping,
     overlapping_count,
@@ -134,16 +136,83 @@ class VectorMap(Kernel):
                 row = add(row, _loads(tensor.dtype, count, lanes, self.isa))
         return OpCounts.of(times(row, others(frame.sizes, inner)))
 
+    def takes_any(self, spec: Spec) -> bool:
+        """Any number of rows in memory, and any length of those that are not packed."""
+        inner = _inner(spec.key)
+        is_packed = any(tensor.layout.is_packed for tensor in spec.tensors)
+        is_along = any(inner in one.dims for one in spec.ranges)
+        return not (self._in_registers or (is_along and is_packed))
+
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
-        """Row by row, vector by vector; of long functions a few vectors in turn."""
+        """Row by row, vector by vector; of long functions a few vectors in turn. Loops
+        are around the code of a dimension whose size a call says."""
+        inner = _inner(spec.key)
+        varying = [(dim, n) for n, one in enumerate(spec.ranges) for dim in one.dims]
+        varying.sort(key=lambda one: one[0] == inner)
+        self._emit(emitter, spec, operands, varying, {})
+
+    def _emit(
+        self,
+        emitter: Emitter,
+        spec: Spec,
+        operands: Sequence[Buffer],
+        varying: list[tuple[int, int]],
+        at: dict[int, Value],
+    ) -> None:
+        """Loops over some dimensions, and in them straight-line code.
+
+        Args:
+            varying: those that need a loop, that along rows last, each with the number
+                of its range.
+            at: the places of those that a loop is around.
+        """
         inner, lanes = _inner(spec.key), self._lanes(spec.dtypes)
-        runs = (parts if self._in_registers else overlapping)(spec.sizes[inner], lanes)
-        extents = [range(size) for size in spec.sizes]
+        write = functools.partial(self._rows, emitter, spec, operands, at)
+        if not varying:
+            runs = parts if self._in_registers else overlapping
+            write(0, runs(spec.sizes[inner], lanes))
+            return
+        (dim, number), *further = varying
+        size, sizes = emitter.size(number), spec.every_size[number]
+
+        def row(start: Value, count: int) -> None:
+            write(start, overlapping(count, lanes))
+
+        def body(place: Value, _: Sequence[Value]) -> list[Value]:
+            self._emit(emitter, spec, operands, further, {**at, dim: place})
+            return []
+
+        if dim == inner:
+            varying_row(emitter, size, sizes, lanes, row)
+        else:
+            emitter.loop(0, size, 1, (), body)
+
+    def _rows(
+        self,
+        emitter: Emitter,
+        spec: Spec,
+        operands: Sequence[Buffer],
+        at: dict[int, Value],
+        start: Value,
+        runs: list[tuple[int, int]],
+    ) -> None:
+        """Straight-line code of some vectors of each row.
+
+        Args:
+            at: the places of dimensions that a loop is around.
+            start: where the vectors of a row begin.
+            runs: from there on the place and the length of each.
+        """
+        inner, lanes = _inner(spec.key), self._lanes(spec.dtypes)
+        extents: list[Sequence[Value]] = [range(size) for size in spec.sizes]
         extents[inner] = range(1)
+        for dim, place in at.items():
+            extents[dim] = (place,)
         vectors = [
             _Vector(
                 emitter,
                 (*row[:inner], column, *row[inner + 1 :]),
+                (*row[:inner], emitter.offset(start, column), *row[inner + 1 :]),
                 (*row[:inner], place, *row[inner + 1 :]),
                 count,
                 lanes if self._in_registers else count,
@@ -193,7 +262,9 @@ class _Vector:
     """The elements at one place of all operands, side by side along the row."""
 
     emitter: Emitter
-    at: tuple[int, ...]
+    place: tuple[Value, ...]
+    """The index of the first element, along the row from where all vectors begin."""
+    at: tuple[Value, ...]
     """The index of the first element."""
     register: tuple[int, ...]
     """The number of the register, of operands in registers."""
@@ -237,10 +308,10 @@ def _groups(
 
 def _overlaps(one: _Vector, other: _Vector, inner: int) -> bool:
     """Whether two vectors of a row share elements."""
-    is_same_row = one.at[:inner] + one.at[inner + 1 :] == (
-        other.at[:inner] + other.at[inner + 1 :]
+    is_same_row = one.place[:inner] + one.place[inner + 1 :] == (
+        other.place[:inner] + other.place[inner + 1 :]
     )
-    return is_same_row and other.at[inner] < one.at[inner] + one.count
+    return is_same_row and other.place[inner] < one.place[inner] + one.count
 
 
 _ONE_INPUT = 2

@@ -290,10 +290,10 @@ class MlirEmitter(Tiles):
             total = scaled if total is None else arith.AddIOp(total, scaled).result
         return known if total is None else self.offset(total, known)
 
-    def size(self) -> Value:
+    def size(self, number: int = 0) -> Value:
         """`Emitter.size`."""
         assert self._spec is not None
-        return size_value(self._before, self._spec)
+        return size_value(self._before, self._spec, number)
 
     def sum(self, a: Value, b: Value) -> Value:
         """`Emitter.sum`."""

@@ -134,6 +134,19 @@ class GraphRows(Kernel):
         counts = _Counts.of(frame, self.isa, self.unroll, self.taps)
         return counts.total()
 
+    def takes_any(self, spec: Spec) -> bool:
+        """Any number of rows, and of rows that are reduced, unless several are computed
+        side by side; any length of rows that are not reduced, without steps."""
+        graph, inner = _seen(spec.key)
+        if any(tensor.level.is_registers for tensor in spec.tensors):
+            return False
+        if all(inner not in one.dims for one in spec.ranges):
+            return not shares_rows(graph, inner)
+        plan = one_pass(graph)
+        assert plan is not None
+        axes = (axis for own in spec.kind.operands for axis in own.axes)
+        return not plan.reduced and all(axis.is_plain for axis in axes)
+
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Loops over rows, and in them over vectors."""
         seen = _seen(spec.key)

@@ -8,6 +8,7 @@ from typing import Any
 
 from morello.kernels.code.elements import of_vector
 from morello.kernels.code.running import Running
+from morello.kernels.code.varying_row import varying_row
 from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.graph.shape import (
@@ -44,7 +45,12 @@ class GraphWriter(GraphValues):
         reduced = self.plan.reduced
         self.unroll = unroll if reduced else min(unroll, most_written(graph))
         """Vectors that a loop takes at a time."""
-        self.taps = taps_of(reduced - {inner}, spec.sizes, most_taps)
+        self.varying = {
+            dim: number for number, one in enumerate(spec.ranges) for dim in one.dims
+        }
+        """For each dimension whose size a call says the number of its range."""
+        settled = reduced - {inner, *self.varying}
+        self.taps = taps_of(settled, spec.sizes, most_taps)
         """The reduced dimensions whose places are written out one by one."""
         wide = sum(v in self._wide for v in self.buffers)
         self.side = most_side_by_side(wide, self.unroll, emitter.isa.registers)
@@ -93,7 +99,7 @@ class GraphWriter(GraphValues):
         if not dims:
             return body(dict(at), carried)
         dim, rest = dims[0], dims[1:]
-        size = self.spec.sizes[dim]
+        size = self._size(dim)
         if size == 1 or self.registers or dim in self.taps:
             for place in range(size):
                 carried = self._nest(rest, {**at, dim: place}, carried, body)
@@ -109,6 +115,12 @@ class GraphWriter(GraphValues):
             lambda place, held: self._nest(rest, {**at, dim: place}, held, body),
             rolled=is_long,
         )
+
+    def _size(self, dim: int) -> Any:
+        """A size of the Spec, or its value in a call."""
+        if dim in self.varying:
+            return self.emitter.size(self.varying[dim])
+        return self.spec.sizes[dim]
 
     def _row(self, at: dict[int, Any]) -> Sequence[Value]:
         """Everything that a row has; nothing is carried on."""
@@ -137,6 +149,13 @@ class GraphWriter(GraphValues):
         """Run ``body`` on the vectors of a row, as many at a time as are unrolled: from
         what is carried to what is carried on."""
         lanes, count = self.lanes, self.spec.sizes[self.inner]
+        if self.inner in self.varying:
+            length = self._size(self.inner)
+            sizes = self.spec.every_size[self.varying[self.inner]]
+            varying_row(
+                self.emitter, length, sizes, lanes, lambda *own: body([own], ())
+            )
+            return carried
         if self.registers:
             for place in parts(count, lanes):
                 body([place], ())
