@@ -1,6 +1,7 @@
 """Costs of programs over ranges, at each of many sizes at once."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from morello.spec import Limits, Spec
 from morello.spec.frame import Frame
 
 Costs = np.ndarray[Any, np.dtype[np.float64]]
+Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class CostsAtSizes:
@@ -37,6 +39,29 @@ class CostsAtSizes:
         apply."""
         count = math.prod(map(len, spec.every_size))
         return self._costs(impl, Frame.over(spec), count)
+
+    def kernels(self, impl: Impl, spec: Spec) -> Iterator[Bools]:
+        """Tell for each kernel of a program at which of `Spec.calls` it runs."""
+        count = math.prod(map(len, spec.every_size))
+        return self._kernels(impl, Frame.over(spec), np.ones(count, bool))
+
+    def _kernels(self, impl: Impl, frame: Frame, runs: Bools) -> Iterator[Bools]:
+        """Tell where each kernel runs.
+
+        Args:
+            frame: of the Specs of those calls that run the program.
+            runs: these calls, of all.
+        """
+        if not impl.branches:
+            yield runs
+            return
+        given = {branch.role: branch.impl for branch in impl.branches}
+        for child in impl.action.expand(frame, self._target).children:
+            there = np.broadcast_to(child.exists, int(runs.sum())) != 0
+            if child.role in given and there.any():
+                below = runs.copy()
+                below[runs] = there
+                yield from self._kernels(given[child.role], _parts(child, there), below)
 
     def at_greatest(self, impl: Impl) -> int:
         """The cost at the greatest size, at which less may remain of a loop than at

@@ -3,8 +3,8 @@
 A program of one size is taken to all sizes around that to which it applies. Of these
 programs each takes as many sizes in a row as it costs no more than the regret allows:
 from the least size on, the program that reaches farthest comes next, which makes the
-fewest ranges that these programs can make. Of two ranges the first is parted into
-strips, and each strip along the second.
+fewest ranges that these programs can make. Pairs of two ranges are parted into boxes
+(`boxes.py`) that have the least regret of all that are not too many.
 """
 
 import dataclasses
@@ -23,6 +23,7 @@ from morello.machine import Target
 from morello.search.dp.axes import is_rung
 from morello.search.dp.solver import Solution, Solver, Watch
 from morello.search.impl import Impl
+from morello.search.ranges.boxes import Bools, Boxed, Boxes, Places
 from morello.search.ranges.over import Box, Over, part_of, switch
 from morello.search.ranges.sizes import (
     Call,
@@ -39,20 +40,26 @@ from morello.spec import Spec
 MOST_PARTS = 96
 """Ranges with a program each."""
 
+MOST_BOXED = 384
+"""Boxes of pairs with a program each: many have one kernel."""
+
 MOST_LEAVES = 768
 """Kernels in the programs of all ranges: one is some 250 bytes of code."""
 
 REGRETS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1e6)
 """In percent."""
 
+PRICES = (0.0, *(2.0 ** (power / 2) for power in range(-20, 20)), 1e12)
+"""Regret that a kernel has to save, summed up over pairs of two ranges."""
+
+NEAR = 0.01
+"""A pair that has a program which costs no more than this share more than its best one
+has not that tried on other pairs."""
+
 TILES = (1, 2, 4, 8, 16, 32, 64)
 """Sizes of tiles that are tried beside the programs that are best somewhere."""
 
 Costs = np.ndarray[Any, np.dtype[np.float64]]
-Bools = np.ndarray[Any, np.dtype[np.bool_]]
-
-Places = tuple[tuple[int, int], ...]
-"""For each range the places in a list of its sizes, from a first one to an end."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,23 +123,29 @@ def cover(
         target: the machine.
         regret: how much more than its best program a size may cost, in percent; None
             for the least of `REGRETS` that has no more programs than ``most``, or for
-            that which has the fewest.
+            that which has the fewest; of pairs for boxes as good as are not too many.
         watch: told before each table that is solved.
-        most: the programs that are wanted; more are taken only where it takes more.
+        most: the programs that are wanted of one range; more are taken only where it
+            takes more.
 
     Raises:
         SearchError: a size has no program; there are too many sizes; more programs than
-            `MOST_PARTS` would be needed.
+            `MOST_PARTS`, or of pairs than `MOST_BOXED`, would be needed.
     """
     sizes = search_sizes(spec, target, watch)
     areas = [_Area.of(sizes, area) for area in _areas(sizes)]
-    count, percent = _fewest(areas, REGRETS if regret is None else (regret,), most)
-    if count > MOST_PARTS:
+    if len(spec.ranges) > 1:
+        parts = _priced(areas, regret)
+    else:
+        regrets = REGRETS if regret is None else (regret,)
+        percent = _fewest(areas, regrets, most)
+        parts = [part for area in areas for part in area.parts(area.chosen(percent))]
+    limit = MOST_PARTS if len(spec.ranges) == 1 else MOST_BOXED
+    if len(parts) > limit:
         raise SearchError(
-            f"{spec} takes {count} programs, more than {MOST_PARTS}",
+            f"{spec} takes {len(parts)} programs, more than {limit}",
             "give a shorter range, or allow a regret",
         )
-    parts = [part for area in areas for part in area.parts(percent)]
     least: dict[Call, float] = {}
     for area in areas:
         calls = itertools.product(*area.area)
@@ -142,19 +155,44 @@ def cover(
     return Cover(sizes, tuple(parts), impl, dict(sorted(least.items())))
 
 
-def _fewest(
-    areas: list["_Area"], regrets: Sequence[float], most: int
-) -> tuple[int, float]:
-    """The number of programs, and the regret that has it: the least that has no more
-    than ``most``, and few kernels; else the fewest."""
+def _fewest(areas: list["_Area"], regrets: Sequence[float], most: int) -> float:
+    """The regret that has few programs: the least that has no more than ``most``, and
+    few kernels; else that with the fewest."""
     counts: list[tuple[int, float]] = []
     for percent in regrets:
-        numbers = [(area, n) for area in areas for _, n in area.chosen(percent)]
-        counts.append((len(numbers), percent))
-        leaves = sum(area.programs[number].leaves for area, number in numbers)
-        if len(numbers) <= most and leaves <= MOST_LEAVES:
-            return counts[-1]
-    return min(counts)
+        leaves = [n for own in areas for n in own.leaves(own.chosen(percent))]
+        counts.append((len(leaves), percent))
+        if len(leaves) <= most and sum(leaves) <= MOST_LEAVES:
+            return percent
+    return min(counts)[1]
+
+
+def _priced(areas: list["_Area"], regret: float | None) -> list[Part]:
+    """Boxes of pairs, each with its program: those of the least regret that are few,
+    and have few kernels; with a regret that is allowed, those of the fewest kernels.
+
+    Args:
+        areas: of pairs.
+        regret: how much more than its best program a pair may cost, in percent.
+    """
+    boxes = [area.boxes(regret) for area in areas]
+
+    def parts(price: float) -> list[Part]:
+        pairs = zip(areas, boxes, strict=True)
+        chosen = ((area, own.chosen(price)) for area, own in pairs)
+        return [part for area, some in chosen for part in area.parts(some)]
+
+    low, high = 0, len(PRICES) - 1
+    found = parts(PRICES[high])
+    while regret is None and low < high:
+        middle = (low + high) // 2
+        fewer = parts(PRICES[middle])
+        leaves = sum(part.impl.leaves for part in fewer)
+        if len(fewer) <= MOST_BOXED and leaves <= MOST_LEAVES:
+            high, found = middle, fewer
+        else:
+            low = middle + 1
+    return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,6 +264,8 @@ class _Area:
     programs: list[Impl]
     loops: list[bool]
     costs: Costs
+    on: dict[tuple[int, Box], Impl] = dataclasses.field(default_factory=dict)
+    """Programs on boxes of sizes, by their numbers."""
 
     @classmethod
     def of(cls, sizes: Sizes, area: tuple[tuple[int, ...], ...]) -> "_Area":
@@ -234,33 +274,43 @@ class _Area:
         over = Over(sizes.tables[tuple(own[0] for own in area)])
         found = cls(sizes, area, over, [], [], np.full((0, *grid), np.inf))
         rows: list[Costs] = []
+        sources = found._best_somewhere(rows), found._with_loops()
+        for source in sources if len(grid) == 1 else sources[::-1]:
+            for places, impl, loops in source:
+                row = np.full(grid, np.inf)
+                part = part_of(sizes.spec, found.box(places))
+                own = tuple(itertools.starmap(slice, places))
+                row[own] = over.costs(impl, part).reshape(row[own].shape)
+                found.programs.append(impl)
+                found.loops.append(loops)
+                rows.append(row)
+        return dataclasses.replace(found, costs=np.array(rows).reshape(-1, *grid))
 
-        def add(places: Places, impl: Impl, loops: bool = False) -> None:
-            row = np.full(grid, np.inf)
-            part = part_of(sizes.spec, found.box(places))
-            own = tuple(itertools.starmap(slice, places))
-            row[own] = over.costs(impl, part).reshape(row[own].shape)
-            found.programs.append(impl)
-            found.loops.append(loops)
-            rows.append(row)
+    def _best_somewhere(self, rows: list[Costs]) -> Iterator[tuple[Places, Impl, bool]]:
+        """Programs that are best at some sizes, on all around these; of pairs those of
+        the greatest first.
 
-        best = found.best
-        for place in np.ndindex(grid):
-            is_reached = rows and min(row[place] for row in rows) <= best[place]
-            if np.isfinite(best[place]) and not is_reached:
-                add(*found.taken(place))
-        whole = tuple((0, count) for count in grid)
-        if len(grid) == 1:
-            for looped in _looped(found):
-                add(*looped)
-        else:
-            part = part_of(sizes.spec, found.box(whole))
-            loop = over.looped(part, over.tables.root) if part.ranges else None
+        Args:
+            rows: the costs of all programs so far; more come while it runs.
+        """
+        best, ranges = self.best, len(self.area)
+        near = 1 + NEAR * (ranges - 1)
+        for place in list(np.ndindex(best.shape))[:: 1 if ranges == 1 else -1]:
+            is_near = rows and min(row[place] for row in rows) <= near * best[place]
+            if np.isfinite(best[place]) and not is_near:
+                yield from ((*one, False) for one in self.taken(place))
+
+    def _with_loops(self) -> Iterator[tuple[Places, Impl, bool]]:
+        """Programs that apply whatever else does not."""
+        whole: Places = tuple((0, len(own)) for own in self.area)
+        part = part_of(self.sizes.spec, self.box(whole))
+        if len(self.area) == 1:
+            yield from ((*one, False) for one in _looped(self))
+        elif part.ranges:
+            loop = self.over.looped(part, self.over.tables.root)
             if loop is not None:
-                add(whole, loop, loops=True)
-        for impl in _freely(found):
-            add(whole, impl, loops=True)
-        return dataclasses.replace(found, costs=np.array(rows))
+                yield whole, loop, True
+        yield from ((whole, impl, True) for impl in _freely(self))
 
     @property
     def best(self) -> Costs:
@@ -277,12 +327,30 @@ class _Area:
         first = tuple(own[start] for own, (start, _) in pairs)
         return Box(first, tuple(own[stop - 1] for own, (_, stop) in pairs))
 
-    def taken(self, place: tuple[int, ...]) -> tuple[Places, Impl]:
+    def taken(self, place: tuple[int, ...]) -> Iterator[tuple[Places, Impl]]:
         """The places around one to which its program applies, and the program on
-        them."""
+        them; of two ranges, where that is it alone, those along each."""
         call = tuple(own[at] for own, at in zip(self.area, place, strict=True))
-        best = self.sizes.best[call]
-        places: Places = tuple((0, len(own)) for own in self.area)
+        best, grid = self.sizes.program(call), list(map(len, self.area))
+        alone: Places = tuple((at, at + 1) for at in place)
+        whole: Places = tuple((0, count) for count in grid)
+        taken = self._taken(best, place, whole)
+        if len(grid) == 1:
+            yield taken or (alone, best)
+        elif taken:
+            yield taken
+        else:
+            for axis, count in enumerate(grid):
+                line = tuple((0, count) if a == axis else alone[a] for a in range(2))
+                taken = self._taken(best, place, line)
+                if taken:
+                    yield taken
+
+    def _taken(
+        self, best: Impl, place: tuple[int, ...], places: Places
+    ) -> tuple[Places, Impl] | None:
+        """The places around one, of some, to which its program applies, and the program
+        on them; None if that is it alone."""
         while any(stop - start > 1 for start, stop in places):
             spec = part_of(self.sizes.spec, self.box(places))
             try:
@@ -294,43 +362,75 @@ class _Area:
                 places = smaller
             except (ScheduleError, SearchError):
                 break
-        return tuple((at, at + 1) for at in place), best
+        return None
 
-    def chosen(self, percent: float) -> list[tuple[Places, int]]:
-        """Places, and their program: along the last range that which reaches farthest,
-        again and again, of several the cheapest; along the first as few strips of
-        such as make the fewest programs."""
+    def chosen(self, percent: float) -> list[Boxed]:
+        """Places along one range, and their program: that which reaches farthest, again
+        and again, of several the cheapest."""
         most = 1 + percent / 100
         fits = self.costs <= np.maximum(most * self.best, self.costs.min(0))
-        if fits.ndim == 2:
-            return [(((at, end),), p) for at, end, p in _reaching(fits, self.costs)]
-        chosen: list[tuple[Places, int]] = []
-        for start, stop in _strips(fits, self._borders()):
-            costs = self.costs[:, start:stop].sum(1)
-            own = fits[:, start:stop].all(1)
-            for at, end, p in _reaching(own, costs):
-                chosen.append((((start, stop), (at, end)), p))
-        return chosen
+        reaching = _reaching(fits, self.costs)
+        return [Boxed(((at, end),), program) for at, end, program in reaching]
 
-    def _borders(self) -> list[int]:
-        """Places along the first range where a strip may end: after each size that was
-        searched."""
-        first = {call[0] for call in self.sizes.best}
-        ends = {at + 1 for at, size in enumerate(self.area[0]) if size in first}
-        return sorted({*ends, len(self.area[0])})
+    def leaves(self, chosen: list[Boxed]) -> list[int]:
+        """The number of kernels of each program that is chosen, on all sizes."""
+        return [self.programs[n].leaves for _, n in chosen if n is not None]
 
-    def parts(self, percent: float) -> Iterator[Part]:
+    def boxes(self, regret: float | None) -> Boxes:
+        """What boxes of pairs cost.
+
+        Args:
+            regret: that is allowed, in percent.
+        """
+        regrets = self.costs / self.best - 1
+        if regret is not None:
+            cheapest = self.costs.min(0, initial=np.inf)
+            regrets[(regrets > regret / 100) & (self.costs > cheapest)] = np.inf
+        kernels: list[list[Bools]] = []
+        for impl, costs in zip(self.programs, self.costs, strict=True):
+            there = np.isfinite(costs)
+            kernels.append([])
+            for runs in self.over.kernels(impl, impl.spec):
+                grid = np.zeros(costs.shape, bool)
+                grid[there] = runs
+                kernels[-1].append(grid)
+        own = [b.leaves for call, b in self.sizes.best.items() if self._has(call)]
+        first = {tuple(call) for call in self.sizes.best}
+        ends = []
+        for axis, column in enumerate(self.area):
+            some = {call[axis] for call in first}
+            places = {at + 1 for at, size in enumerate(column) if size in some}
+            ends.append(sorted({*places, len(column)}))
+        return Boxes(regrets, kernels, float(np.mean(own)), (ends[0], ends[1]))
+
+    def _has(self, call: Call) -> bool:
+        """Whether the sizes of a call are of these."""
+        return all(size in own for size, own in zip(call, self.area, strict=True))
+
+    def parts(self, chosen: list[Boxed]) -> Iterator[Part]:
         """Each box of sizes with its program."""
-        for places, number in self.chosen(percent):
+        for places, number in chosen:
             box = self.box(places)
+            spec = part_of(self.sizes.spec, box)
+            if number is None:
+                impl = self.sizes.program(box.last)
+            else:
+                impl = self._on(number, box)
+            own = self.over.costs(impl, spec)
+            yield Part(box, impl, tuple(map(float, own)))
+
+    def _on(self, number: int, box: Box) -> Impl:
+        """A program on a box of sizes."""
+        key = number, box
+        if key not in self.on:
             spec = part_of(self.sizes.spec, box)
             impl, loops = self.programs[number], self.loops[number]
             try:
                 impl = self.over.program(impl, spec, self.over.tables.root, loops)
             except ScheduleError:  # its first loop has no trip at a size settled here
                 impl = self._instead(box)
-            own = self.over.costs(impl, spec)
-            yield Part(box, impl, tuple(map(float, own)))
+            self.on[key] = impl
+        return self.on[key]
 
     def _instead(self, box: Box) -> Impl:
         """The cheapest of the programs that are best at a size of a box, on all; where
@@ -382,41 +482,6 @@ def _end(fits: Bools, start: int) -> int:
     """The end of the places from ``start`` on that are true."""
     wrong = np.flatnonzero(~fits[start:])
     return start + int(wrong[0]) if len(wrong) else len(fits)
-
-
-def _strips(fits: Bools, borders: list[int]) -> list[tuple[int, int]]:
-    """Strips along the first axis of places that have the fewest programs together.
-
-    Args:
-        fits: of each program at each pair of places.
-        borders: where a strip may end; one of one place may end anywhere.
-    """
-    ends: dict[int, tuple[int, list[tuple[int, int]]]] = {0: (0, [])}
-    for start in range(fits.shape[1]):
-        count, strips = ends[start]
-        own, at = np.ones((fits.shape[0], fits.shape[2]), bool), start
-        for stop in sorted({start + 1, *(one for one in borders if one > start)}):
-            own = own & fits[:, at:stop].all(1)
-            at, more = stop, _count(own)
-            if more is None:
-                break
-            if stop not in ends or count + more < ends[stop][0]:
-                ends[stop] = count + more, [*strips, (start, stop)]
-    return ends[fits.shape[1]][1]
-
-
-def _count(fits: Bools) -> int | None:
-    """How many programs take all places, each from where the one before ends; None if
-    none takes one."""
-    places = fits.shape[1]
-    wrong = np.where(fits, places, np.arange(places))
-    reach = np.minimum.accumulate(wrong[:, ::-1], axis=1)[:, ::-1].max(0)
-    at = count = 0
-    while at < places:
-        if reach[at] == at:
-            return None
-        at, count = int(reach[at]), count + 1
-    return count
 
 
 def _around(holds: Bools, places: Places, place: tuple[int, ...]) -> Places | None:

@@ -15,7 +15,7 @@ from morello.actions import Action, Range, Split, Tile, TileParallel, ToAccum
 from morello.errors import ScheduleError, SearchError
 from morello.search.dp.table import TableId
 from morello.search.impl import Branch, Impl
-from morello.search.ranges.at_size import Costs, CostsAtSizes
+from morello.search.ranges.at_size import Bools, Costs, CostsAtSizes
 from morello.search.ranges.sizes import Searched
 from morello.spec import SizeRange, Spec
 from morello.spec.frame import Frame
@@ -206,6 +206,10 @@ class Over:
     def costs(self, impl: Impl, spec: Spec) -> Costs:
         """The cost of a program at every size of a Spec."""
         return self._costs.costs(impl, spec)
+
+    def kernels(self, impl: Impl, spec: Spec) -> Iterator[Bools]:
+        """Tell for each kernel of a program at which sizes of a Spec it runs."""
+        return self._costs.kernels(impl, spec)
 
 
 class Box(NamedTuple):

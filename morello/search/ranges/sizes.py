@@ -71,6 +71,12 @@ class Searched:
         run = self.solver.run_of(self.greatest)
         return run.program(spec, run.entry(table))
 
+    def cost(self, spec: Spec) -> float:
+        """The cost of the best program of a goal; infinite where there is none."""
+        table = self.solver.run_of(self.greatest).table(self.root)
+        point = table.point(spec.sizes, spec.limits)
+        return math.inf if point is None else float(table.costs[point])
+
     def below(self, table: TableId, action: Action, child: Child) -> TableId:
         """The table of a hole that an action leaves."""
         return self.solver.run_of(self.greatest).hole_id(table, action, child)
@@ -85,17 +91,31 @@ class Sizes:
         best: the program of the sizes of each call that was searched, in the order of
             `Spec.calls`.
         tables: what the sizes of each call were searched in, or would be.
+        costs: the cost of the best program of each call that was searched, in 1/1000
+            cycle; of two ranges of each pair.
     """
 
     spec: Spec
     best: dict[Call, Impl]
     tables: dict[Call, Searched]
+    costs: dict[Call, float]
     statistics: Statistics
 
     def cost(self, call: Call) -> float:
-        """The cost of the best program of a call, in 1/1000 cycle; infinite where that
-        was not searched."""
-        return self.best[call].cost if call in self.best else math.inf
+        """The cost of the best program of a call; infinite where that was not
+        searched."""
+        return self.costs.get(call, math.inf)
+
+    def program(self, call: Call) -> Impl:
+        """The best program of a call.
+
+        Raises:
+            SearchError: there is none.
+        """
+        if call in self.best:
+            return self.best[call]
+        tables = self.tables[call]
+        return tables.program(self.spec.at(*call), tables.root)
 
 
 def check_ranges(spec: Spec) -> list[range]:
@@ -161,6 +181,7 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
         groups[_group(spec, call, target)].append(call)
     best: dict[Call, Impl] = {}
     tables: dict[Call, Searched] = {}
+    costs: dict[Call, float] = {}
     parts = []
     for members in groups.values():
         start = time.perf_counter()
@@ -175,12 +196,16 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
         with run.store.working():
             for call in itertools.product(*some):
                 best[call] = found.program(spec.at(*call), found.root)
+                costs[call] = best[call].cost
+            if len(columns) > 1:
+                costs |= {call: found.cost(spec.at(*call)) for call in members}
         tables |= dict.fromkeys(members, found)
         parts.append(run.statistics(time.perf_counter() - start))
     return Sizes(
         spec,
         dict(sorted(best.items())),
         dict(sorted(tables.items())),
+        costs,
         Statistics.of_all(parts),
     )
 

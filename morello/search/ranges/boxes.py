@@ -1,0 +1,166 @@
+"""Boxes of pairs of sizes, each with a program, by what they cost together.
+
+Boxes come of cuts: one parts all pairs into two boxes, another each of these, and so
+on. Of all such cuts those are chosen for which the regrets of all pairs and the price
+of all kernels are the least.
+"""
+
+import dataclasses
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+MOST_BOXES = 1 << 16
+"""Boxes that are looked at, of which some share pairs."""
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Bools = np.ndarray[Any, np.dtype[np.bool_]]
+
+Places = tuple[tuple[int, int], ...]
+"""For each range the places in a list of its sizes, from a first one to an end."""
+
+
+class Boxed(NamedTuple):
+    """A box of pairs, and the number of its program; None for the best program of its
+    one pair."""
+
+    places: Places
+    program: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Boxes:
+    """What boxes of pairs cost.
+
+    Args:
+        regrets: of each program at each pair; infinite where it does not apply, or may
+            not be chosen.
+        kernels: for each program where each of its kernels runs.
+        alone: the kernels of the best program of one pair.
+        ends: along each range the places where a box may end if not everywhere.
+    """
+
+    regrets: Floats
+    kernels: list[list[Bools]]
+    alone: float
+    ends: tuple[list[int], list[int]]
+
+    @cached_property
+    def _borders(self) -> tuple[Any, Any]:
+        """Along each range the places where a box may begin or end: everywhere unless
+        these are too many, first along the range with fewer."""
+        grid = self.regrets.shape[1:]
+        chosen = [np.array([0, *ends]) for ends in self.ends]
+        for axis in np.argsort(grid):
+            every = np.arange(grid[axis] + 1)
+            boxes = [len(b) * (len(b) - 1) // 2 for b in chosen]
+            boxes[axis] = len(every) * (len(every) - 1) // 2
+            if boxes[0] * boxes[1] <= MOST_BOXES:
+                chosen[axis] = every
+        return chosen[0], chosen[1]
+
+    def _totals(self, grid: Any) -> Floats:
+        """The sum of what pairs have, over each box."""
+        sums = np.zeros([n + 1 for n in grid.shape])
+        sums[1:, 1:] = grid.cumsum(0).cumsum(1)
+        sums = sums[np.ix_(*self._borders)]
+        high = sums[None, :, None, :] - sums[:, None, None, :]
+        low = sums[None, :, :, None] - sums[:, None, :, None]
+        totals: Floats = high - low
+        return totals
+
+    @cached_property
+    def _programs(self) -> list[tuple[Floats, Floats]]:
+        """For each program its regret and its kernels in each box."""
+        found = []
+        for regrets, kernels in zip(self.regrets, self.kernels, strict=True):
+            is_finite = np.isfinite(regrets)
+            total = self._totals(np.where(is_finite, regrets, 0.0))
+            total[self._totals(~is_finite) > 0] = np.inf
+            count = np.zeros(total.shape)
+            for runs in kernels:
+                count += self._totals(runs) > 0
+            found.append((total, count))
+        return found
+
+    @cached_property
+    def _alone(self) -> Bools:
+        """The boxes of one pair."""
+        rows, columns = map(np.diff, self._borders)
+        one: Bools = np.zeros([len(b) for b in self._borders for _ in range(2)], bool)
+        for row in np.flatnonzero(rows == 1):
+            places = np.flatnonzero(columns == 1)
+            one[row, row + 1, places, places + 1] = True
+        return one
+
+    def _whole(self, price: float) -> tuple[Floats, Any]:
+        """The least cost of a box with one program, and which."""
+        least = np.where(self._alone, price * self.alone, np.inf)
+        which = np.full(least.shape, -1)
+        for number, (regret, kernels) in enumerate(self._programs):
+            cost = regret + price * kernels
+            which[cost < least] = number
+            least = np.minimum(least, cost)
+        return least, which
+
+    def chosen(self, price: float) -> list[Boxed]:
+        """The boxes that cost the least together.
+
+        Args:
+            price: the regret that a kernel has to save.
+        """
+        whole, which = self._whole(price)
+        least = whole.copy()
+        rows, columns = (len(borders) - 1 for borders in self._borders)
+        for height in range(1, rows + 1):
+            for width in range(1, columns + 1):
+                if height + width > 2:
+                    _cut(least, height, width)
+        found: list[Boxed] = []
+        stack = [(0, rows, 0, columns)]
+        while stack:
+            box = stack.pop()
+            if whole[box] <= least[box]:
+                ends = [
+                    b[[s, e]]
+                    for b, s, e in zip(self._borders, box[::2], box[1::2], strict=True)
+                ]
+                places = tuple((int(s), int(e)) for s, e in ends)
+                number = int(which[box])
+                found.append(Boxed(places, number if number >= 0 else None))
+            else:
+                stack += _halves(least, box)
+        return sorted(found, key=lambda one: one.places)
+
+
+def _cut(least: Floats, height: int, width: int) -> None:
+    """Let all boxes of a height and a width cost no more than two parts of them."""
+    i = np.arange(least.shape[0] - height)[:, None, None]
+    k = np.arange(least.shape[2] - width)[None, :, None]
+    r, c = np.arange(1, height), np.arange(1, width)
+    end, stop = i + height, k + width
+    across = least[i, i + r, k, stop] + least[i + r, end, k, stop]
+    along = least[i, end, k, k + c] + least[i, end, k + c, stop]
+    both = np.concatenate([across, along], -1).min(-1)
+    here = i[..., 0], end[..., 0], k[..., 0], stop[..., 0]
+    least[here] = np.minimum(least[here], both)
+
+
+def _halves(
+    least: Floats, box: tuple[int, int, int, int]
+) -> list[tuple[int, int, int, int]]:
+    """The two parts of a box that cost the least."""
+    start, end, first, last = box
+    cuts = [
+        [(start, at, first, last), (at, end, first, last)]
+        for at in range(start + 1, end)
+    ]
+    cuts += [
+        [(start, end, first, at), (start, end, at, last)]
+        for at in range(first + 1, last)
+    ]
+    return min(cuts, key=lambda parts: sum(least[one] for one in parts))
+
+
+__all__ = ["Boxed", "Boxes", "Places"]
