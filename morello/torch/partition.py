@@ -35,26 +35,32 @@ class _Support(OperatorSupportBase):
     """Tells PyTorch's partitioner which nodes may be in a group.
 
     Args:
-        left_out: ops that none takes.
+        is_left: whether a node is in none, though it may be.
     """
 
-    def __init__(self, left_out: Collection[Any]) -> None:
-        self._left_out = left_out
+    def __init__(self, is_left: Callable[[Node], bool]) -> None:
+        self._is_left = is_left
 
     def is_node_supported(
         self, submodules: Mapping[str, torch.nn.Module], node: Node
     ) -> bool:
         del submodules  # of graphs with other graphs in them
-        if node.op != "call_function" or node.target in self._left_out:
+        if node.op != "call_function":
             return False
-        if is_take(node):
-            return _is_supported(node.args[0])
-        return _is_supported(node)
+        source = node.args[0] if is_take(node) else node
+        return _is_supported(source) and not self._is_left(source)
 
 
 def _is_supported(node: Any) -> bool:
     """Whether an op, and all that is taken of its results, may be in a group."""
     return isinstance(node, Node) and not why_not(node)
+
+
+def is_of_integers(node: Node) -> bool:
+    """Whether an op computes of places and masks alone."""
+    values = [source.meta.get("val") for source in node.all_input_nodes]
+    dtypes = {getattr(value, "dtype", None) for value in values}
+    return not is_free(node) and dtypes.issubset(INTEGERS)
 
 
 def why_not(node: Node) -> str:
@@ -197,16 +203,18 @@ def is_free(node: Node) -> bool:
     return node.target in VIEWS | SPLITS | CREATED and not refused(node)
 
 
-def groups_of(graph: GraphModule, left_out: Collection[Any] = ()) -> list[list[Node]]:
+def groups_of(
+    graph: GraphModule, is_left: Callable[[Node], bool] = lambda node: False
+) -> list[list[Node]]:
     """The nodes of each group, in order; views that readers outside need are copied.
 
     Groups that compute nothing are left out: eager does that as well.
 
     Args:
-        left_out: ops that no group takes.
+        is_left: whether no group takes a node, though one may.
     """
     partitioner = CapabilityBasedPartitioner(
-        graph, _Support(left_out), allows_single_node_partition=True
+        graph, _Support(is_left), allows_single_node_partition=True
     )
     partitions = [list(p.nodes) for p in partitioner.propose_partitions()]
     groups = []

@@ -29,7 +29,7 @@ from morello.torch.group import (
 from morello.torch.lowering import lowered
 from morello.torch.native_call import NativeCall, SizedCall
 from morello.torch.options import Options
-from morello.torch.partition import groups_of, replace_nodes
+from morello.torch.partition import groups_of, is_of_integers, replace_nodes
 from morello.torch.places import LOOKED_UP
 from morello.torch.shapes import boxed, static_graph
 from morello.torch.worker import submit
@@ -275,7 +275,7 @@ class _Sized:
 
     def _take_sizes(self, traced: list[GraphModule]) -> None:
         """Let the first graph compute what eager's ops between groups take: numbers
-        that are multiples of the size.
+        that are multiples of the size, and what is added to them.
 
         Raises:
             MorelloError: an op depends on the size in another way.
@@ -308,7 +308,7 @@ class _Sized:
         """Arguments of an op for every size, of those at each that was traced.
 
         Raises:
-            MorelloError: they depend on the size in another way than multiples of it.
+            MorelloError: they are no multiples of the size and a number.
         """
         first = own[0]
         if isinstance(first, (list, tuple, dict)) and len({*map(len, own)}) == 1:
@@ -319,12 +319,15 @@ class _Sized:
             return type(first)([self._arguments(one, size, reader) for one in each])
         if all(_named(one) == _named(first) for one in own):
             return first
-        probes = probe_sizes(self._batch.sizes)
         if all(type(one) is int for one in own):
-            times = first // probes[0]
-            if all(n == times * at for n, at in zip(own, probes, strict=True)):
-                by = size, times
-                return reader.graph.call_function(operator.mul, by)
+            probes = probe_sizes(self._batch.sizes)
+            times = (own[1] - first) // (probes[1] - probes[0])
+            more = first - times * probes[0]
+            each = zip(own, probes, strict=True)
+            if all(number == times * at + more for number, at in each):
+                graph = reader.graph
+                number = graph.call_function(operator.mul, (size, times))
+                return graph.call_function(operator.add, (number, more))
         raise MorelloError(
             f"{_call(reader, None)}, which no group takes, depends on the size"
         )
@@ -340,12 +343,18 @@ def _example(value: Any, batch: _Batch, size: int) -> Any:
     return torch.empty_strided(shape, strides, dtype=value.dtype)
 
 
+def _is_left(node: Node) -> bool:
+    """Whether an op is eager's in a graph for all sizes: one that looks places up, and
+    one of masks and places alone, which plain loops of one size would compute."""
+    return node.target in LOOKED_UP or is_of_integers(node)
+
+
 def _divided(graph: GraphModule, weights: frozenset[int]) -> list[_SizedGroup]:
     """The groups of a graph at one size, which become calls in it."""
     given = graph.graph.find_nodes(op="placeholder")
     own = frozenset(node for place, node in enumerate(given) if place in weights)
     groups = []
-    for number, nodes in enumerate(groups_of(graph, LOOKED_UP)):
+    for number, nodes in enumerate(groups_of(graph, _is_left)):
         inner, inputs, _ = fuse_as_graphmodule(
             graph, nodes, f"group{number}", always_return_tuple=True
         )
