@@ -77,8 +77,34 @@ def backend(
     wrapped = aot_autograd(
         fw_compiler=forward, bw_compiler=_eager, inference_compiler=forward
     )
-    made: Function = wrapped(graph, inputs)
-    return made
+    return _with_random_numbers(wrapped(graph, inputs), graph, inputs)
+
+
+_RANDOM = "random_value_"
+"""Names of arguments that Dynamo computes by Python's `random` begin so."""
+
+
+def _with_random_numbers(
+    run: Function, graph: GraphModule, inputs: Sequence[Any]
+) -> Function:
+    """A function that takes random numbers in the dtype that they were traced with:
+    Dynamo gives it f64, where it has traced f32."""
+    names = [node.name for node in graph.graph.find_nodes(op="placeholder")]
+    dtypes = {
+        place: given.dtype
+        for place, (name, given) in enumerate(zip(names, inputs, strict=True))
+        if name.startswith(_RANDOM)
+    }
+    if not dtypes:
+        return run
+
+    def call(*arguments: Any) -> Any:
+        numbers = list(arguments)
+        for place, dtype in dtypes.items():
+            numbers[place] = numbers[place].to(dtype)
+        return run(*numbers)
+
+    return call
 
 
 def _eager(traced: GraphModule, given: Sequence[Any]) -> Function:

@@ -1,6 +1,7 @@
 """Models compiled by ``torch.compile(backend="morello")`` compute what eager does."""
 
 import logging
+import random
 import re
 import threading
 from collections.abc import Iterator
@@ -536,6 +537,17 @@ def test_the_share_of_eager_is_told_once(told: pytest.LogCaptureFixture) -> None
     assert found is not None
     assert found[1] == found[2]
     assert 0 < float(found[1]) < 100
+
+
+def test_numbers_of_pythons_random_are_read_as_they_were_traced() -> None:
+    numbers = random.Random(3)
+
+    def scaled(x: Any) -> Any:
+        return x * 2 if numbers.random() < 0 else x * 3
+
+    x = torch.ones(2, 2)
+    compiled = torch.compile(scaled, backend="morello", options=WAIT)
+    assert torch.equal(compiled(x), x * 3)
 
 
 def test_the_backend_is_listed() -> None:
