@@ -15,14 +15,12 @@ import numpy as np
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.cost.counts import Op as Counted
 from morello.kernels.emitter import Value
+from morello.kernels.gemv.scaled_code import Places, ScaledCode, ScaledColumns
 from morello.kernels.gemv.scaled_factors import Factors, factors_ops
+from morello.kernels.gemv.scaled_kernel import ScaledKernel
 from morello.kernels.gemv.scaled_operands import (
     GROUP,
     Operands,
-    Places,
-    ScaledCode,
-    ScaledColumns,
-    ScaledKernel,
     panels,
     product_of,
     quads,

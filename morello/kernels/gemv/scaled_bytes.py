@@ -14,16 +14,9 @@ from collections.abc import Callable, Sequence
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.kernels.emitter import Buffer, Index, Value
-from morello.kernels.gemv.scaled_operands import (
-    GROUP,
-    Operands,
-    Places,
-    ScaledCode,
-    ScaledColumns,
-    ScaledKernel,
-    product_of,
-    quads,
-)
+from morello.kernels.gemv.scaled_code import Places, ScaledCode, ScaledColumns
+from morello.kernels.gemv.scaled_kernel import ScaledKernel
+from morello.kernels.gemv.scaled_operands import GROUP, Operands, product_of, quads
 from morello.machine.isa import Op
 from morello.spec import Dtype, Layout, PhysicalDim, SpecKey, TensorSpec
 from morello.spec.frame import Condition, Frame

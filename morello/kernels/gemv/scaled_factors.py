@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from morello.cost.counts import Ops, add, times
 from morello.kernels.code.horizontal_sum import horizontal_sums, horizontal_sums_ops
 from morello.kernels.emitter import Buffer, Value
-from morello.kernels.gemv.scaled_operands import ScaledCode
+from morello.kernels.gemv.scaled_code import ScaledCode
 from morello.machine.isa import Isa
 from morello.spec import Dtype, Layout, PhysicalDim, TensorSpec
 from morello.spec.frame import Ints

@@ -15,17 +15,10 @@ import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.kernels.emitter import Buffer, Value
+from morello.kernels.gemv.scaled_code import Places, ScaledCode, ScaledColumns
 from morello.kernels.gemv.scaled_factors import Factors, factors_ops
-from morello.kernels.gemv.scaled_operands import (
-    GROUP,
-    Operands,
-    Places,
-    ScaledCode,
-    ScaledColumns,
-    ScaledKernel,
-    product_of,
-    quads,
-)
+from morello.kernels.gemv.scaled_kernel import ScaledKernel
+from morello.kernels.gemv.scaled_operands import GROUP, Operands, product_of, quads
 from morello.spec import Dtype, Layout, PhysicalDim, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import UPPER_HALVES
 from morello.spec.frame import Condition, Frame
