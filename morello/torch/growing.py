@@ -64,7 +64,7 @@ class OfAnySize:
         return self.op(*args, **map_arg(self.kwargs, values.__getitem__))
 
     def computed(self, *tensors: Any) -> Any:
-        """What the program computes of the tensors in ``places``, and others."""
+        """The computation of the program, of tensors like `examples`."""
         return self.eager(*tensors)
 
     def start(self) -> None:
@@ -99,7 +99,7 @@ class OfAnySize:
         for place, node in enumerate(self.inputs):
             value = node.meta["val"]
             shape = [*value.shape]
-            for dim in (dim for own, dim in self.places if own == place):
+            for dim in (dim for argument, dim in self.places if argument == place):
                 shape[dim] = size
             tensors.append(torch.empty(shape, dtype=value.dtype))
         return tensors

@@ -270,7 +270,7 @@ def _whole_views(group: Mapping[Node, None]) -> set[Node]:
 
 
 def _viewed(node: Node) -> Node:
-    """What a node is a view of, if it is one."""
+    """The node of which a node is a view, or the node itself."""
     while _is_view(node):
         node = node.all_input_nodes[0]
     return node

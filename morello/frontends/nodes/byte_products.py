@@ -76,8 +76,8 @@ class _InBytes(Rewriter):
 
     def _are_multiplied(self, factors: Sequence[_Factor]) -> bool:
         """Whether bytes are not all constants, and images have filters around 0."""
-        given = [self.new.all[self.new.root(f.integers.tensor)] for f in factors]
-        if all(isinstance(g, Given) and g.argument < 0 for g in given):
+        constants = [self.new.all[self.new.root(f.integers.tensor)] for f in factors]
+        if all(isinstance(g, Given) and g.argument < 0 for g in constants):
             return False
         return not any(
             other.zero and not _is_plain(factor.integers)
@@ -98,7 +98,7 @@ class _InBytes(Rewriter):
             return stored and _Factor(Access(stored[0], access.axes), stored[1])
         place, zero, scale = parts
         pairs = zip(factor.axes, access.axes, strict=True)
-        dims = {own.dim: axis for own, axis in pairs if own.dim is not None}
+        dims = {part.dim: axis for part, axis in pairs if part.dim is not None}
         inner = factor.reads[place]
         stored = self._bytes(inner.tensor)
         if stored is None or not float(zero).is_integer() or not _is_plain(inner):
@@ -130,10 +130,10 @@ class _InBytes(Rewriter):
 
     def _number(self, access: Access) -> float | None:
         """The number that all elements of a constant are."""
-        given = self.new.all[self.new.root(access.tensor)]
-        if not isinstance(given, Given) or given.array is None:
+        constant = self.new.all[self.new.root(access.tensor)]
+        if not isinstance(constant, Given) or constant.array is None:
             return None
-        array = given.array
+        array = constant.array
         return float(array.flat[0]) if (array == array.flat[0]).all() else None
 
     def _bytes(self, tensor: int) -> tuple[int, int] | None:
@@ -141,29 +141,29 @@ class _InBytes(Rewriter):
         number; None of others."""
         if self.new.element(tensor) in BYTES:
             return tensor, 0
-        given = self.new.all[tensor]
-        if not isinstance(given, Given) or given.array is None:
+        constant = self.new.all[tensor]
+        if not isinstance(constant, Given) or constant.array is None:
             return None
-        if given.dtype is not Dtype.F32:
+        if constant.dtype is not Dtype.F32:
             return None
-        return self._stored(given.array, given.name)
+        return self._stored(constant.array, constant.name)
 
     def _computed_bytes(self, tensor: int, factor: Node) -> tuple[int, int] | None:
         """`_bytes` of a map of one constant, as of bytes without a sign that are stored
         as those with one; None of others."""
         roots = [self.new.root(read.tensor) for read in factor.reads]
-        given = self.new.all[roots[0]] if len(roots) == 1 else None
-        if not isinstance(given, Given) or given.array is None:
+        constant = self.new.all[roots[0]] if len(roots) == 1 else None
+        if not isinstance(constant, Given) or constant.array is None:
             return None
         number = self.new.root(tensor)
-        known = {roots[0]: np.ascontiguousarray(given.array).reshape(-1)}
+        known = {roots[0]: np.ascontiguousarray(constant.array).reshape(-1)}
         try:
             part = part_of_nodes(self.new, (number,), (number,))
         except UnfitError:
             return None
         evaluate_part(part, known, self.new)
         array = known[number].reshape(factor.shape)
-        return self._stored(array, f"{given.name}_{number}")
+        return self._stored(array, f"{constant.name}_{number}")
 
     def _stored(self, array: Array, name: str) -> tuple[int, int] | None:
         """A constant as bytes, and a number that is taken off them; None of an array
@@ -178,8 +178,8 @@ class _InBytes(Rewriter):
             if least + zero < dtype.lowest or largest + zero > dtype.highest:
                 return None
         stored = (array + zero).astype(dtype.numpy)
-        made = Given(f"{name}_{dtype}", array.shape, dtype, -1, stored)
-        return self.new.add(made), zero
+        constant = Given(f"{name}_{dtype}", array.shape, dtype, -1, stored)
+        return self.new.add(constant), zero
 
     def _product(self, node: Node, factors: Sequence[_Factor], terms: int) -> int:
         """The sums of products, which are added up in s32, as f32."""
@@ -190,12 +190,12 @@ class _InBytes(Rewriter):
                 node.extents, node.axes, "sum", product, reads, Dtype.S32, node.place
             )
         )
-        own = own_axes(node.shape)
+        node_axes = own_axes(node.shape)
         place = {
             axis.dim: i for i, axis in enumerate(node.axes) if axis.dim is not None
         }
         total: Expression = Reference(0)
-        accesses = [Access(sums, own)]
+        accesses = [Access(sums, node_axes)]
         for factor, other in (factors, factors[::-1]):
             if factor.zero:
                 access = self._sums(node, other.integers, factor.integers)
@@ -210,7 +210,7 @@ class _InBytes(Rewriter):
         most = (len(accesses) + bool(both)) * terms * self._most(factors)
         if len(accesses) > 1 and most > _MOST_EXACT:
             sums = self._map(node, total, accesses, Dtype.S32)
-            total, accesses = Reference(0), [Access(sums, own)]
+            total, accesses = Reference(0), [Access(sums, node_axes)]
         scale = math.prod(factor.scale for factor in factors)
         if scale != 1:
             total = Call("mul", (total, Constant(scale)))
@@ -222,9 +222,9 @@ class _InBytes(Rewriter):
         self, node: Node, total: Expression, reads: Sequence[Access], dtype: Dtype
     ) -> int:
         """A map of the elements of a product."""
-        own = own_axes(node.shape)
-        made = Node.of(node.shape, own, MAP, total, tuple(reads), dtype, node.place)
-        return self.add(made)
+        axes = own_axes(node.shape)
+        mapped = Node.of(node.shape, axes, MAP, total, tuple(reads), dtype, node.place)
+        return self.add(mapped)
 
     def _most(self, factors: Sequence[_Factor]) -> int:
         """The largest product of two bytes, or of a byte and a zero point."""

@@ -194,7 +194,7 @@ class _Code(ScaledColumns):
 
     @property
     def sums_first(self) -> bool:
-        """Where blocks are summed, or zeros are multiplied, by themselves."""
+        """True if blocks are summed, or zeros are multiplied, by themselves."""
         return self.is_apart or self.is_folded
 
     def sets(self, width: int) -> int:

@@ -140,12 +140,14 @@ class ScaledKernel(Kernel):
     def fits(self, key: SpecKey, operand: int, columns: int) -> bool:
         """Whether neighbours of an operand lie along n, if it has that, in no panels or
         in those of the kernel."""
-        own, layout = key.kind.operands[operand], key.tensors[operand].layout
-        if columns not in own.dims:
+        form, layout = key.kind.operands[operand], key.tensors[operand].layout
+        if columns not in form.dims:
             return not layout.is_packed
-        if own.axis(columns) != layout.innermost:
+        if form.axis(columns) != layout.innermost:
             return False
-        return not layout.is_packed or layout == panels(own.axes, columns, self.columns)
+        return not layout.is_packed or layout == panels(
+            form.axes, columns, self.columns
+        )
 
     def forms_beforehand(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Panels of the integers and of what has blocks of them."""

@@ -179,7 +179,7 @@ class _Code(ScaledColumns):
 
     @property
     def sums_first(self) -> bool:
-        """Where something is multiplied by the sum of a block."""
+        """True if something is multiplied by the sum of a block."""
         return bool(self.of.of_columns or self.of.row_scales)
 
     def block(

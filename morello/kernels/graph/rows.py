@@ -96,17 +96,17 @@ class GraphRows(Kernel):
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Unpacked, with the dimension along vectors innermost."""
         kind, tensor = key.kind, key.tensors[operand]
-        own = kind.operands[operand]
+        form = kind.operands[operand]
         if not isinstance(kind, Compose) or one_pass(kind.graph) is None:
             return ()
-        if not own.is_plain or tensor.level.is_registers:
+        if not form.is_plain or tensor.level.is_registers:
             return ()
         inner = _wanted_inner(key)
-        order = [axis for axis, dim in enumerate(own.dims) if dim != inner]
-        order += [axis for axis, dim in enumerate(own.dims) if dim == inner]
+        order = [axis for axis, dim in enumerate(form.dims) if dim != inner]
+        order += [axis for axis, dim in enumerate(form.dims) if dim == inner]
         layout = tensor.layout
         if not layout.is_packed and (
-            inner not in own.dims or own.dims[layout.innermost] == inner
+            inner not in form.dims or form.dims[layout.innermost] == inner
         ):
             return ()
         return (Form(tensor.dtype, Layout(tuple(map(PhysicalDim, order)))),)
@@ -144,7 +144,7 @@ class GraphRows(Kernel):
             return not shares_rows(graph, inner)
         plan = one_pass(graph)
         assert plan is not None
-        axes = (axis for own in spec.kind.operands for axis in own.axes)
+        axes = (axis for operand in spec.kind.operands for axis in operand.axes)
         return not plan.reduced and all(axis.is_plain for axis in axes)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
@@ -172,14 +172,14 @@ def _wanted_inner(key: SpecKey) -> int | None:
     several points, which has no other form, else of `_lead`; as it lies, or as it would
     in row-major order."""
     lead = _lead(key)
-    for own, tensor in zip(key.kind.operands, key.tensors, strict=True):
-        axis = own.axes[tensor.layout.innermost] if own.rank else None
-        if axis is not None and not _is_whole(own) and axis.is_plain:
+    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
+        axis = operand.axes[tensor.layout.innermost] if operand.rank else None
+        if axis is not None and not _is_whole(operand) and axis.is_plain:
             return axis.dim
-    own, layout = key.kind.operands[lead], key.tensors[lead].layout
-    if not own.rank:
+    operand, layout = key.kind.operands[lead], key.tensors[lead].layout
+    if not operand.rank:
         return None
-    return own.dims[-1 if layout.is_packed else layout.innermost]
+    return operand.dims[-1 if layout.is_packed else layout.innermost]
 
 
 def _inner(key: SpecKey) -> int | None:
@@ -191,7 +191,7 @@ def _inner(key: SpecKey) -> int | None:
     if not operands[lead].rank:
         return None
     pairs = zip(operands, tensors, strict=True)
-    axes = [own.axes[t.layout.innermost] for own, t in pairs if own.rank]
+    axes = [operand.axes[t.layout.innermost] for operand, t in pairs if operand.rank]
     halved = [axis.dims[0] for axis in axes if axis.halves]
     inner = operands[lead].dims[tensors[lead].layout.innermost]
     return next((dim for dim in (inner, *halved) if _is_inner(key, dim)), None)
@@ -264,8 +264,8 @@ class _Counts:
                     scalar += counted.operations + counted.reads
                 if node.reduced and not factors_of(graph, value):
                     along = inner in plan.reduced
-                    own = Running.counted(node.reduction, isa, number, along)
-                    vector = add(vector, own.ops)
+                    running = Running.counted(node.reduction, isa, number, along)
+                    vector = add(vector, running.ops)
             elif inner in graph.dims_of(value):
                 late = add(late, counted.ops)
             else:
@@ -433,8 +433,8 @@ def _counted(
 
     def is_wide(expression: Expression) -> bool:
         if not isinstance(expression, Call):
-            own = isinstance(expression, Reference)
-            counted.reads += own
+            is_read = isinstance(expression, Reference)
+            counted.reads += is_read
             return every or (
                 isinstance(expression, Reference)
                 and inner in graph.dims_of(expression.value)

@@ -55,13 +55,15 @@ class CostsAtSizes:
         if not impl.branches:
             yield runs
             return
-        given = {branch.role: branch.impl for branch in impl.branches}
+        programs = {branch.role: branch.impl for branch in impl.branches}
         for child in impl.action.expand(frame, self._target).children:
             there = np.broadcast_to(child.exists, int(runs.sum())) != 0
-            if child.role in given and there.any():
+            if child.role in programs and there.any():
                 below = runs.copy()
                 below[runs] = there
-                yield from self._kernels(given[child.role], _parts(child, there), below)
+                yield from self._kernels(
+                    programs[child.role], _parts(child, there), below
+                )
 
     def at_greatest(self, impl: Impl) -> int:
         """The cost at the greatest size, at which less may remain of a loop than at
@@ -82,7 +84,7 @@ class CostsAtSizes:
             frame: of ``count`` Specs.
         """
         expansion = impl.action.expand(frame, self._target)
-        given = {branch.role: branch.impl for branch in impl.branches}
+        programs = {branch.role: branch.impl for branch in impl.branches}
         total = np.broadcast_to(expansion.cost, count).astype(np.float64)
         if not impl.action.splits_sizes:
             for condition in expansion.conditions:
@@ -93,11 +95,11 @@ class CostsAtSizes:
                 )
         for child in expansion.children:
             there = np.broadcast_to(child.exists, count) != 0
-            if child.role in given and there.any():
-                own = self._costs(
-                    given[child.role], _parts(child, there), int(there.sum())
+            if child.role in programs and there.any():
+                cost = self._costs(
+                    programs[child.role], _parts(child, there), int(there.sum())
                 )
-                total[there] += np.broadcast_to(child.times, count)[there] * own
+                total[there] += np.broadcast_to(child.times, count)[there] * cost
             else:
                 total[there] = np.inf
         return total

@@ -31,7 +31,7 @@ class Boxed(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Boxes:
-    """What boxes of pairs cost.
+    """Costs of boxes of pairs.
 
     Args:
         regrets: of each program at each pair; infinite where it does not apply, or may
@@ -73,7 +73,7 @@ class Boxes:
     @cached_property
     def _programs(self) -> list[tuple[Floats, Floats]]:
         """For each program its regret and its kernels in each box."""
-        found = []
+        programs = []
         for regrets, kernels in zip(self.regrets, self.kernels, strict=True):
             is_finite = np.isfinite(regrets)
             total = self._totals(np.where(is_finite, regrets, 0.0))
@@ -81,8 +81,8 @@ class Boxes:
             count = np.zeros(total.shape)
             for runs in kernels:
                 count += self._totals(runs) > 0
-            found.append((total, count))
-        return found
+            programs.append((total, count))
+        return programs
 
     @cached_property
     def _alone(self) -> Bools:
@@ -117,7 +117,7 @@ class Boxes:
             for width in range(1, columns + 1):
                 if height + width > 2:
                     _cut(least, height, width)
-        found: list[Boxed] = []
+        boxes: list[Boxed] = []
         stack = [(0, rows, 0, columns)]
         while stack:
             box = stack.pop()
@@ -128,10 +128,10 @@ class Boxes:
                 ]
                 places = tuple((int(s), int(e)) for s, e in ends)
                 number = int(which[box])
-                found.append(Boxed(places, number if number >= 0 else None))
+                boxes.append(Boxed(places, number if number >= 0 else None))
             else:
                 stack += _halves(least, box)
-        return sorted(found, key=lambda one: one.places)
+        return sorted(boxes, key=lambda one: one.places)
 
 
 def _cut(least: Floats, height: int, width: int) -> None:

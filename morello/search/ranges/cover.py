@@ -160,7 +160,7 @@ def _fewest(areas: list["_Area"], regrets: Sequence[float], most: int) -> float:
     few kernels; else that with the fewest."""
     counts: list[tuple[int, float]] = []
     for percent in regrets:
-        leaves = [n for own in areas for n in own.leaves(own.chosen(percent))]
+        leaves = [n for area in areas for n in area.leaves(area.chosen(percent))]
         counts.append((len(leaves), percent))
         if len(leaves) <= most and sum(leaves) <= MOST_LEAVES:
             return percent
@@ -179,20 +179,20 @@ def _priced(areas: list["_Area"], regret: float | None) -> list[Part]:
 
     def parts(price: float) -> list[Part]:
         pairs = zip(areas, boxes, strict=True)
-        chosen = ((area, own.chosen(price)) for area, own in pairs)
+        chosen = ((area, area_boxes.chosen(price)) for area, area_boxes in pairs)
         return [part for area, some in chosen for part in area.parts(some)]
 
     low, high = 0, len(PRICES) - 1
-    found = parts(PRICES[high])
+    fewest = parts(PRICES[high])
     while regret is None and low < high:
         middle = (low + high) // 2
         fewer = parts(PRICES[middle])
         leaves = sum(part.impl.leaves for part in fewer)
         if len(fewer) <= MOST_BOXED and leaves <= MOST_LEAVES:
-            high, found = middle, fewer
+            high, fewest = middle, fewer
         else:
             low = middle + 1
-    return found
+    return fewest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,13 +222,13 @@ def covered(
     start = time.perf_counter()
     check_ranges(spec)
     solver = Solver(target.at(spec), database, cover=str(options))
-    kept = solver.kept(spec)
-    if kept is not None:
-        return Solution(kept, Statistics(0, 0, time.perf_counter() - start))
-    found = cover(spec, target, options.regret, watch, options.most).solution
-    solver.note(spec, found.statistics)
-    solver.keep(spec, found.impl)
-    return found
+    stored = solver.kept(spec)
+    if stored is not None:
+        return Solution(stored, Statistics(0, 0, time.perf_counter() - start))
+    solution = cover(spec, target, options.regret, watch, options.most).solution
+    solver.note(spec, solution.statistics)
+    solver.keep(spec, solution.impl)
+    return solution
 
 
 def _areas(sizes: Sizes) -> Iterator[tuple[tuple[int, ...], ...]]:
@@ -239,8 +239,10 @@ def _areas(sizes: Sizes) -> Iterator[tuple[tuple[int, ...], ...]]:
     steps = [one.step for one in sizes.spec.ranges]
     areas: list[tuple[tuple[int, ...], ...]] = []
     for calls in members.values():
-        columns = [sorted({*own}) for own in zip(*calls, strict=True)]
-        runs = (runs_of(own, step) for own, step in zip(columns, steps, strict=True))
+        columns = [sorted({*column}) for column in zip(*calls, strict=True)]
+        runs = (
+            runs_of(column, step) for column, step in zip(columns, steps, strict=True)
+        )
         areas += itertools.product(*runs)
     yield from sorted(areas)
 
@@ -272,19 +274,19 @@ class _Area:
         """Programs that are best somewhere, and loops over tiles of all sizes."""
         grid = tuple(map(len, area))
         over = Over(sizes.tables[tuple(own[0] for own in area)])
-        found = cls(sizes, area, over, [], [], np.full((0, *grid), np.inf))
+        started = cls(sizes, area, over, [], [], np.full((0, *grid), np.inf))
         rows: list[Costs] = []
-        sources = found._best_somewhere(rows), found._with_loops()
+        sources = started._best_somewhere(rows), started._with_loops()
         for source in sources if len(grid) == 1 else sources[::-1]:
             for places, impl, loops in source:
                 row = np.full(grid, np.inf)
-                part = part_of(sizes.spec, found.box(places))
+                part = part_of(sizes.spec, started.box(places))
                 own = tuple(itertools.starmap(slice, places))
                 row[own] = over.costs(impl, part).reshape(row[own].shape)
-                found.programs.append(impl)
-                found.loops.append(loops)
+                started.programs.append(impl)
+                started.loops.append(loops)
                 rows.append(row)
-        return dataclasses.replace(found, costs=np.array(rows).reshape(-1, *grid))
+        return dataclasses.replace(started, costs=np.array(rows).reshape(-1, *grid))
 
     def _best_somewhere(self, rows: list[Costs]) -> Iterator[tuple[Places, Impl, bool]]:
         """Programs that are best at some sizes, on all around these; of pairs those of
@@ -302,7 +304,7 @@ class _Area:
 
     def _with_loops(self) -> Iterator[tuple[Places, Impl, bool]]:
         """Programs that apply whatever else does not."""
-        whole: Places = tuple((0, len(own)) for own in self.area)
+        whole: Places = tuple((0, len(axis)) for axis in self.area)
         part = part_of(self.sizes.spec, self.box(whole))
         if len(self.area) == 1:
             yield from ((*one, False) for one in _looped(self))
@@ -324,8 +326,8 @@ class _Area:
     def box(self, places: Places) -> Box:
         """The sizes at some places."""
         pairs = list(zip(self.area, places, strict=True))
-        first = tuple(own[start] for own, (start, _) in pairs)
-        return Box(first, tuple(own[stop - 1] for own, (_, stop) in pairs))
+        first = tuple(axis[start] for axis, (start, _) in pairs)
+        return Box(first, tuple(axis[stop - 1] for axis, (_, stop) in pairs))
 
     def taken(self, place: tuple[int, ...]) -> Iterator[tuple[Places, Impl]]:
         """The places around one to which its program applies, and the program on
@@ -377,7 +379,7 @@ class _Area:
         return [self.programs[n].leaves for _, n in chosen if n is not None]
 
     def boxes(self, regret: float | None) -> Boxes:
-        """What boxes of pairs cost.
+        """Costs of boxes of pairs.
 
         Args:
             regret: that is allowed, in percent.
@@ -394,18 +396,18 @@ class _Area:
                 grid = np.zeros(costs.shape, bool)
                 grid[there] = runs
                 kernels[-1].append(grid)
-        own = [b.leaves for call, b in self.sizes.best.items() if self._has(call)]
+        leaves = [b.leaves for call, b in self.sizes.best.items() if self._has(call)]
         first = {tuple(call) for call in self.sizes.best}
         ends = []
         for axis, column in enumerate(self.area):
             some = {call[axis] for call in first}
             places = {at + 1 for at, size in enumerate(column) if size in some}
             ends.append(sorted({*places, len(column)}))
-        return Boxes(regrets, kernels, float(np.mean(own)), (ends[0], ends[1]))
+        return Boxes(regrets, kernels, float(np.mean(leaves)), (ends[0], ends[1]))
 
     def _has(self, call: Call) -> bool:
         """Whether the sizes of a call are of these."""
-        return all(size in own for size, own in zip(call, self.area, strict=True))
+        return all(size in axis for size, axis in zip(call, self.area, strict=True))
 
     def parts(self, chosen: list[Boxed]) -> Iterator[Part]:
         """Each box of sizes with its program."""
@@ -416,8 +418,8 @@ class _Area:
                 impl = self.sizes.program(box.last)
             else:
                 impl = self._on(number, box)
-            own = self.over.costs(impl, spec)
-            yield Part(box, impl, tuple(map(float, own)))
+            costs = self.over.costs(impl, spec)
+            yield Part(box, impl, tuple(map(float, costs)))
 
     def _on(self, number: int, box: Box) -> Impl:
         """A program on a box of sizes."""
@@ -440,14 +442,16 @@ class _Area:
             SearchError: those are too many.
         """
         spec = part_of(self.sizes.spec, box)
-        found: list[Impl] = []
+        programs: list[Impl] = []
         for call in (call for call in self.sizes.best if call in box):
             try:
                 best = self.sizes.best[call]
-                found.append(self.over.program(best, spec, self.over.tables.root, True))
+                programs.append(
+                    self.over.program(best, spec, self.over.tables.root, True)
+                )
             except ScheduleError:
                 continue
-        return min(found, key=self.over.score) if found else self._each(spec)
+        return min(programs, key=self.over.score) if programs else self._each(spec)
 
     def _each(self, spec: Spec) -> Impl:
         """A program for each size of a range of a Spec."""
@@ -498,53 +502,53 @@ def _around(holds: Bools, places: Places, place: tuple[int, ...]) -> Places | No
     at = tuple(p - start for p, (start, _) in zip(place, places, strict=True))
     if not there[at]:
         return None
-    found = []
+    around = []
     for axis, (start, _) in enumerate(places):
         # The sizes of ranges before are settled on; of those after it takes its own.
-        own: Any = (..., *at[axis + 1 :])
-        line = there[own].all(tuple(range(axis)))
+        later: Any = (..., *at[axis + 1 :])
+        line = there[later].all(tuple(range(axis)))
         wrong = [int(w) for w in np.flatnonzero(~line)]
         low = max((w + 1 for w in wrong if w < at[axis]), default=0)
         high = min((w for w in wrong if w > at[axis]), default=grid[axis])
-        found.append((start + low, start + high))
+        around.append((start + low, start + high))
         there = there[(*[slice(None)] * axis, slice(low, high))]
-    return tuple(found)
+    return tuple(around)
 
 
 def _freely(area: _Area) -> Iterator[Impl]:
     """Programs of some sizes on all, with loops where they do not apply: the greater
     size of two has the program that more sizes take."""
-    whole = tuple((0, len(own)) for own in area.area)
+    whole = tuple((0, len(axis)) for axis in area.area)
     spec = part_of(area.sizes.spec, area.box(whole))
-    found: list[Impl] = []
-    some = [[m for m in own if is_rung(m, 1) or m == own[-1]] for own in area.area]
-    for call in itertools.product(*(own[::-1] for own in some)):
+    programs: list[Impl] = []
+    some = [[m for m in axis if is_rung(m, 1) or m == axis[-1]] for axis in area.area]
+    for call in itertools.product(*(axis[::-1] for axis in some)):
         if call in area.sizes.best and spec.ranges:
             best = area.sizes.best[call]
             try:
                 impl = area.over.program(best, spec, area.over.tables.root, True)
             except (ScheduleError, SearchError):
                 continue
-            if impl not in found:
-                found.append(impl)
+            if impl not in programs:
+                programs.append(impl)
                 yield impl
 
 
 def _looped(area: _Area) -> Iterator[tuple[Places, Impl]]:
     """Loops over tiles of a few sizes, each with the places of greater sizes: they
     apply whatever else does not."""
-    spec, (own,) = area.sizes.spec, area.area
+    spec, (axis,) = area.sizes.spec, area.area
     name = spec.kind.dims[spec.ranges[0].dims[0]]
     if name not in tiled_dims(spec.key):
         return
     for size in TILES:
-        start = next((i for i, m in enumerate(own) if m > size), len(own))
-        if start >= len(own) - 1:
+        start = next((i for i, m in enumerate(axis) if m > size), len(axis))
+        if start >= len(axis) - 1:
             continue
-        places = ((start, len(own)),)
+        places = ((start, len(axis)),)
         part = part_of(spec, area.box(places))
         for action in (Tile, TileParallel):
-            loop = Impl(spec.at(own[-1]), action(name, size), 0, ())
+            loop = Impl(spec.at(axis[-1]), action(name, size), 0, ())
             try:
                 yield places, area.over.program(loop, part, area.over.tables.root)
             except (ScheduleError, SearchError):

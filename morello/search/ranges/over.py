@@ -84,13 +84,13 @@ class Over:
             return self.program(_half(impl, spec), spec, table)
         expansion = impl.action.expand(Frame.of(spec), self.tables.target)
         below = {child.role: child for child in expansion.children}
-        given = {branch.role: branch.impl for branch in impl.branches}
+        programs = {branch.role: branch.impl for branch in impl.branches}
         rewrite = impl.action.apply(spec, self.tables.target)
         branches = []
         for hole in rewrite.holes:
             under = self.tables.below(table, impl.action, below[hole.role])
-            found = self.program(given[hole.role], hole.spec, under)
-            branches.append(Branch(hole.role, hole.times, found))
+            program = self.program(programs[hole.role], hole.spec, under)
+            branches.append(Branch(hole.role, hole.times, program))
         costs = tuple(branch.impl.cost for branch in branches)
         return Impl(spec, impl.action, rewrite.total(costs), tuple(branches))
 
@@ -98,23 +98,23 @@ class Over:
         """The first decision of a program on a range, and programs of its holes."""
         expansion = impl.action.expand(Frame.of(spec), self.tables.target)
         below = {child.role: child for child in expansion.children}
-        given = {branch.role: branch.impl for branch in impl.branches}
+        programs = {branch.role: branch.impl for branch in impl.branches}
         rewrite = impl.action.apply(spec, self.tables.target)
         loop = impl.action.loop_dim(spec.key)
         along = any(loop in one.dims for one in spec.ranges)
         branches = []
         for hole in rewrite.holes:
             under = self.tables.below(table, impl.action, below[hole.role])
-            own = given.get(hole.role)
-            if hole.role == "remainder" and (along or own is None):
-                found = self._remainder(hole.spec, under, loops)
-            elif own is None:
-                found = self._any(hole.spec, under, loops)
+            program = programs.get(hole.role)
+            if hole.role == "remainder" and (along or program is None):
+                ranged = self._remainder(hole.spec, under, loops)
+            elif program is None:
+                ranged = self._any(hole.spec, under, loops)
             else:
-                found = self.program(own, hole.spec, under, loops)
-            branches.append(Branch(hole.role, hole.times, found))
-        found = Impl(spec, impl.action, 0, tuple(branches))
-        return dataclasses.replace(found, cost=self._costs.at_greatest(found))
+                ranged = self.program(program, hole.spec, under, loops)
+            branches.append(Branch(hole.role, hole.times, ranged))
+        ranged = Impl(spec, impl.action, 0, tuple(branches))
+        return dataclasses.replace(ranged, cost=self._costs.at_greatest(ranged))
 
     def _any(self, spec: Spec, table: TableId, loops: bool) -> Impl:
         """The program of a hole of which no program is known; of a range without a loop
@@ -134,8 +134,8 @@ class Over:
         key = spec, table
         if key not in self._looped:
             self._looped[key] = None  # while it is looked for
-            found = list(self._loops(spec, table))
-            self._looped[key] = min(found, key=self.score) if found else None
+            loops = list(self._loops(spec, table))
+            self._looped[key] = min(loops, key=self.score) if loops else None
         return self._looped[key]
 
     def _loops(self, spec: Spec, table: TableId) -> Iterator[Impl]:
@@ -302,12 +302,12 @@ def switch(
 def _border(parts: list[tuple[Box, Impl]], axes: tuple[int, ...]) -> tuple[int, int]:
     """The place in ``axes`` and the size after which boxes are parted into halves that
     are as even as may be."""
-    found = []
+    borders = []
     for number, axis in enumerate(axes):
         for last in {box.last[axis] for box, _ in parts}:
             low = sum(box.last[axis] <= last for box, _ in parts)
             crossing = any(b.first[axis] <= last < b.last[axis] for b, _ in parts)
             if low < len(parts) and not crossing:
-                found.append((abs(2 * low - len(parts)), -low, number, last))
-    *_, number, last = min(found)
+                borders.append((abs(2 * low - len(parts)), -low, number, last))
+    *_, number, last = min(borders)
     return number, last

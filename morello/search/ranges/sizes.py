@@ -158,10 +158,10 @@ def sampled(sizes: tuple[int, ...], every: int) -> tuple[int, ...]:
     near = [size for size in sizes if size <= every] or sizes[:1]
     octave = (every << i for i in itertools.count())
     bounds = itertools.takewhile(lambda bound: bound < sizes[-1], octave)
-    found = {*near, sizes[-1]}
+    chosen = {*near, sizes[-1]}
     for bound in bounds:
-        found.add(next(size for size in sizes if size >= bound))
-    return tuple(sorted(found))
+        chosen.add(next(size for size in sizes if size >= bound))
+    return tuple(sorted(chosen))
 
 
 def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Sizes:
@@ -185,21 +185,21 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
     parts = []
     for members in groups.values():
         start = time.perf_counter()
-        columns = [tuple(sorted({*own})) for own in zip(*members, strict=True)]
+        columns = [tuple(sorted({*column})) for column in zip(*members, strict=True)]
         some = []
-        for one, every, own in zip(spec.ranges, sizes, columns, strict=True):
-            runs, most = runs_of(own, every.step), _searched_up_to(spec, one)
+        for one, every, column in zip(spec.ranges, sizes, columns, strict=True):
+            runs, most = runs_of(column, every.step), _searched_up_to(spec, one)
             some.append(tuple(sorted({m for run in runs for m in sampled(run, most)})))
         solved = columns if len(columns) > 1 else some  # a box may have any pair alone
-        found = _searched(spec, target.at(spec.at(*members[0]), spec), solved, watch)
-        run = found.solver.run_of(found.greatest)
+        searched = _searched(spec, target.at(spec.at(*members[0]), spec), solved, watch)
+        run = searched.solver.run_of(searched.greatest)
         with run.store.working():
             for call in itertools.product(*some):
-                best[call] = found.program(spec.at(*call), found.root)
+                best[call] = searched.program(spec.at(*call), searched.root)
                 costs[call] = best[call].cost
             if len(columns) > 1:
-                costs |= {call: found.cost(spec.at(*call)) for call in members}
-        tables |= dict.fromkeys(members, found)
+                costs |= {call: searched.cost(spec.at(*call)) for call in members}
+        tables |= dict.fromkeys(members, searched)
         parts.append(run.statistics(time.perf_counter() - start))
     return Sizes(
         spec,
@@ -216,8 +216,8 @@ def _group(spec: Spec, call: Call, target: Target) -> Hashable:
     if len(call) > 1:
         return ones
     goal = spec.at(*call)
-    own = target.at(goal, spec)
-    return own, ax.room(goal, own), _others(spec, goal), ax.fine(goal), ones
+    context = target.at(goal, spec)
+    return context, ax.room(goal, context), _others(spec, goal), ax.fine(goal), ones
 
 
 def _searched_up_to(spec: Spec, one: SizeRange) -> int:
@@ -241,8 +241,8 @@ def _searched(
     spec: Spec, target: Target, sizes: list[tuple[int, ...]], watch: Watch | None
 ) -> Searched:
     """The tables of some sizes of each range, none solved."""
-    closed_axes = [closed(own) for own in sizes]
-    greatest = spec.at(*(own[-1] for own in sizes))
+    closed_axes = [closed(column) for column in sizes]
+    greatest = spec.at(*(column[-1] for column in sizes))
     goals = ax.Goals(frozenset(closed_axes), ax.fine(greatest))
     solver = Solver(target, watch=watch, goals=goals)
     axes = list(ax.goal_axes(greatest, 1))
