@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from morello.torch.growing import OfAnySize
+from morello.torch.growing import OfAnySize, call_programs
 from morello.torch.native_call import SizedCall, address_of, empty_strided
 from morello.torch.options import Options
 from morello.torch.partition import is_plain
@@ -103,30 +103,15 @@ def _is_in_order(ends: list[int], rows: int) -> bool:
 def take_grouped_products(graph: GraphModule, options: Options) -> None:
     """Make products of groups of rows calls of programs, in place; ops of one form
     share one."""
-    programs: dict[Any, GroupedProduct] = {}
-    for node in list(graph.graph.nodes):
-        if node.op != "call_function" or not _is_taken(node):
-            continue
-        inputs = tuple(node.all_input_nodes)
-        rows, matrices, _ = (value.meta["val"] for value in inputs)
-        form = node.target, rows.shape, rows.dtype, matrices.shape, matrices.stride()
-        if form not in programs:
+    ops = []
+    for node in graph.graph.nodes:
+        if node.op == "call_function" and _is_taken(node):
+            rows, matrices, _ = (value.meta["val"] for value in node.all_input_nodes)
+            stored = rows.dtype, matrices.shape, matrices.stride()
             sizes = range(1, max(len(rows), 2) + 1)
-            programs[form] = GroupedProduct(
-                op=node.target,
-                inputs=inputs,
-                args=node.args,
-                kwargs=dict(node.kwargs),
-                places=(),
-                sizes=sizes,
-                options=options,
-            )
-        with graph.graph.inserting_before(node):
-            call = graph.graph.call_function(programs[form], inputs)
-        node.replace_all_uses_with(call, propagate_meta=True)
-        graph.graph.erase_node(node)
-    for program in programs.values():
-        program.start()
+            program = GroupedProduct.of(node, (), sizes, options)
+            ops.append((node, (node.target, rows.shape, *stored), program))
+    call_programs(graph, ops)
 
 
 def _is_taken(node: Node) -> bool:

@@ -5,8 +5,8 @@ a size that is not settled. Such ops of a graph become calls of `Attention`.
 """
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Self
 
 import torch
 from torch.fx import GraphModule, Node
@@ -56,6 +56,20 @@ class OfAnySize:
     size: ClassVar[str]
     """The name of the size."""
     call: ClassVar[type[SizedCall]] = SizedCall
+
+    @classmethod
+    def of(cls, node: Node, places: Places, sizes: range, options: Options) -> Self:
+        """The program of the op that a node calls."""
+        inputs, kwargs = tuple(node.all_input_nodes), dict(node.kwargs)
+        return cls(
+            op=node.target,
+            inputs=inputs,
+            args=node.args,
+            kwargs=kwargs,
+            places=places,
+            sizes=sizes,
+            options=options,
+        )
 
     def eager(self, *tensors: Any) -> Any:
         """The op's own results."""
@@ -136,26 +150,30 @@ def take_attention(graph: GraphModule, options: Options) -> None:
     in nothing but their tensors share one."""
     if not options.batch:
         return
-    programs: dict[str, Attention] = {}
+    ops = []
     for node in graph.graph.find_nodes(op="call_function", target=_ATTENTION):
         places = _places(node)
-        if not places:
-            continue
-        form = repr((map_arg(node.args, _form), map_arg(node.kwargs, _form)))
-        inputs = tuple(node.all_input_nodes)
-        if form not in programs:
+        if places:
+            form = repr((map_arg(node.args, _form), map_arg(node.kwargs, _form)))
             sizes = range(2, options.batch + 1)
-            programs[form] = Attention(
-                op=node.target,
-                inputs=inputs,
-                args=node.args,
-                kwargs=dict(node.kwargs),
-                places=places,
-                sizes=sizes,
-                options=options,
-            )
+            ops.append((node, form, Attention.of(node, places, sizes, options)))
+    call_programs(graph, ops)
+
+
+def call_programs(
+    graph: GraphModule, ops: Iterable[tuple[Node, Any, OfAnySize]]
+) -> None:
+    """Make ops calls of their programs, in place, and compile these; those of one form
+    share the first one's.
+
+    Args:
+        ops: each with its form and its program.
+    """
+    programs: dict[Any, OfAnySize] = {}
+    for node, form, program in ops:
+        shared = programs.setdefault(form, program)
         with graph.graph.inserting_before(node):
-            call = graph.graph.call_function(programs[form], inputs)
+            call = graph.graph.call_function(shared, tuple(node.all_input_nodes))
         node.replace_all_uses_with(call, propagate_meta=True)
         graph.graph.erase_node(node)
     for program in programs.values():
@@ -194,4 +212,4 @@ def _form(node: Node) -> Any:
     return value.dtype, [None if _is_open(size) else size for size in value.shape]
 
 
-__all__ = ["OfAnySize", "Places", "take_attention"]
+__all__ = ["OfAnySize", "Places", "call_programs", "take_attention"]

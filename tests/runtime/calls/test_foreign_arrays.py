@@ -177,7 +177,7 @@ def test_memory_of_another_device_is_refused() -> None:
 
 
 class Told(Exported):
-    """What an object answers with that shares nothing."""
+    """An object that answers with memory that it does not share."""
 
     def __init__(self, answer: Any) -> None:
         super().__init__(np.zeros(1))
