@@ -2,9 +2,11 @@
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 
+from morello import compile
 from morello.errors import ScheduleError, SearchError
 from morello.machine import AVX2, Target
 from morello.search import Impl, Solver, Statistics, best_program
@@ -174,3 +176,10 @@ def test_hash_seeds_change_nothing() -> None:
     }
     assert len(texts) == 1
     assert "range(m, " in texts.pop()
+
+
+@pytest.mark.parametrize("regret", [-1, "x", math.nan, 10**400, True])
+def test_a_regret_is_a_share(regret: Any) -> None:
+    for text in ("matmul:4x4x4:f32", "sum:1..3x4:f32"):
+        with pytest.raises(SearchError, match=r"'regret' is .*; give per cent from 0"):
+            compile(text, regret=regret)

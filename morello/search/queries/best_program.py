@@ -13,12 +13,13 @@ them.
 
 import contextlib
 import dataclasses
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from numbers import Real
 
-from morello.errors import MorelloError, SearchError
+from morello.errors import MorelloError, SearchError, shortened
 from morello.machine import Target
 from morello.search.dp.solver import Solution, Solver, Watch, pins_of
 from morello.search.impl import Impl
@@ -51,6 +52,10 @@ class SearchStoppedError(MorelloError):
     """The search was stopped before it had seen the whole space."""
 
 
+_NEVER = 2.0**63
+"""Seconds that no clock counts."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Patience:
     """When to stop, and whom to tell how far a search is.
@@ -78,9 +83,10 @@ class Patience:
             raise MorelloError(
                 f"a time limit of {self.seconds!r}", "give a number of seconds"
             )
-        if not self.seconds >= 0:
+        if not self.seconds >= 0 or _NEVER <= self.seconds < math.inf:
             raise MorelloError(
-                f"a time limit of {self.seconds} seconds", "give a number from 0 on"
+                f"a time limit of {shortened(str(self.seconds))} seconds",
+                "give a number from 0 on, or None for no limit",
             )
 
     @classmethod

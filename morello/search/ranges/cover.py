@@ -13,12 +13,13 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from morello.actions import SizesError, Tile, TileParallel, tiled_dims
-from morello.errors import ScheduleError, SearchError
+from morello.errors import ScheduleError, SearchError, shortened
 from morello.machine import Target
 from morello.search.dp.axes import is_rung
 from morello.search.dp.solver import Solution, Solver, Watch
@@ -201,6 +202,17 @@ class CoverOptions:
 
     regret: float | None = None
     most: int = MOST_PARTS
+
+    def __post_init__(self) -> None:
+        is_number = isinstance(self.regret, Real) and not isinstance(self.regret, bool)
+        if self.regret is not None and not (
+            is_number and 0 <= self.regret <= REGRETS[-1]
+        ):
+            raise SearchError(
+                f"'regret' is {shortened(repr(self.regret))}",
+                f"give per cent from 0 to {REGRETS[-1]:,.0f}, or None for as little as "
+                "programs allow",
+            )
 
     def __str__(self) -> str:
         return f"{'least' if self.regret is None else self.regret}/{self.most}"
