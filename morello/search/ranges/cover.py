@@ -293,8 +293,9 @@ class _Area:
             for places, impl, loops in source:
                 row = np.full(grid, np.inf)
                 part = part_of(sizes.spec, started.box(places))
-                own = tuple(itertools.starmap(slice, places))
-                row[own] = over.costs(impl, part).reshape(row[own].shape)
+                part_of_row = tuple(itertools.starmap(slice, places))
+                costs = over.costs(impl, part)
+                row[part_of_row] = costs.reshape(row[part_of_row].shape)
                 started.programs.append(impl)
                 started.loops.append(loops)
                 rows.append(row)
