@@ -483,8 +483,8 @@ def _imported(
         program = read_program(text, source, fallback, name, size)
         function = chosen_function(program.module, name)
         if signature is None:
-            own = ir.StringAttr(function.attributes["sym_name"]).value
-            signature = program.signatures[own]
+            symbol = ir.StringAttr(function.attributes["sym_name"]).value
+            signature = program.signatures[symbol]
         return imported(
             function, source, names or program.names, fallback, rounds, signature
         )

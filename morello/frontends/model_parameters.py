@@ -19,21 +19,21 @@ def parameters(tensors: Tensors) -> tuple[Parameter, ...]:
     for i in given_tensors(tensors):
         given = tensors.all[i]
         assert isinstance(given, Given)
-        own = () if size is None else _axis(size, size.given, given.argument)
-        every.append(Parameter(given.name, given.dtype.numpy, given.shape, sizes=own))
+        sizes = () if size is None else _axis(size, size.given, given.argument)
+        every.append(Parameter(given.name, given.dtype.numpy, given.shape, sizes=sizes))
     for place, result in enumerate(tensors.results):
         shape, dtype = tensors.all[result].shape, tensors.element(result).numpy
         name = result_name(tensors, place)
-        own = () if size is None else _axis(size, size.results, place)
-        every.append(Parameter(name, dtype, shape, is_output=True, sizes=own))
+        sizes = () if size is None else _axis(size, size.results, place)
+        every.append(Parameter(name, dtype, shape, is_output=True, sizes=sizes))
     return tuple(every)
 
 
 def _axis(
-    size: CallSize, places: Mapping[int, tuple[int, ...]], own: int
+    size: CallSize, places: Mapping[int, tuple[int, ...]], place: int
 ) -> tuple[SizeAxis, ...]:
     """The dimensions of one tensor that have the size."""
-    return (SizeAxis(size.name, places[own], size.sizes),) if own in places else ()
+    return (SizeAxis(size.name, places[place], size.sizes),) if place in places else ()
 
 
 def result_name(tensors: Tensors, place: int) -> str:

@@ -89,9 +89,9 @@ def from_onnx(
     proto = with_constants(onnx, _read(onnx, model, source), constants or {}, source)
 
     def read(sizes: Mapping[str, int]) -> Model:
-        own = type(proto)()
-        own.CopyFrom(proto)
-        settled = with_shapes(own, dict(shapes or {}), source, sizes)
+        copy = type(proto)()
+        copy.CopyFrom(proto)
+        settled = with_shapes(copy, dict(shapes or {}), source, sizes)
         return _model(onnx, settled, source, fallback, flushing)
 
     if not ranges:

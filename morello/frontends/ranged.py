@@ -119,8 +119,10 @@ class _Comparison:
     ) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The numbers of the arguments that have the size, each with dimensions."""
         given = [self._given(tensors) for tensors in every]
-        self._same([[_settled(g) for g in own] for own in given], "its constants")
-        shapes = zip(*([g.shape for g in own] for own in given), strict=True)
+        self._same(
+            [[_settled(g) for g in per_size] for per_size in given], "its constants"
+        )
+        shapes = zip(*([g.shape for g in per_size] for per_size in given), strict=True)
         for place, axes in self._varying(shapes, "argument"):
             if given[0][place].argument < 0:
                 raise self._refusal("a constant", given[0][place].name)
@@ -161,11 +163,11 @@ class _Comparison:
 
     def _varying(self, shapes: Any, what: str) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The places of the tensors with dimensions of the size, each with these."""
-        for place, own in enumerate(shapes):
-            if len(set(own)) == 1:
+        for place, per_size in enumerate(shapes):
+            if len(set(per_size)) == 1:
                 continue
-            ranks = {len(shape) for shape in own}
-            extents = [*zip(*own, strict=True)] if len(ranks) == 1 else []
+            ranks = {len(shape) for shape in per_size}
+            extents = [*zip(*per_size, strict=True)] if len(ranks) == 1 else []
             axes = [axis for axis, each in enumerate(extents) if len({*each}) > 1]
             if not axes:
                 reason = "its number of dimensions depends on the size"
@@ -189,8 +191,8 @@ class _Comparison:
         )
         self._same([_lies(part) for part in parts], *what)
         factors = [
-            self._factor(own, *what)
-            for own in zip(*(p.sizes for p in parts), strict=True)
+            self._factor(each, *what)
+            for each in zip(*(p.sizes for p in parts), strict=True)
         ]
         found = {factor for factor in factors if factor}
         self._check_reads(parts, *what)
@@ -200,10 +202,10 @@ class _Comparison:
         if len(found) > 1 or len(parts) < len(steps):
             raise self._refusal(*what, "two of its dimensions depend on the size")
         (factor,) = found
-        dims = tuple(dim for dim, own in enumerate(factors) if own)
+        dims = tuple(dim for dim, factor in enumerate(factors) if factor)
         least, step = self.sizes[0] * factor, self.sizes.step * factor
         every = zip(*(part.operands for part in parts), strict=True)
-        operands = tuple(self._operand(own, *what) for own in every)
+        operands = tuple(self._operand(each, *what) for each in every)
         forms = zip(first.forms, operands, strict=True)
         part = dataclasses.replace(
             first,
@@ -226,47 +228,49 @@ class _Comparison:
     def _check_reads(self, parts: list[Part], what: str, place: str) -> None:
         """Refuse a settled operand of what the least size has not."""
         greatest, after = (model.tensors.all for model in self.models[:2])
-        for own, *others in zip(*(part.operands for part in parts), strict=True):
-            count = math.prod(greatest[own.tensor].shape)
-            is_settled = all(other.shape == own.shape for other in others)
-            if not is_settled or count == math.prod(after[own.tensor].shape):
+        for first, *others in zip(*(part.operands for part in parts), strict=True):
+            count = math.prod(greatest[first.tensor].shape)
+            is_settled = all(other.shape == first.shape for other in others)
+            if not is_settled or count == math.prod(after[first.tensor].shape):
                 continue
-            axes = zip(own.shape, own.strides, strict=True)
-            last = own.offset + sum((n - 1) * stride for n, stride in axes)
+            axes = zip(first.shape, first.strides, strict=True)
+            last = first.offset + sum((n - 1) * stride for n, stride in axes)
             if last >= count // self.sizes[-1] * self.sizes[0]:
                 reason = f"it reads rows that {self.name} = {self.sizes[0]} lacks"
                 raise self._refusal(what, place, reason)
 
-    def _operand(self, own: Sequence[Operand], what: str, place: str) -> Operand:
+    def _operand(self, per_size: Sequence[Operand], what: str, place: str) -> Operand:
         """An operand for every size."""
-        tensor = own[0].tensor
+        tensor = per_size[0].tensor
         if tensor not in self._beginnings:
-            return dataclasses.replace(own[0], sized=self._growing(own, what, place))
-        for operand, model in zip(own, self.models, strict=True):
+            return dataclasses.replace(
+                per_size[0], sized=self._growing(per_size, what, place)
+            )
+        for operand, model in zip(per_size, self.models, strict=True):
             shapes = operand.shape, model.tensors.all[tensor].shape
             long = [[extent for extent in shape if extent > 1] for shape in shapes]
             if long[0] != long[1] or not operand.is_gapless:
                 reason = "it reads a constant of this size as one of another shape"
                 raise self._refusal(what, place, reason)
-        return dataclasses.replace(own[0], strides=own[1].strides)
+        return dataclasses.replace(per_size[0], strides=per_size[1].strides)
 
     def _growing(
-        self, own: Sequence[Operand], what: str, place: str
+        self, per_size: Sequence[Operand], what: str, place: str
     ) -> tuple[int, ...]:
         """The axes whose strides are multiples of the size, of an operand with gaps."""
-        if own[0].is_gapless:
+        if per_size[0].is_gapless:
             return ()
-        strides = list(zip(*(operand.strides for operand in own), strict=True))
+        strides = list(zip(*(operand.strides for operand in per_size), strict=True))
         return tuple(
             axis for axis, each in enumerate(strides) if self._factor(each, what, place)
         )
 
-    def _factor(self, own: Sequence[int], what: str, place: str) -> int:
+    def _factor(self, per_size: Sequence[int], what: str, place: str) -> int:
         """How many times the size a number is; 0 of one that is settled."""
-        if len(set(own)) == 1:
+        if len(set(per_size)) == 1:
             return 0
-        factor = own[0] // self.probes[0]
-        if any(a != factor * b for a, b in zip(own, self.probes, strict=True)):
+        factor = per_size[0] // self.probes[0]
+        if any(a != factor * b for a, b in zip(per_size, self.probes, strict=True)):
             raise self._refusal(
                 what, place, "a dimension or a stride is no multiple of the size"
             )

@@ -128,7 +128,7 @@ def _functions(
             callees.append(_Callee(_part_function(tensors, *part, symbol)))
             continue
         if key not in known:
-            each = zip(*(own.operands for own in alike), strict=True)
+            each = zip(*(same.operands for same in alike), strict=True)
             moved = [any(o.offset for o in operands) for operands in each]
             places = tuple(place for place, is_moved in enumerate(moved) if is_moved)
             function = _part_function(tensors, *part, symbol, places)
@@ -146,12 +146,12 @@ def _is_callable(tensors: Tensors, part: Part, spec: Spec) -> bool:
     """Whether what a part writes is memory of which it has one operand alone, as
     arguments of functions have to be, and pointers to operands say where they lie."""
     kinds = zip(part.kind.operands, part.operands, strict=True)
-    written = [own.tensor for operand, own in kinds if operand.is_written]
-    every = [own.tensor for own in part.operands]
+    written = [op.tensor for row, op in kinds if row.is_written]
+    every = [op.tensor for op in part.operands]
     types = _operand_types(tensors, spec, part.operands)
     if any(DYNAMIC in kind.get_strides_and_offset()[0] for kind in types):
         return False
-    if part.ranges and any(own.offset for own in part.operands):
+    if part.ranges and any(op.offset for op in part.operands):
         return False  # its function takes the size, and no offsets
     return all(every.count(tensor) == 1 for tensor in written)
 
@@ -343,8 +343,8 @@ def _operands(
         kind = _sized(wanted, spec, place) if operand.is_gapless else wanted
         if kind != wanted:
             varying = varying_places(spec, place)
-            own = {axis: size[number] for axis, number in varying.items()}
-            memref = sized_view(memref, kind, own)
+            extents = {axis: size[number] for axis, number in varying.items()}
+            memref = sized_view(memref, kind, extents)
         memrefs.append(memref)
     return memrefs + offsets
 

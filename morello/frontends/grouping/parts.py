@@ -67,7 +67,7 @@ class Operand:
         """Whether its elements are side by side."""
         wanted = row_major(self.shape)
         axes = zip(self.shape, self.strides, wanted, strict=True)
-        return all(extent == 1 or own == want for extent, own, want in axes)
+        return all(extent == 1 or stride == want for extent, stride, want in axes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Part:
 
     def _tensors(self, written: bool) -> tuple[int, ...]:
         pairs = zip(self.kind.operands, self.operands, strict=True)
-        return tuple(own.tensor for op, own in pairs if op.is_written == written)
+        return tuple(op.tensor for row, op in pairs if row.is_written == written)
 
     @property
     def crosses(self) -> bool:
@@ -203,10 +203,10 @@ class _Draft:
         for tensor in self.nodes:
             for access in self.tensors.node(tensor).reads:
                 axes = self.renamed(tensor, access.axes)
-                own = plain_dims(axes)
+                read_dims = plain_dims(axes)
                 if all(axis.is_plain or axis == ONE for axis in axes):
-                    key = self.tensors.root(access.tensor), len(own)
-                    self.dims.join(first.setdefault(key, own), own)
+                    key = self.tensors.root(access.tensor), len(read_dims)
+                    self.dims.join(first.setdefault(key, read_dims), read_dims)
 
     def read(self, tensor: int, access: Access) -> "int | _Value":
         """The operand of a read: a node of the group, or an input."""
@@ -241,8 +241,8 @@ class _Draft:
 
     def reduced(self, tensor: int) -> tuple[int, ...]:
         """The parts of the group's dimensions along which a node reduces."""
-        own = self.own[tensor]
-        parts = [self.dims.leaves(own[d]) for d in self.tensors.node(tensor).reduced]
+        dims = self.own[tensor]
+        parts = [self.dims.leaves(dims[d]) for d in self.tensors.node(tensor).reduced]
         return tuple(sorted({leaf for leaves in parts for leaf in leaves}))
 
 
@@ -350,23 +350,23 @@ def _finished(draft: _Draft, graph: Graph, values: list[_Value]) -> Part:
     sizes = dict(enumerate(draft.dims.sizes))
     strides = [value.strides for value in values]
     graph = _merged(graph, strides, sizes)
-    if any(not own or own[-1] != 1 for own in strides):
+    if any(not steps or steps[-1] != 1 for steps in strides):
         # A value has one dimension at least, and the last one is side by side.
         graph = with_unit(graph, len(sizes))
         sizes[len(sizes)] = 1
-        strides = [(*own, 1) for own in strides]
+        strides = [(*steps, 1) for steps in strides]
     part = canonical(graph)
     chosen = (
         *part.values[: len(part.graph.inputs)],
         *(part.values[out.value] for out in part.graph.outputs),
     )
-    own = tuple(sizes[dim] for dim in part.dims)
+    part_sizes = tuple(sizes[dim] for dim in part.dims)
     kind = _kind(part.graph)
     operands = tuple(
-        Operand(values[v].tensor, values[v].offset, operand.sizes(own), strides[v])
-        for v, operand in zip(chosen, kind.operands, strict=True)
+        Operand(values[v].tensor, values[v].offset, row.sizes(part_sizes), strides[v])
+        for v, row in zip(chosen, kind.operands, strict=True)
     )
-    return _checked(draft, kind, own, operands)
+    return _checked(draft, kind, part_sizes, operands)
 
 
 def _merged(
@@ -386,8 +386,8 @@ def _merged(
                 for outer, inner in _neighbours(graph)
                 if come_together(graph, outer, inner)
                 and all(
-                    _is_one(graph.axes(value), own, (outer, inner), sizes)
-                    for value, own in enumerate(strides)
+                    _is_one(graph.axes(value), steps, (outer, inner), sizes)
+                    for value, steps in enumerate(strides)
                 )
             ),
             None,
@@ -396,8 +396,8 @@ def _merged(
             return graph
         outer, inner = pair
         sizes[inner] *= sizes[outer]
-        for value, own in enumerate(strides):
-            axes = zip(graph.axes(value), own, strict=True)
+        for value, steps in enumerate(strides):
+            axes = zip(graph.axes(value), steps, strict=True)
             strides[value] = tuple(n for axis, n in axes if axis.dim != outer)
         graph = without(graph, outer)
 
@@ -472,11 +472,11 @@ def _checked(
     named = named_form(kind, sizes, forms)
     if named is not None:
         order = enumerate(named.operands)
-        own = tuple(_deeper(operands[v], i, named) for i, v in order)
+        deeper = tuple(_deeper(operands[v], i, named) for i, v in order)
         product = named.kind
         if draft.tensors.flushing:
             product = flushing_product(product, dtypes)
-        return Part(draft.nodes, product, named.sizes, own, named.tensors, places)
+        return Part(draft.nodes, product, named.sizes, deeper, named.tensors, places)
     if not has_dtypes(kind, dtypes):
         raise UnfitError
     return Part(draft.nodes, kind, sizes, operands, forms, places)

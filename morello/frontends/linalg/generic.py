@@ -374,7 +374,7 @@ class GenericOp(OperandReads):
         if is_neutral and not dtype.computes_in:
             return self._node(reduction, term, axes, dtype)
         partial = self._node(reduction, term, axes, Dtype.F32)
-        own = own_axes(partial.shape)
+        plain = own_axes(partial.shape)
         reads = [Access(partial.tensor, partial.axes)]
         merged: Expression = COPY
         if not is_neutral:
@@ -386,7 +386,9 @@ class GenericOp(OperandReads):
             merged = simplified(Call(MERGE[reduction], (Reference(0), held)))
         if dtype.rounding and reduction == "sum" and self.importer.rounds:
             merged = Call(dtype.rounding, (merged,))
-        node = Node.of(partial.shape, own, MAP, merged, tuple(reads), dtype, self.place)
+        node = Node.of(
+            partial.shape, plain, MAP, merged, tuple(reads), dtype, self.place
+        )
         return self._added(node)
 
     def _reads_integers(self) -> bool:

@@ -167,16 +167,16 @@ class ImportedValues:
             raise OpError(f"it reads {value.type}, which no graph does", ELSEWHERE)
         read = self._as_integers(read, dtype)
         root = self.tensors.root(read.tensor)
-        tensor, own = self.tensors.all[root], self.tensors.element(root)
+        tensor, element = self.tensors.all[root], self.tensors.element(root)
         is_wider = (
             not isinstance(imported, Foreign)
-            and isinstance(own, Dtype)
-            and own.is_read_as(dtype)
+            and isinstance(element, Dtype)
+            and element.is_read_as(dtype)
         )
-        if own is not dtype and not is_wider:
-            is_other = isinstance(tensor, Given) and own.numpy != dtype.numpy
-            if isinstance(own, Dtype) or is_other or own.mlir != dtype.mlir:
-                raise OpError(f"it reads {own.mlir} as {dtype}", ELSEWHERE)
+        if element is not dtype and not is_wider:
+            is_other = isinstance(tensor, Given) and element.numpy != dtype.numpy
+            if isinstance(element, Dtype) or is_other or element.mlir != dtype.mlir:
+                raise OpError(f"it reads {element.mlir} as {dtype}", ELSEWHERE)
             assert isinstance(tensor, Given | Plain)
             self.tensors.all[root] = dataclasses.replace(tensor, dtype=dtype)
         return read
@@ -192,11 +192,11 @@ class ImportedValues:
         if array is None or not np.array_equal(array, np.trunc(array)):
             return read
         narrow = next(
-            own
-            for own in Dtype
-            if (own is dtype or own.is_read_as(dtype))
-            and own.lowest <= array.min()
-            and array.max() <= own.highest
+            candidate
+            for candidate in Dtype
+            if (candidate is dtype or candidate.is_read_as(dtype))
+            and candidate.lowest <= array.min()
+            and array.max() <= candidate.highest
         )
         name = f"{given.name}_{narrow}"
         integers = self.constant(name, array.astype(narrow.numpy), narrow)
@@ -231,10 +231,10 @@ class ImportedValues:
 
     def materialized(self, read: Read, place: str) -> int:
         """The tensor whose elements, in order, are those of a read."""
-        own = self.tensors.all[read.tensor].shape
-        if read.axes == own_axes(read.shape) and own == read.shape:
+        tensor_shape = self.tensors.all[read.tensor].shape
+        if read.axes == own_axes(read.shape) and tensor_shape == read.shape:
             return read.tensor
-        if is_plain(read) and math.prod(read.shape) == math.prod(own):
+        if is_plain(read) and math.prod(read.shape) == math.prod(tensor_shape):
             return self.tensors.add(View(read.tensor, read.shape))
         return self.tensors.add(self.copy(read, place))
 
@@ -267,8 +267,8 @@ class ImportedValues:
         place: str,
     ) -> Read:
         """A tensor that is read by other axes, over dimensions of a shape."""
-        own = self.tensors.all[source.tensor].shape
-        axes = substituted(source.axes, inner, shape, own)
+        tensor_shape = self.tensors.all[source.tensor].shape
+        axes = substituted(source.axes, inner, shape, tensor_shape)
         if axes is None:
             copied = self.tensors.add(self.copy(source, place))
             return Read(copied, inner, shape)

@@ -295,16 +295,16 @@ class Importer(ImportedValues):
         starts, sizes, steps = self._static(op)
         inner: list[IndexMap] = []
         rest = [i for i, extent in enumerate(shape)]
-        for start, size, step, own in zip(
+        for start, size, step, size_before in zip(
             starts, sizes, steps, source.shape, strict=True
         ):
             place = next_of(rest, shape, size)
-            if size == own and step == 1:
+            if size == size_before and step == 1:
                 inner.append(IndexMap.of(place) if size > 1 else ONE)
                 continue
             reach = 1 + step * (size - 1)
             terms = ((place, step),) if size > 1 else ()
-            inner.append(IndexMap(terms, -start, reach + start - own))
+            inner.append(IndexMap(terms, -start, reach + start - size_before))
         read = self.through(source, tuple(inner), shape, self.place(op))
         self.move(result, given, read)
 
@@ -396,8 +396,8 @@ class Importer(ImportedValues):
                 read = self.spread(source) if isinstance(source, Same) else source
                 copied = self.copy(read, self.place(op))
                 last = number == len(pieces) - 1
-                own = steps if steps and last else ones
-                yield dataclasses.replace(copied, dtype=dtype), starts, own
+                piece_steps = steps if steps and last else ones
+                yield dataclasses.replace(copied, dtype=dtype), starts, piece_steps
 
         overwrites = len(pieces) == 2 and op.name.endswith("slice")
         joined = self.tensors.join(Joined(shape, dtype, name), nodes(), overwrites)

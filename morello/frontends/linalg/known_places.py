@@ -145,12 +145,12 @@ def _picked(
 
     def pieces() -> Iterator[tuple[Node, tuple[int, ...], tuple[int, ...]]]:
         for start, length in runs:
-            own = (*shape[:axis], length, *shape[axis + 1 :])
-            inner = list(own_axes(own))
+            picked_shape = (*shape[:axis], length, *shape[axis + 1 :])
+            inner = list(own_axes(picked_shape))
             first = int(row[start])
             step = int(row[start + 1]) - first if length > 1 else 0
-            inner[axis] = window_of({axis: step}, -first, own, size)
-            read = importer.through(source, tuple(inner), own, place)
+            inner[axis] = window_of({axis: step}, -first, picked_shape, size)
+            read = importer.through(source, tuple(inner), picked_shape, place)
             starts = tuple(start if i == axis else 0 for i in range(len(shape)))
             yield importer.copy(read, place), starts, (1,) * len(shape)
 

@@ -238,8 +238,8 @@ class OperandReads:
         used = [axis.dims for axis in axes]
         shared = [
             place
-            for place, own in enumerate(used)
-            if any({*own} & {*other} for i, other in enumerate(used) if i != place)
+            for place, dims in enumerate(used)
+            if any({*dims} & {*other} for i, other in enumerate(used) if i != place)
         ]
         if not shared:
             return access

@@ -154,7 +154,7 @@ def make_signless(module: ir.Operation) -> None:
         if op.name == "func.func":
             kind = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
             sides = [
-                [_signless(own) or own for own in side]
+                [_signless(attribute) or attribute for attribute in side]
                 for side in (kind.inputs, kind.results)
             ]
             op.attributes["function_type"] = ir.TypeAttr.get(

@@ -262,8 +262,8 @@ def _write_out(loop: ir.Operation, trips: list[list[int | None]]) -> None:
     carried = list(loop.operands)[first:]
     with ir.InsertionPoint(loop), loop.location:
         for trip in trips:
-            own = len(body.arguments) - len(carried)
-            given = [None] * own + carried
+            inner = len(body.arguments) - len(carried)
+            given = [None] * inner + carried
             now: dict[ir.Value, ir.Value] = {}
             for argument, value, number in zip(
                 body.arguments, given, trip, strict=True

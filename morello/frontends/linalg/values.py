@@ -64,20 +64,22 @@ def unread(read: Read) -> set[int]:
     return wide - dims_of(read.axes)
 
 
-def along(read: Read, own: tuple[int, ...], places: Sequence[int]) -> Read | None:
+def along(
+    read: Read, tensor_shape: tuple[int, ...], places: Sequence[int]
+) -> Read | None:
     """Maps some axes of one element to axes of one element of the tensor.
 
     Zeros around such an element have to be read along an axis of the tensor. It does
     not matter along which axis of one element of the tensor.
 
     Args:
-        own: the shape of the tensor.
+        tensor_shape: the shape of the tensor.
         places: the axes of the read.
 
     Returns:
         The read with these axes; None where the tensor has too few axes of one element.
     """
-    axes = zip(read.axes, own, strict=True)
+    axes = zip(read.axes, tensor_shape, strict=True)
     free = [i for i, (axis, n) in enumerate(axes) if axis == ONE and n == 1]
     if len(free) < len(places):
         return None

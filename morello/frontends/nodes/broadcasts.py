@@ -38,9 +38,9 @@ class _Broadcasts(Rewriter):
         if not all(axis.is_plain or axis == ONE for axis in source.axes):
             return access  # it has a part of the source's elements
         inner = [ONE] * len(copy.extents)
-        for axis, own in zip(copy.axes, access.axes, strict=True):
+        for axis, axis_read in zip(copy.axes, access.axes, strict=True):
             if axis.dim is not None:
-                inner[axis.dim] = own
+                inner[axis.dim] = axis_read
         shape = self.new.all[source.tensor].shape
         axes = substituted(source.axes, tuple(inner), extents, shape)
         return access if axes is None else Access(source.tensor, axes)

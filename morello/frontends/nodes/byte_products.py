@@ -265,14 +265,14 @@ class _InBytes(Rewriter):
         stay = [d for d in every if d in dims and node.extents[d] > 1]
         order = [*stay, *sorted(gone)]
         place = {dim: i for i, dim in enumerate(order)}
-        own = tuple(Access(read.tensor, renamed(read.axes, place)) for read in reads)
+        moved = tuple(Access(read.tensor, renamed(read.axes, place)) for read in reads)
         factors = tuple(map(Reference, range(len(reads))))
         sums = Node.of(
             tuple(node.extents[d] for d in order),
             tuple(map(IndexMap.of, range(len(stay)))) or (ONE,),
             "sum" if gone else MAP,
             Call("mul", factors) if len(reads) > 1 else factors[0],
-            own,
+            moved,
             Dtype.S32,
             node.place,
         )

@@ -122,9 +122,9 @@ class _Turning(Rewriter):
                 return -2
             return sequence.index(dim) if dim in sequence else after
 
-        own = tuple(sorted(range(len(node.axes)), key=place))
-        wide = [i for i in own if node.shape[i] > 1]
-        return None if wide == sorted(wide) else own
+        order = tuple(sorted(range(len(node.axes)), key=place))
+        wide = [i for i in order if node.shape[i] > 1]
+        return None if wide == sorted(wide) else order
 
     def _widest(self, node: Node) -> list[IndexMap]:
         """The axes of the turned tensor of most dimensions that a node reads."""
@@ -171,13 +171,13 @@ class _Turning(Rewriter):
                 )
                 node = dataclasses.replace(node, into=into)
             return self.add(node)
-        own = self._preferred(old)
-        if convolution is None or own is None or into is not None:
+        preferred = self._preferred(old)
+        if convolution is None or preferred is None or into is not None:
             return self.add(node)
         # A result: its channels are last until a copy puts them in their place.
-        made = self.add(node.changed(axes=_in_order(node.axes, own)))
-        back = tuple(own.index(i) for i in range(len(own)))
-        return self._copied(made, back, node)
+        turned = self.add(node.changed(axes=_in_order(node.axes, preferred)))
+        back = tuple(preferred.index(i) for i in range(len(preferred)))
+        return self._copied(turned, back, node)
 
     def _with_turned_reads(self, node: Node, found: Convolution) -> Node:
         reads = list(node.reads)

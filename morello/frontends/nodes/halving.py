@@ -272,7 +272,7 @@ class _Factor:
             return None
         numbers, zeros, scales, offsets = _parts(expression)
         array = self._array(numbers)
-        own = self._numbers(numbers) if array is None else array
+        values = self._numbers(numbers) if array is None else array
         beside = [self._beside(part) for part in (scales, offsets)]
         pairs = zip((scales, offsets), beside, strict=True)
         if any(part is not None and held is None for part, held in pairs):
@@ -284,7 +284,7 @@ class _Factor:
                 return None
             subtracted = constant
         rows = self.extents[self.dims[0]]
-        return _as_weights(rows, own, subtracted, *beside)
+        return _as_weights(rows, values, subtracted, *beside)
 
     def _written(self, access: Access) -> Expression:
         """The expression of a tensor, by the dimensions of the product, with those of
@@ -298,9 +298,9 @@ class _Factor:
             and not self._has_4_bits(access.tensor)
         ):
             inner = [ONE] * len(node.extents)
-            for axis, own in zip(node.axes, access.axes, strict=True):
+            for axis, source in zip(node.axes, access.axes, strict=True):
                 if axis.dim is not None:
-                    inner[axis.dim] = own
+                    inner[axis.dim] = source
             leaves: list[Expression] = []
             for read in node.reads:
                 shape = self.tensors.all[read.tensor].shape
@@ -375,15 +375,15 @@ class _Factor:
         shape = self.tensors.all[access.tensor].shape
         for olds, news in axis_groups(node.shape, shape):
             wide = [node.axes[i].dim for i in olds if node.shape[i] > 1]
-            own = [access.axes[i] for i in news if shape[i] > 1]
-            if not wide or len(own) != 1:
+            wide_axes = [access.axes[i] for i in news if shape[i] > 1]
+            if not wide or len(wide_axes) != 1:
                 continue
             first, *rest = wide
             count = math.prod(node.extents[d] for d in rest if d is not None)
-            if first is None or (rest and not own[0].is_plain):
+            if first is None or (rest and not wide_axes[0].is_plain):
                 return None
-            terms = own[0].terms
-            inner[first] = IndexMap(terms, divisor=count) if rest else own[0]
+            terms = wide_axes[0].terms
+            inner[first] = IndexMap(terms, divisor=count) if rest else wide_axes[0]
             if {*rest} & dims_of(source.axes):
                 return None
         whole = self.tensors.all[source.tensor].shape

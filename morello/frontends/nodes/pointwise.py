@@ -98,13 +98,13 @@ class _Absorbing(Rewriter):
         gone: set[int] = set()
         for i in sorted(self.users):
             node = self.old.node(i)
-            own = call_count(node.expression)
+            calls = call_count(node.expression)
             inner = [
                 r
                 for place in references(node.expression)
                 if (r := node.reads[place].tensor) in gone
             ]
-            self.calls[i] = own + sum(self.calls[r] for r in inner)
+            self.calls[i] = calls + sum(self.calls[r] for r in inner)
             while inner and self.calls[i] > _MOST_CALLS:
                 largest = max(inner, key=lambda r: (self.calls[r], r))
                 gone.discard(largest)
@@ -140,8 +140,8 @@ class _Absorbing(Rewriter):
             if access.tensor in self.gone:
                 inner = self.old.node(access.tensor)
                 pairs = zip(inner.axes, axes, strict=True)
-                own = {d.dim: axis for d, axis in pairs if d.dim is not None}
-                leaves.append(self._written(inner, own, reads))
+                by_dim = {d.dim: axis for d, axis in pairs if d.dim is not None}
+                leaves.append(self._written(inner, by_dim, reads))
                 continue
             read = Access(self.known[access.tensor], axes)
             if read not in reads:

@@ -108,8 +108,8 @@ class _Hoisting(Rewriter):
         """How a factor is scaled: by which function of what is left and the scale."""
 
         def is_scale(expression: Expression) -> bool:
-            own = dims_of(dims[d] for d in expression_dims(factor, expression))
-            return not own & node.reduced
+            factor_dims = dims_of(dims[d] for d in expression_dims(factor, expression))
+            return not factor_dims & node.reduced
 
         match factor.expression:
             case Call("copy", (rest,)):
@@ -137,8 +137,8 @@ class _Hoisting(Rewriter):
             if axis.dim is not None
         }
         shape = node.shape
-        own = own_axes(shape)
-        reads = [Access(product, own)]
+        axes = own_axes(shape)
+        reads = [Access(product, axes)]
         expression: Expression = Reference(0)
         for function, scale, given in reversed(scales):
             leaves: dict[int, Expression] = {}
@@ -155,5 +155,5 @@ class _Hoisting(Rewriter):
                 expression = Call(function, (expression, factor))
         expression = simplified(expression)
         return self.add(
-            Node.of(shape, own, MAP, expression, tuple(reads), node.dtype, node.place)
+            Node.of(shape, axes, MAP, expression, tuple(reads), node.dtype, node.place)
         )

@@ -150,15 +150,15 @@ class _Spread:
     @classmethod
     def of(cls, tensors: Tensors, node: Node) -> "_Spread | None":
         """A convolution that reads a spread image through windows."""
-        own = Convolution.of(node) if node.into is None else None
-        if own is None:
+        convolution = Convolution.of(node) if node.into is None else None
+        if convolution is None:
             return None
-        one = Inserted.of(tensors, node.reads[own.image].tensor)
-        filters = node.reads[own.filters].axes
+        one = Inserted.of(tensors, node.reads[convolution.image].tensor)
+        filters = node.reads[convolution.filters].axes
         if one is None or not all(axis.is_plain or axis == ONE for axis in filters):
             return None
         axes = []
-        indices = node.reads[own.image].axes
+        indices = node.reads[convolution.image].axes
         ats = zip(one.starts, one.steps, one.shape, strict=True)
         for index, (start, step, size) in zip(indices, ats, strict=True):
             places = [d for d in index.dims if d in node.kept]
@@ -175,7 +175,7 @@ class _Spread:
         )
         if not any(map(_has_taps, classes)):  # a piece of the result has to be there
             return None
-        return cls(own.image, own.filters, one, tuple(axes), classes)
+        return cls(convolution.image, convolution.filters, one, tuple(axes), classes)
 
     def phases(self, node: Node) -> tuple[_Phases, ...]:
         """How all classes are one convolution, with the places of a step as channels;
@@ -223,8 +223,8 @@ class _Unspreading(OfInserted):
     def __init__(self, old: Tensors) -> None:
         nodes = {i: t for i, t in enumerate(old.all) if isinstance(t, Node)}
         every = {i: _Spread.of(old, node) for i, node in nodes.items()}
-        self.spread = {i: own for i, own in every.items() if own is not None}
-        super().__init__(old, (own.inserted for own in self.spread.values()))
+        self.spread = {i: spread for i, spread in every.items() if spread is not None}
+        super().__init__(old, (spread.inserted for spread in self.spread.values()))
         users = users_of(old)
         self.before = {
             user: i
@@ -240,12 +240,12 @@ class _Unspreading(OfInserted):
     def _follows(self, user: int, number: int) -> bool:
         """Whether a map is best computed with the product of each class."""
         node = self.old.node(user)
-        own = [a for a in node.reads if self.old.root(a.tensor) == number]
+        reads = [a for a in node.reads if self.old.root(a.tensor) == number]
         return (
             node.reduction == MAP
             and number not in self.results
-            and [access.tensor for access in own] == [number]
-            and all(axis.is_plain or axis == ONE for axis in own[0].axes)
+            and [access.tensor for access in reads] == [number]
+            and all(axis.is_plain or axis == ONE for axis in reads[0].axes)
             and self.spread[number].is_product
         )
 
@@ -270,8 +270,8 @@ class _Unspreading(OfInserted):
             return self.new.join(Joined(node.shape, node.dtype, fill), pieces)
         into = node.into
         self.split[number] = tuple(
-            self.new.add(dataclasses.replace(own, into=_inside(into, starts, steps)))
-            for own, starts, steps in pieces
+            self.new.add(dataclasses.replace(piece, into=_inside(into, starts, steps)))
+            for piece, starts, steps in pieces
         )
         return self.split[number][0]
 
@@ -433,15 +433,15 @@ def _cut(axis: IndexMap, one: _Class, extents: tuple[int, ...], size: int) -> In
 def _places(node: Node, one: _Class) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The places of a class in the result of a node: where they begin, and steps."""
     whole = _Every(0, 1, 0)
-    own = [whole if a.dim is None else one.get(a.dim, whole) for a in node.axes]
-    return tuple(part.first for part in own), tuple(part.step for part in own)
+    parts = [whole if a.dim is None else one.get(a.dim, whole) for a in node.axes]
+    return tuple(part.first for part in parts), tuple(part.step for part in parts)
 
 
 def _inside(into: Within, starts: tuple[int, ...], steps: tuple[int, ...]) -> Within:
     """A part of a part."""
-    own = zip(into.starts, starts, into.steps, strict=True)
+    axes = zip(into.starts, starts, into.steps, strict=True)
     return dataclasses.replace(
         into,
-        starts=tuple(begin + start * step for begin, start, step in own),
+        starts=tuple(begin + start * step for begin, start, step in axes),
         steps=tuple(a * b for a, b in zip(into.steps, steps, strict=True)),
     )

@@ -420,8 +420,8 @@ def substituted(
             if (within.before > 0 or within.after > 0) and not may_pad:
                 return None
             before += step * within.before
-            for dim, own in within.terms:
-                terms[dim] = terms.get(dim, 0) + step * own
+            for dim, factor in within.terms:
+                terms[dim] = terms.get(dim, 0) + step * factor
         maps.append(window_of(terms, before, extents, extent))
     return tuple(maps)
 

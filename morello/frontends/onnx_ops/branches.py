@@ -33,12 +33,12 @@ def _flattened(proto: Any) -> Any:
 class _Flattening(NodeWriter):
     def run(self) -> Any:
         choices = []
-        for node in list(self._made.graph.node):
+        for node in list(self._model.graph.node):
             if node.op_type != "If":
                 self._nodes.append(node)
                 continue
             self._name = node.name
-            branches = {own.name: own.g for own in node.attribute}
+            branches = {attribute.name: attribute.g for attribute in node.attribute}
             results = [
                 self.inlined(branches[name], name, {})
                 for name in ("then_branch", "else_branch")

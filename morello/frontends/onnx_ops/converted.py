@@ -28,13 +28,13 @@ def convert(module: ir.Operation) -> None:
         kind = _text(op, "name")
         with op.location, ir.InsertionPoint(op):
             if kind == "onnx.Cast":
-                made = _cast(op)
+                replacement = _cast(op)
             elif kind == "onnx.ScatterElements":
-                made = _scattered(op)
+                replacement = _scattered(op)
             else:
                 continue
-        if made is not None:
-            op.results[0].replace_all_uses_with(made.results[0])
+        if replacement is not None:
+            op.results[0].replace_all_uses_with(replacement.results[0])
             op.erase()
 
 

@@ -97,21 +97,23 @@ def _alone(node: Any, proto: Any, kinds: dict[str, Any]) -> Any:
     helper: Any = importlib.import_module("onnx.helper")
     names = [name for name in dict.fromkeys(node.input) if name]
     constants = [
-        own
-        for own in proto.graph.node
-        if own.op_type == "Constant" and own.output[0] in names
+        other
+        for other in proto.graph.node
+        if other.op_type == "Constant" and other.output[0] in names
     ]
     held = [array for array in proto.graph.initializer if array.name in names]
-    known = {own.output[0] for own in constants} | {array.name for array in held}
-    given = [name for name in names if name not in known]
-    made = [name for name in node.output if name]
-    if any(name not in kinds for name in (*given, *made)):
+    known = {constant.output[0] for constant in constants} | {
+        array.name for array in held
+    }
+    inputs = [name for name in names if name not in known]
+    outputs = [name for name in node.output if name]
+    if any(name not in kinds for name in (*inputs, *outputs)):
         return None
     graph = helper.make_graph(
         [*constants, node],
         "part",
-        [kinds[name] for name in given],
-        [kinds[name] for name in made],
+        [kinds[name] for name in inputs],
+        [kinds[name] for name in outputs],
         held,
     )
     alone = helper.make_model(graph, opset_imports=proto.opset_import)

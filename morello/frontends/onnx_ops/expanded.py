@@ -67,49 +67,49 @@ _MOST_ROUNDS = 8
 """The most rounds of rules for nodes that rules and functions give."""
 
 
-def _softsign(to: Expansion, own: Arguments) -> Results:
-    x = own.input(0)
+def _softsign(to: Expansion, node: Arguments) -> Results:
+    x = node.input(0)
     return [to.op("Div", x, to.op("Add", to.op("Abs", x), to.number(1)))]
 
 
-def _swish(to: Expansion, own: Arguments) -> Results:
-    x = own.input(0)
-    scaled = to.op("Mul", x, to.number(own.get("alpha", 1.0)))
+def _swish(to: Expansion, node: Arguments) -> Results:
+    x = node.input(0)
+    scaled = to.op("Mul", x, to.number(node.get("alpha", 1.0)))
     return [to.op("Mul", x, to.op("Sigmoid", scaled))]
 
 
-def _rms_norm(to: Expansion, own: Arguments) -> Results:
+def _rms_norm(to: Expansion, node: Arguments) -> Results:
     """x over the root of the mean of its squares, times a weight."""
-    x, weight = own.input(0), own.input(1)
+    x, weight = node.input(0), node.input(1)
     shape = to.shape(x)
     if shape is None:
         return None
-    axes = to.numbers(*range(own.get("axis", -1) % len(shape), len(shape)))
+    axes = to.numbers(*range(node.get("axis", -1) % len(shape), len(shape)))
     mean = to.op("ReduceMean", to.op("Mul", x, x), axes)
-    root = to.op("Sqrt", to.op("Add", mean, to.number(own.get("epsilon", 1e-5))))
+    root = to.op("Sqrt", to.op("Add", mean, to.number(node.get("epsilon", 1e-5))))
     return [to.op("Mul", to.op("Div", x, root), weight)]
 
 
-def _layer_norm(to: Expansion, own: Arguments) -> Results:
+def _layer_norm(to: Expansion, node: Arguments) -> Results:
     """A norm whose mean or deviation is a result, too, which torch-mlir lacks."""
-    x, scale, bias = (own.input(place) for place in range(3))
+    x, scale, bias = (node.input(place) for place in range(3))
     shape = to.shape(x)
-    if shape is None or not any(own.outputs[1:]):
+    if shape is None or not any(node.outputs[1:]):
         return None
-    own.get("stash_type", 1)  # f32, which has all of these
-    axes = range(own.get("axis", -1) % len(shape), len(shape))
+    node.get("stash_type", 1)  # f32, which has all of these
+    axes = range(node.get("axis", -1) % len(shape), len(shape))
     mean = to.mean(x, axes)
     centred = to.op("Sub", x, mean)
     variance = to.mean(to.op("Mul", centred, centred), axes)
-    root = to.op("Sqrt", to.op("Add", variance, to.number(own.get("epsilon", 1e-5))))
+    root = to.op("Sqrt", to.op("Add", variance, to.number(node.get("epsilon", 1e-5))))
     y = to.op("Mul", to.op("Div", centred, root), scale)
     inverse = to.op("Reciprocal", root)
     return [to.op("Add", y, bias) if bias else y, mean, inverse]
 
 
-def _even_response(to: Expansion, own: Arguments) -> Results:
+def _even_response(to: Expansion, node: Arguments) -> Results:
     """LRN over an even number of channels, of which torch-mlir takes the wrong ones."""
-    x, size = own.input(0), own.get("size", 1)
+    x, size = node.input(0), node.get("size", 1)
     shape = to.shape(x)
     if size % 2 or shape is None or size > _MOST_CHANNELS:
         return None
@@ -119,32 +119,32 @@ def _even_response(to: Expansion, own: Arguments) -> Results:
     squares = to.op("Concat", *zeros[:-1], to.op("Mul", x, x), zeros[-1], axis=1)
     parts = [to.cut(squares, n, n + shape[1], axis=1) for n in range(size)]
     scaled = to.op(
-        "Mul", to.op("Sum", *parts), to.number(own.get("alpha", 1e-4) / size)
+        "Mul", to.op("Sum", *parts), to.number(node.get("alpha", 1e-4) / size)
     )
-    bottom = to.op("Add", scaled, to.number(own.get("bias", 1.0)))
-    return [to.op("Div", x, to.op("Pow", bottom, to.number(own.get("beta", 0.75))))]
+    bottom = to.op("Add", scaled, to.number(node.get("bias", 1.0)))
+    return [to.op("Div", x, to.op("Pow", bottom, to.number(node.get("beta", 0.75))))]
 
 
 _MOST_CHANNELS = 16
 
 
-def _padded(to: Expansion, own: Arguments) -> Results:
+def _padded(to: Expansion, node: Arguments) -> Results:
     """With what is cut off cut first, since MLIR takes a tensor of equal shape for
     itself; repeated elements as rows that are picked, axis by axis.
 
     Raises:
         CompileError: how many is known only in a call; torch-mlir would not end.
     """
-    mode, x = own.get("mode", b"constant"), own.input(0)
-    shape, pads = to.shape(x), to.array(own.input(1))
+    mode, x = node.get("mode", b"constant"), node.input(0)
+    shape, pads = to.shape(x), to.array(node.input(1))
     axes: Any = range(len(shape or ()))
-    if own.input(3):
-        axes = to.array(own.input(3))
+    if node.input(3):
+        axes = to.array(node.input(3))
     if shape is None or pads is None or axes is None:
         if mode != b"wrap":
             return None
         raise CompileError(
-            f"{own.name} (onnx.Pad) wraps by numbers that are known only in a call",
+            f"{node.name} (onnx.Pad) wraps by numbers that are known only in a call",
             "make 'pads' and 'axes' constants",
         )
     is_plain = mode == b"constant"
@@ -170,32 +170,32 @@ def _padded(to: Expansion, own: Arguments) -> Results:
             places = np.pad(np.arange(end - start), (before, after), mode.decode())
             x = to.op("Gather", x, to.constant(places), axis=axis)
     if is_plain and wide.any():
-        value = [own.input(2)] if own.input(2) else []
+        value = [node.input(2)] if node.input(2) else []
         x = to.op("Pad", x, to.numbers(*wide.reshape(-1)), *value, mode=mode.decode())
     return [x]
 
 
-def _rotary(to: Expansion, own: Arguments) -> Results:
+def _rotary(to: Expansion, node: Arguments) -> Results:
     """Rotary position embedding: pairs of elements rotated by angles that grow with the
     position."""
-    x, places = own.input(0), own.input(3)
+    x, places = node.input(0), node.input(3)
     shape = to.shape(x)
     if shape is None:
         return None
-    heads = own.get("num_heads", 0)
+    heads = node.get("num_heads", 0)
     whole = shape
     if len(shape) == 3:
         if not heads:
             return None
         whole = (*shape[:2], heads, shape[2] // heads)
         x = to.reshape(x, *whole)
-    turned = own.get("rotary_embedding_dim", 0) or whole[-1]
+    turned = node.get("rotary_embedding_dim", 0) or whole[-1]
     axis = to.numbers(2 if len(shape) == 3 else 1)
-    tables = [own.input(1), own.input(2)]
+    tables = [node.input(1), node.input(2)]
     if places:
         tables = [to.op("Gather", table, places) for table in tables]
     cosines, sines = (to.op("Unsqueeze", table, axis) for table in tables)
-    if own.get("interleaved", 0):
+    if node.get("interleaved", 0):
         first, second = (to.cut(x, start, turned, 2) for start in (0, 1))
     else:
         middle = turned // 2
@@ -204,7 +204,7 @@ def _rotary(to: Expansion, own: Arguments) -> Results:
         to.op("Sub", to.op("Mul", first, cosines), to.op("Mul", second, sines)),
         to.op("Add", to.op("Mul", first, sines), to.op("Mul", second, cosines)),
     ]
-    if own.get("interleaved", 0):
+    if node.get("interleaved", 0):
         last = to.numbers(-1)
         pairs = (to.op("Unsqueeze", part, last) for part in parts)
         parts = [

@@ -32,13 +32,13 @@ class Expansion(NodeWriter):
         super().__init__(proto)
         self._onnx: Any = importlib.import_module("onnx")
         self._given = proto
-        graph = self._inferred(self._made)
+        graph = self._inferred(self._model)
         self.held = {array.name: array for array in graph.initializer}
         """The constants, by name."""
         for node in graph.node:
-            for own in node.attribute if node.op_type == "Constant" else ():
-                if own.name == "value":
-                    self.held[node.output[0]] = own.t
+            for attribute in node.attribute if node.op_type == "Constant" else ():
+                if attribute.name == "value":
+                    self.held[node.output[0]] = attribute.t
         self._makers = {name: node for node in graph.node for name in node.output}
         self._kinds = {name: array.data_type for name, array in self.held.items()}
         self._shapes = {name: tuple(array.dims) for name, array in self.held.items()}
@@ -50,7 +50,7 @@ class Expansion(NodeWriter):
         self._kind = ""
         self._final = final
         self._rules, self._of_any_dtype = rules, of_any_dtype
-        versions = [own.version for own in proto.opset_import if not own.domain]
+        versions = [opset.version for opset in proto.opset_import if not opset.domain]
         self.version: int = max(versions, default=1)
 
     def _inferred(self, proto: Any) -> Any:
@@ -62,7 +62,7 @@ class Expansion(NodeWriter):
     def run(self) -> Any:
         """The model in smaller ops; the same object where no rule applies."""
         changed = False
-        for node in self._made.graph.node:
+        for node in self._model.graph.node:
             op = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
             rule = self._rules.get(op)
             if not self.has(node.input[0] if node.input else "", "FLOAT"):
@@ -79,16 +79,16 @@ class Expansion(NodeWriter):
                 continue
             self._check(node, arguments, results)
             changed = True
-            for own, result in zip(node.output, results, strict=False):
-                if own:
-                    self.op("Identity", result, output=own)
+            for name, result in zip(node.output, results, strict=False):
+                if name:
+                    self.op("Identity", result, output=name)
         if changed:
             self._nodes = self._without_unused_sequences()
         return self.written() if changed else self._given
 
     def _without_unused_sequences(self) -> list[Any]:
         """The nodes, but for those of sequences whose tensors all readers read."""
-        used, nodes = {value.name for value in self._made.graph.output}, []
+        used, nodes = {value.name for value in self._model.graph.output}, []
         for node in reversed(self._nodes):
             if "Sequence" not in node.op_type or not used.isdisjoint(node.output):
                 nodes.append(node)
@@ -101,7 +101,7 @@ class Expansion(NodeWriter):
         Raises:
             CompileError: it has not.
         """
-        versions = {own.domain: own.version for own in self._made.opset_import}
+        versions = {opset.domain: opset.version for opset in self._model.opset_import}
         check_read(node, versions, arguments.attributes_read, arguments.inputs_read)
         for name in node.output[len(results) :]:
             if name:
@@ -207,8 +207,8 @@ def _read(nodes: Iterable[Any]) -> Iterator[str]:
     """The names that nodes and those in their bodies read."""
     for node in nodes:
         yield from node.input
-        for own in node.attribute:
-            yield from _read(own.g.node)
+        for attribute in node.attribute:
+            yield from _read(attribute.g.node)
 
 
 class Arguments:
@@ -220,7 +220,8 @@ class Arguments:
         self.kind: str = node.op_type
         self.count = len(node.input)
         self._attributes = {
-            own.name: helper.get_attribute_value(own) for own in node.attribute
+            attribute.name: helper.get_attribute_value(attribute)
+            for attribute in node.attribute
         }
         self.outputs = [bool(name) for name in node.output]
         self.attributes_read: set[str] = set()

@@ -48,7 +48,7 @@ def modern(proto: Any) -> Any:
     if proto.functions:
         inliner: Any = importlib.import_module("onnx.inliner")
         proto = inliner.inline_local_functions(proto)
-    versions = [own.version for own in proto.opset_import if not own.domain]
+    versions = [opset.version for opset in proto.opset_import if not opset.domain]
     for node in proto.graph.node if versions and versions[0] < _SCANS else ():
         if node.op_type == "Scan":  # the converter drops its batch
             raise CompileError(
@@ -80,20 +80,20 @@ def _with_channels(proto: Any) -> Any:
         value.name: len(value.type.tensor_type.shape.dim)
         for value in (*graph.input, *graph.value_info)
     } | {held.name: len(held.dims) for held in graph.initializer}
-    made = copied(proto)
-    del made.graph.node[:]
+    model = copied(proto)
+    del model.graph.node[:]
     for node in proto.graph.node:
         if node.op_type == "PRelu" and ranks.get(node.input[1]) == 1:
             axes = list(range(1, ranks.get(node.input[0], 2) - 1))
             slope = f"{node.name}.slope"
-            made.graph.node.append(
+            model.graph.node.append(
                 helper.make_node("Unsqueeze", [node.input[1]], [slope], axes=axes)
             )
             changed = copied(node)
             changed.input[1] = slope
             node = changed
-        made.graph.node.append(node)
-    return made
+        model.graph.node.append(node)
+    return model
 
 
 _RESIZES_SAY_HOW = 11
@@ -162,7 +162,8 @@ def _schema(node: Any, proto: Any) -> Any:
     """The standard's definition of an op, or None."""
     onnx: Any = importlib.import_module("onnx")
     version = next(
-        (own.version for own in proto.opset_import if own.domain == node.domain), 1
+        (opset.version for opset in proto.opset_import if opset.domain == node.domain),
+        1,
     )
     try:
         return onnx.defs.get_schema(node.op_type, version, node.domain)

@@ -46,24 +46,24 @@ def implied(proto: Any) -> tuple[Any, tuple[Expected, ...]]:
     inputs = [value for value in proto.graph.input if value.name not in held]
     uses = [name for node in proto.graph.node for name in node.input]
     shapes: dict[str, Shape] = {}
-    made, expected = proto, []
+    model, expected = proto, []
     for place, value in enumerate(inputs):
         reader = _reader(proto, value.name)
         if _is_empty(value) and value.name in uses:
-            made = _settled(made, value.name, _without_elements(value))
+            model = _settled(model, value.name, _without_elements(value))
         elif uses.count(value.name) == 1 and reader is not None:
             shapes = shapes or _shapes(proto)
             parameter = _parameter(*reader, shapes)
             if parameter is None:
                 continue
             if isinstance(parameter, Choice):
-                made = _Choosing(made).run(value.name, parameter)
+                model = _Choosing(model).run(value.name, parameter)
             else:
-                made = _settled(made, value.name, parameter.value)
+                model = _settled(model, value.name, parameter.value)
             expected.append(
                 Expected(place, value.name, parameter.accepts, parameter.text)
             )
-    return made, tuple(expected)
+    return model, tuple(expected)
 
 
 def _is_empty(value: Any) -> bool:
@@ -119,11 +119,11 @@ class Choice:
 def _settled(proto: Any, name: str, value: Array) -> Any:
     """A model in which what reads an input reads a constant."""
     helper: Any = importlib.import_module("onnx.numpy_helper")
-    made, constant = copied(proto), f"{name}.implied"
-    made.graph.initializer.append(helper.from_array(value, constant))
-    for node in made.graph.node:
-        node.input[:] = [constant if own == name else own for own in node.input]
-    return made
+    model, constant = copied(proto), f"{name}.implied"
+    model.graph.initializer.append(helper.from_array(value, constant))
+    for node in model.graph.node:
+        node.input[:] = [constant if read == name else read for read in node.input]
+    return model
 
 
 class _Choosing(NodeWriter):
@@ -133,7 +133,7 @@ class _Choosing(NodeWriter):
 
         A set is known by the sum of powers of two of its axes.
         """
-        for node in list(self._made.graph.node):
+        for node in list(self._model.graph.node):
             if name not in node.input:
                 self._nodes.append(node)
                 continue
@@ -143,17 +143,17 @@ class _Choosing(NodeWriter):
             each = self.op("Add", self.op("Cast", name, to=7), rank)
             code = self.op("ReduceSum", self.op("Gather", powers, each), keepdims=0)
             options = {
-                own.name: self._helper.get_attribute_value(own)
-                for own in node.attribute
+                attribute.name: self._helper.get_attribute_value(attribute)
+                for attribute in node.attribute
             }
             y = ""
             for axes in choice.sets:
-                own = self.constant(np.array(axes, np.int64))
-                inputs = [own if value == name else value for value in node.input]
+                reduced = self.constant(np.array(axes, np.int64))
+                inputs = [reduced if value == name else value for value in node.input]
                 one = self.op(node.op_type, *inputs, **options)
                 number = self.constant(sum(2**axis for axis in axes))
-                is_own = self.op("Equal", code, number)
-                y = self.op("Where", is_own, one, y) if y else one
+                is_read = self.op("Equal", code, number)
+                y = self.op("Where", is_read, one, y) if y else one
             self.op("Identity", y, output=node.output[0])
         return self.written()
 
@@ -166,7 +166,10 @@ def _parameter(
     results = tuple(shapes[name] for name in node.output if name in shapes)
     if len(results) != len(node.output) or node.input[0] not in shapes:
         return None
-    options = {own.name: helper.get_attribute_value(own) for own in node.attribute}
+    options = {
+        attribute.name: helper.get_attribute_value(attribute)
+        for attribute in node.attribute
+    }
     call = Call(shapes[node.input[0]], results, options)
     return _SLOTS[node.op_type][slot](call)
 
@@ -199,13 +202,13 @@ def _fixed(*values: int) -> Parameter:
 
 
 def _reshape(call: Call) -> Parameter:
-    (made,) = call.results
+    (result,) = call.results
     keeps = not call.options.get("allowzero", 0)
-    accepts = functools.partial(_reshapes, call.shape, made, keeps)
-    return Parameter(np.array(made, np.int64), accepts)
+    accepts = functools.partial(_reshapes, call.shape, result, keeps)
+    return Parameter(np.array(result, np.int64), accepts)
 
 
-def _reshapes(shape: Shape, made: Shape, keeps: bool, array: Array) -> bool:
+def _reshapes(shape: Shape, result: Shape, keeps: bool, array: Array) -> bool:
     """Whether a shape, in which 0 may keep a size and -1 is the rest, is one."""
     sizes = [int(size) for size in array]
     if keeps:
@@ -216,28 +219,28 @@ def _reshapes(shape: Shape, made: Shape, keeps: bool, array: Array) -> bool:
     if sizes.count(-1) == 1:
         rest = math.prod(size for size in sizes if size != -1)
         sizes[sizes.index(-1)] = math.prod(shape) // rest if rest else 0
-    return tuple(sizes) == made
+    return tuple(sizes) == result
 
 
 def _expand(call: Call) -> Parameter:
-    (made,) = call.results
+    (result,) = call.results
     return Parameter(
-        np.array(made, np.int64), functools.partial(_expands, call.shape, made)
+        np.array(result, np.int64), functools.partial(_expands, call.shape, result)
     )
 
 
-def _expands(shape: Shape, made: Shape, array: Array) -> bool:
+def _expands(shape: Shape, result: Shape, array: Array) -> bool:
     try:
-        return np.broadcast_shapes(shape, tuple(int(n) for n in array)) == made
+        return np.broadcast_shapes(shape, tuple(int(n) for n in array)) == result
     except ValueError:
         return False
 
 
 def _tile(call: Call) -> Parameter | None:
-    (made,) = call.results
-    if 0 in (*made, *call.shape) or len(made) != len(call.shape):
+    (result,) = call.results
+    if 0 in (*result, *call.shape) or len(result) != len(call.shape):
         return None
-    return _fixed(*(new // old for new, old in zip(made, call.shape, strict=True)))
+    return _fixed(*(new // old for new, old in zip(result, call.shape, strict=True)))
 
 
 def _axes(rank: int, axes: Sequence[int], empty: tuple[int, ...] = ()) -> Parameter:
@@ -249,18 +252,18 @@ def _axes(rank: int, axes: Sequence[int], empty: tuple[int, ...] = ()) -> Parame
 def _same_axes(
     rank: int, axes: frozenset[int], empty: tuple[int, ...], array: Array
 ) -> bool:
-    given = [int(axis) % rank for axis in array.reshape(-1)] if rank else []
-    return frozenset(given or empty) == axes
+    positions = [int(axis) % rank for axis in array.reshape(-1)] if rank else []
+    return frozenset(positions or empty) == axes
 
 
 def _inserted(call: Call) -> Parameter | None:
-    (made,) = call.results
-    return _only(_insertions(call.shape, made), len(made))
+    (result,) = call.results
+    return _only(_insertions(call.shape, result), len(result))
 
 
 def _removed(call: Call) -> Parameter | None:
-    (made,) = call.results
-    return _only(_insertions(made, call.shape), len(call.shape))
+    (result,) = call.results
+    return _only(_insertions(result, call.shape), len(call.shape))
 
 
 def _insertions(less: Shape, more: Shape) -> Iterator[tuple[int, ...]]:
@@ -271,12 +274,12 @@ def _insertions(less: Shape, more: Shape) -> Iterator[tuple[int, ...]]:
             yield axes
 
 
-def _only(found: Iterator[tuple[int, ...]], rank: int) -> Parameter | None:
+def _only(choices: Iterator[tuple[int, ...]], rank: int) -> Parameter | None:
     """Axes; of several that give one shape any, as elements stay in order."""
-    first = next(found, None)
+    first = next(choices, None)
     if first is None:
         return None
-    every = frozenset(map(frozenset, (first, *found)))
+    every = frozenset(map(frozenset, (first, *choices)))
     accepts = functools.partial(_one_of, rank, every)
     return Parameter(np.array(first, np.int64), accepts)
 
@@ -288,12 +291,12 @@ def _one_of(rank: int, every: frozenset[frozenset[int]], array: Array) -> bool:
 def _reduced(call: Call) -> Parameter | Choice | None:
     """The axes of a reduction: where they stay those of one element, which others of
     one element may be among."""
-    (made,) = call.results
+    (result,) = call.results
     rank = len(call.shape)
     every = tuple(range(rank))
     empty = () if call.options.get("noop_with_empty_axes", 0) else every
     if call.options.get("keepdims", 1):
-        gone = [i for i in every if made[i] != call.shape[i]]
+        gone = [i for i in every if result[i] != call.shape[i]]
         ones = [i for i in every if call.shape[i] == 1]
         if not gone and not ones:
             return None if empty else _fixed()
@@ -303,8 +306,8 @@ def _reduced(call: Call) -> Parameter | Choice | None:
         return Parameter(np.array(sorted({*gone, *ones}), np.int64), accepts)
     fits = tuple(
         axes
-        for axes in itertools.combinations(every, rank - len(made))
-        if tuple(call.shape[i] for i in every if i not in axes) == made
+        for axes in itertools.combinations(every, rank - len(result))
+        if tuple(call.shape[i] for i in every if i not in axes) == result
     )
     if len(fits) == 1:
         return _axes(rank, fits[0], empty)
@@ -325,23 +328,23 @@ def _axes_but(
     empty: tuple[int, ...],
     array: Array,
 ) -> bool:
-    given = [int(axis) % rank for axis in array.reshape(-1)]
-    if not given and not empty:
+    positions = [int(axis) % rank for axis in array.reshape(-1)]
+    if not positions and not empty:
         return False  # no reduction at all, which may square or not
-    return frozenset(given or empty) - ones == axes - ones
+    return frozenset(positions or empty) - ones == axes - ones
 
 
 def _split(call: Call) -> Parameter:
     axis = call.options.get("axis", 0) % len(call.shape)
-    return _fixed(*(made[axis] for made in call.results))
+    return _fixed(*(result[axis] for result in call.results))
 
 
 def _sizes(call: Call) -> Parameter | None:
-    (made,) = call.results
+    (result,) = call.results
     policy = call.options.get("keep_aspect_ratio_policy", b"stretch")
     if policy != b"stretch":
         return None
-    return _fixed(*(made[axis] for axis in _own_axes(call)))
+    return _fixed(*(result[axis] for axis in _own_axes(call)))
 
 
 def _own_axes(call: Call) -> list[int]:
@@ -351,9 +354,9 @@ def _own_axes(call: Call) -> list[int]:
 
 def _factors(call: Call) -> Parameter:
     """Factors that are the ratios of sizes."""
-    (made,) = call.results
+    (result,) = call.results
     value = np.array(
-        [made[axis] / call.shape[axis] for axis in _own_axes(call)], np.float32
+        [result[axis] / call.shape[axis] for axis in _own_axes(call)], np.float32
     )
     return Parameter(value, functools.partial(_close, value))
 
@@ -363,14 +366,14 @@ def _close(value: Array, array: Array) -> bool:
 
 
 def _cropped(call: Call) -> Parameter:
-    (made,) = call.results
-    return _fixed(*(made[axis] for axis in _own_axes(call)))
+    (result,) = call.results
+    return _fixed(*(result[axis] for axis in _own_axes(call)))
 
 
 def _image(call: Call) -> Parameter:
     """The size of the grid of an affine map, whose batch and channels are not in it."""
-    (made,) = call.results
-    value = np.array([made[0], 1, *made[1:-1]], np.int64)
+    (result,) = call.results
+    value = np.array([result[0], 1, *result[1:-1]], np.int64)
     return Parameter(value, functools.partial(_same_image, value))
 
 
@@ -403,12 +406,12 @@ def _one_axis(call: Call) -> Parameter | Choice | None:
 
 def _transformed(call: Call) -> Parameter | Choice | None:
     """The axis of a transform, along which sizes may differ."""
-    (made,) = call.results
+    (result,) = call.results
     rank = len(call.shape)
     axes = range(rank - 1)
     return _axis_of(
         rank,
-        [a for a in axes if all(call.shape[i] == made[i] for i in axes if i != a)],
+        [a for a in axes if all(call.shape[i] == result[i] for i in axes if i != a)],
     )
 
 

@@ -67,15 +67,15 @@ def with_shapes(
         if not value.type.tensor_type.HasField("shape"):  # not even how many
             for _ in shapes.get(value.name, "?"):
                 dims.add()
-        own = [
+        declared = [
             dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
             for dim in dims
         ]
-        asked: Sequence[Any] = shapes.get(value.name, own)
-        given = [sizes.get(size, size) for size in asked]
-        if not _fits(own, given):
-            raise _unfit(source, value.name, own, shapes.get(value.name))
-        for dim, size in zip(dims, given, strict=True):
+        asked: Sequence[Any] = shapes.get(value.name, declared)
+        static = [sizes.get(size, size) for size in asked]
+        if not _fits(declared, static):
+            raise _unfit(source, value.name, declared, shapes.get(value.name))
+        for dim, size in zip(dims, static, strict=True):
             dim.dim_value = size
     _settle((*proto.graph.output, *proto.graph.value_info), sizes)
     return proto

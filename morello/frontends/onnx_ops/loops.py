@@ -25,13 +25,13 @@ def without_loops(proto: Any) -> Any:
     return Expansion(proto, set(), _RULES, frozenset(_RULES)).run()
 
 
-def _scanned(to: Expansion, own: Arguments) -> Results:
-    body, count = own.get("body", None), own.get("num_scan_inputs", 1)
-    inputs = [own.input(place) for place in range(own.count)]
+def _scanned(to: Expansion, node: Arguments) -> Results:
+    body, count = node.get("body", None), node.get("num_scan_inputs", 1)
+    inputs = [node.input(place) for place in range(node.count)]
     states, scanned = inputs[:-count], inputs[-count:]
-    results = len(own.outputs) - len(states)
-    axes = own.get("scan_input_axes", [0] * count)
-    back = own.get("scan_input_directions", [0] * count)
+    results = len(node.outputs) - len(states)
+    axes = node.get("scan_input_axes", [0] * count)
+    back = node.get("scan_input_directions", [0] * count)
     trips = to.extent(scanned[0], axes[0])
     if not 0 < trips <= MOST_TRIPS:
         return None
@@ -41,33 +41,33 @@ def _scanned(to: Expansion, own: Arguments) -> Results:
         for name, axis, is_back in zip(scanned, axes, back, strict=True):
             place = to.constant(np.int64(trips - 1 - trip if is_back else trip))
             inputs.append(to.op("Gather", name, place, axis=axis))
-        made = _trip(to, body, trip, inputs)
-        states = made[: len(states)]
-        for row, result in zip(rows, made[len(states) :], strict=True):
+        outputs = _trip(to, body, trip, inputs)
+        states = outputs[: len(states)]
+        for row, result in zip(rows, outputs[len(states) :], strict=True):
             row.append(result)
-    axes = own.get("scan_output_axes", [0] * results)
-    back = own.get("scan_output_directions", [0] * results)
+    axes = node.get("scan_output_axes", [0] * results)
+    back = node.get("scan_output_directions", [0] * results)
     return states + [
         _stacked(to, row[::-1] if is_back else row, axis)
         for row, axis, is_back in zip(rows, axes, back, strict=True)
     ]
 
 
-def _looped(to: Expansion, own: Arguments) -> Results:
-    body, count = own.get("body", None), to.array(own.input(0))
-    starts = to.array(own.input(1)) if own.input(1) else np.array(True)
+def _looped(to: Expansion, node: Arguments) -> Results:
+    body, count = node.get("body", None), to.array(node.input(0))
+    starts = to.array(node.input(1)) if node.input(1) else np.array(True)
     if count is None or starts is None or not starts.any() or not _goes_on(body):
         return None
     trips = int(count.reshape(-1)[0])
     if not 0 < trips <= MOST_TRIPS:
         return None
-    states = [own.input(place) for place in range(2, own.count)]
-    rows: list[list[str]] = [[] for _ in range(len(own.outputs) - len(states))]
+    states = [node.input(place) for place in range(2, node.count)]
+    rows: list[list[str]] = [[] for _ in range(len(node.outputs) - len(states))]
     for trip in range(trips):
         inputs = [to.constant(np.int64(trip)), to.constant(np.array(True))]
-        made = _trip(to, body, trip, [*inputs, *states])[1:]
-        states = made[: len(states)]
-        for row, result in zip(rows, made[len(states) :], strict=True):
+        outputs = _trip(to, body, trip, [*inputs, *states])[1:]
+        states = outputs[: len(states)]
+        for row, result in zip(rows, outputs[len(states) :], strict=True):
             row.append(result)
     return states + [_stacked(to, row, 0) for row in rows]
 
@@ -95,8 +95,8 @@ def _goes_on(body: Any) -> bool:
     while name in makers and makers[name].op_type == "Identity":
         name = makers[name].input[0]
     if name in makers and makers[name].op_type == "Constant":
-        (own,) = makers[name].attribute
-        return own.name == "value" and bool(arrays.to_array(own.t).all())
+        (attribute,) = makers[name].attribute
+        return attribute.name == "value" and bool(arrays.to_array(attribute.t).all())
     if name in held:
         return bool(arrays.to_array(held[name]).all())
     return bool(name == body.input[1].name)

@@ -33,8 +33,14 @@ def widened(proto: Any) -> Any:
     values = [*proto.graph.input, *proto.graph.output, *proto.graph.initializer]
     kinds = {_kind(value) for value in values}
     for node in proto.graph.node:
-        kinds |= {own.i for own in node.attribute if own.name in _ATTRIBUTES}
-        kinds |= {own.t.data_type for own in node.attribute if own.name == "value"}
+        kinds |= {
+            attribute.i for attribute in node.attribute if attribute.name in _ATTRIBUTES
+        }
+        kinds |= {
+            attribute.t.data_type
+            for attribute in node.attribute
+            if attribute.name == "value"
+        }
     return proto if kinds.isdisjoint(_BITS) else _Widening(proto).run()
 
 
@@ -51,12 +57,12 @@ class _Widening(NodeWriter):
     def __init__(self, proto: Any) -> None:
         inference: Any = importlib.import_module("onnx.shape_inference")
         super().__init__(inference.infer_shapes(proto))
-        graph = self._made.graph
+        graph = self._model.graph
         values = (*graph.initializer, *graph.input, *graph.value_info, *graph.output)
         self._kinds = {value.name: _kind(value) for value in values}
 
     def run(self) -> Any:
-        graph = self._made.graph
+        graph = self._model.graph
         nodes = list(graph.node)
         held = {array.name for array in graph.initializer}
         names: dict[str, str] = {}
@@ -78,7 +84,7 @@ class _Widening(NodeWriter):
         return self.written()
 
     def _retype(self) -> None:
-        graph = self._made.graph
+        graph = self._model.graph
         for array in graph.initializer:
             if array.data_type in _BITS:
                 array.CopyFrom(self._bytes(array))
@@ -96,9 +102,9 @@ class _Widening(NodeWriter):
         """A node whose result is of bytes, cut to the width of what it was."""
         kind = self._kinds.get(node.output[0], 0)
         if node.op_type == "Constant":
-            for own in node.attribute:
-                if own.name == "value" and own.t.data_type in _BITS:
-                    own.t.CopyFrom(self._bytes(own.t))
+            for attribute in node.attribute:
+                if attribute.name == "value" and attribute.t.data_type in _BITS:
+                    attribute.t.CopyFrom(self._bytes(attribute.t))
         if kind not in _BITS or node.op_type not in ("Cast", "CastLike", *_SCALED):
             self._nodes.append(node)
         elif node.op_type in _SCALED:
@@ -107,9 +113,9 @@ class _Widening(NodeWriter):
             self._wrapped(node.input[0], node.output[0], kind)
 
     def _clipped(self, node: Any, kind: int) -> None:
-        for own in node.attribute:
-            if own.name == "output_dtype":
-                own.i = _wide(kind)
+        for attribute in node.attribute:
+            if attribute.name == "output_dtype":
+                attribute.i = _wide(kind)
         name, half = node.output[0], 2 ** (_BITS[kind] - 1)
         node.output[0] = f"{name}.wide"
         self._nodes.append(node)

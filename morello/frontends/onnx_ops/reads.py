@@ -154,7 +154,7 @@ def refuse_unread(proto: Any) -> None:
         CompileError: the first node of which it does not.
     """
     empty = {held.name for held in proto.graph.initializer if 0 in held.dims}
-    versions = {own.domain: own.version for own in proto.opset_import}
+    versions = {opset.domain: opset.version for opset in proto.opset_import}
     for node in proto.graph.node:
         op = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
         unread = set(_UNREAD_INPUTS.get(op, ()))

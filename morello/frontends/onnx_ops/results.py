@@ -34,14 +34,14 @@ def _check(result: ir.Type, value: Any, source: str) -> None:
     if not isinstance(result, ir.RankedTensorType) or not declared.elem_type:
         return
     element = element_of(result)
-    made = element.numpy if element is not None else None
+    dtype = element.numpy if element is not None else None
     sizes = [d.dim_value if d.HasField("dim_value") else -1 for d in declared.shape.dim]
     shape = [size if size >= 0 else -1 for size in result.shape]
     pairs = zip(sizes, shape, strict=False)
     fits = not declared.HasField("shape") or (
         len(sizes) == len(shape) and all(-1 in (a, b) or a == b for a, b in pairs)
     )
-    if fits and (made is None or _is_like(made, declared.elem_type)):
+    if fits and (dtype is None or _is_like(dtype, declared.elem_type)):
         return
     onnx: Any = importlib.import_module("onnx")
     name = onnx.TensorProto.DataType.Name(declared.elem_type).lower()
@@ -53,9 +53,9 @@ def _check(result: ir.Type, value: Any, source: str) -> None:
     )
 
 
-def _is_like(made: np.dtype[Any], declared: int) -> bool:
+def _is_like(dtype: np.dtype[Any], declared: int) -> bool:
     """Whether elements have a declared type, but for their sign, which MLIR lacks."""
     helper: Any = importlib.import_module("onnx.helper")
     wanted = helper.tensor_dtype_to_np_dtype(declared)
-    is_integer = made.kind == "i" and wanted.kind in "iu"
-    return bool(made == wanted or (is_integer and made.itemsize == wanted.itemsize))
+    is_integer = dtype.kind == "i" and wanted.kind in "iu"
+    return bool(dtype == wanted or (is_integer and dtype.itemsize == wanted.itemsize))

@@ -9,9 +9,9 @@ import numpy as np
 
 def copied(proto: Any) -> Any:
     """A copy of a message of protobuf."""
-    made = type(proto)()
-    made.CopyFrom(proto)
-    return made
+    copy = type(proto)()
+    copy.CopyFrom(proto)
+    return copy
 
 
 class NodeWriter:
@@ -24,8 +24,8 @@ class NodeWriter:
     def __init__(self, proto: Any) -> None:
         self._helper: Any = importlib.import_module("onnx.helper")
         self.arrays: Any = importlib.import_module("onnx.numpy_helper")
-        self._made = copied(proto)
-        graph = self._made.graph
+        self._model = copied(proto)
+        graph = self._model.graph
         self._nodes: list[Any] = []
         self._name = ""
         """The name of the node that is written again."""
@@ -35,9 +35,9 @@ class NodeWriter:
     def written(self) -> Any:
         """The model with the nodes that were written."""
         nodes = list(self._nodes)
-        del self._made.graph.node[:]
-        self._made.graph.node.extend(nodes)
-        return self._made
+        del self._model.graph.node[:]
+        self._model.graph.node.extend(nodes)
+        return self._model
 
     def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
         """A new node, and its result."""
@@ -48,7 +48,7 @@ class NodeWriter:
     def constant(self, array: Any) -> str:
         """A new constant."""
         name = self._fresh("constant")
-        self._made.graph.initializer.append(
+        self._model.graph.initializer.append(
             self.arrays.from_array(np.asarray(array), name)
         )
         return name
@@ -65,12 +65,12 @@ class NodeWriter:
             The names of its results.
         """
         prefix = f"{self._name}.{prefix}"
-        own = [name for node in body.node for name in node.output if name]
-        own += [held.name for held in body.initializer]
-        names = inputs | {name: f"{prefix}.{name}" for name in own}
+        local = [name for node in body.node for name in node.output if name]
+        local += [held.name for held in body.initializer]
+        names = inputs | {name: f"{prefix}.{name}" for name in local}
         for held in body.initializer:
-            self._made.graph.initializer.add().CopyFrom(held)
-            self._made.graph.initializer[-1].name = names[held.name]
+            self._model.graph.initializer.add().CopyFrom(held)
+            self._model.graph.initializer[-1].name = names[held.name]
         for node in body.node:
             self._nodes.append(_renamed(node, names))
             self._nodes[-1].name = f"{prefix}.{node.name}" if node.name else ""
@@ -96,12 +96,12 @@ class NodeWriter:
 
 
 def _renamed(node: Any, names: dict[str, str]) -> Any:
-    """A node, and those of its own graphs, with other names of values."""
+    """A node, and those of its graphs, with other names of values."""
     copy = copied(node)
     copy.input[:] = [names.get(name, name) for name in node.input]
     copy.output[:] = [names.get(name, name) for name in node.output]
     for attribute in copy.attribute:
-        inner = [_renamed(own, names) for own in attribute.g.node]
+        inner = [_renamed(node, names) for node in attribute.g.node]
         del attribute.g.node[:]
         attribute.g.node.extend(inner)
         for value in attribute.g.output:

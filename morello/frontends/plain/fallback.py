@@ -99,8 +99,8 @@ class Fallback:
 
     def _whole(self, read: Read) -> int | None:
         """The row-major tensor that is read, if that is in its order."""
-        own = self.importer.tensors.all[read.tensor].shape
-        if is_plain(read) and math.prod(read.shape) == math.prod(own):
+        tensor_shape = self.importer.tensors.all[read.tensor].shape
+        if is_plain(read) and math.prod(read.shape) == math.prod(tensor_shape):
             place = self.importer.place(self.importer.function)
             return self.importer.materialized(read, place)
         return None
@@ -110,8 +110,8 @@ class Fallback:
         tensor = self.importer.materialized(read, place)
         if self.importer.tensors.dtype(tensor) is dtype:
             return tensor
-        own = Read(tensor, own_axes(read.shape), read.shape)
-        copied = self.importer.copy(own, place)
+        row_major = Read(tensor, own_axes(read.shape), read.shape)
+        copied = self.importer.copy(row_major, place)
         return self.importer.tensors.add(dataclasses.replace(copied, dtype=dtype))
 
     def _stored_constant(self, value: ir.Value) -> int | None:
@@ -174,12 +174,12 @@ class Fallback:
         assert tensor is not None
         root = self.importer.tensors.root(tensor)
         taken = {self.importer.tensors.root(t) for t in self.importer.tensors.results}
-        whole, own = (
+        whole, dtype = (
             self.importer.tensors.all[root],
             self.importer.tensors.element(root),
         )
-        has_sign = isinstance(own, Dtype)
-        is_other = has_sign and own.numpy != element.numpy
+        has_sign = isinstance(dtype, Dtype)
+        is_other = has_sign and dtype.numpy != element.numpy
         if root in taken or isinstance(whole, Given) or is_other:
             place = self.importer.place(op)
             code = copying(value.type, error, place)

@@ -59,16 +59,16 @@ class _Numbers:
     @classmethod
     def of(cls, op: ir.Operation) -> "_Numbers":
         stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
-        own = stablehlo.ScatterDimensionNumbers(
+        numbers = stablehlo.ScatterDimensionNumbers(
             op.attributes["scatter_dimension_numbers"]
         )
         return cls(
-            tuple(own.update_window_dims),
-            tuple(own.inserted_window_dims),
-            tuple(own.input_batching_dims),
-            tuple(own.scatter_indices_batching_dims),
-            tuple(own.scattered_dims_to_operand_dims),
-            own.index_vector_dim,
+            tuple(numbers.update_window_dims),
+            tuple(numbers.inserted_window_dims),
+            tuple(numbers.input_batching_dims),
+            tuple(numbers.scatter_indices_batching_dims),
+            tuple(numbers.scattered_dims_to_operand_dims),
+            numbers.index_vector_dim,
         )
 
     @classmethod
@@ -138,11 +138,13 @@ class _Scatter:
             starts: the place of its window along the axes that have one.
             outer: the part of its own index that says which window it is of.
         """
-        arith, own = dialect("arith"), self.numbers
+        arith, numbers = dialect("arith"), self.numbers
         (zero,) = index_constants([0])
         at = [starts.get(axis, zero) for axis in range(len(self.shape))]
-        around = [i for i in range(len(self.place_shape)) if i != own.vector]
-        for axis, place_axis in zip(own.batches, own.place_batches, strict=True):
+        around = [i for i in range(len(self.place_shape)) if i != numbers.vector]
+        for axis, place_axis in zip(
+            numbers.batches, numbers.place_batches, strict=True
+        ):
             at[axis] = outer[around.index(place_axis)]
         for axis, update_axis in self._windows.items():
             at[axis] = arith.AddIOp(at[axis], update[update_axis]).result
@@ -151,10 +153,10 @@ class _Scatter:
     @functools.cached_property
     def _windows(self) -> dict[int, int]:
         """The axes of the tensor that windows have, each with that of the updates."""
-        own = self.numbers
-        without = {*own.inserted, *own.batches}
+        numbers = self.numbers
+        without = {*numbers.inserted, *numbers.batches}
         axes = [axis for axis in range(len(self.shape)) if axis not in without]
-        return dict(zip(axes, own.windows, strict=True))
+        return dict(zip(axes, numbers.windows, strict=True))
 
     def _place(self, outer: list[ir.Value], number: int) -> ir.Value:
         arith, tensor = dialect("arith"), dialect("tensor")

@@ -45,8 +45,8 @@ def _order_of_torch(compare: ir.Operation) -> Order:
     predicate = ir.IntegerAttr(compare.attributes["predicate"]).value
     if compare.operation.name == "arith.cmpi":
         is_down = predicate == arith.CmpIPredicate.sge
-        own = arith.CmpIPredicate.sgt if is_down else arith.CmpIPredicate.slt
-        return lambda a, b, *others: arith.CmpIOp(own, a, b).result
+        strict = arith.CmpIPredicate.sgt if is_down else arith.CmpIPredicate.slt
+        return lambda a, b, *others: arith.CmpIOp(strict, a, b).result
     floats = arith.CmpFPredicate
     is_down = predicate == floats.OGE
 

@@ -84,11 +84,11 @@ def _is_within(node: Node, number: int, into: Within, shape: tuple[int, ...]) ->
     """Whether a node reads nothing but a piece, and zeros where it read zeros."""
     return all(
         not axis.is_divided
-        and max(own.before, 0) == max(axis.before, 0)
-        and max(own.after, 0) == max(axis.after, 0)
+        and max(inner.before, 0) == max(axis.before, 0)
+        and max(inner.after, 0) == max(axis.after, 0)
         for access in node.reads
         if access.tensor == number
-        for axis, own in zip(
+        for axis, inner in zip(
             access.axes, _moved(access.axes, into, node.extents, shape), strict=True
         )
     )

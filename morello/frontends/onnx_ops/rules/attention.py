@@ -8,35 +8,35 @@ from morello.frontends.nodes.tensors import Array
 from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
-def attention(to: Expansion, own: Arguments) -> Results:
+def attention(to: Expansion, node: Arguments) -> Results:
     """Products, softmax and masks; past keys and values come before the others."""
-    shape = to.shape(own.input(0))
-    own.get("softmax_precision", 1)  # at least f32 here
-    if shape is None or own.input(6):
+    shape = to.shape(node.input(0))
+    node.get("softmax_precision", 1)  # at least f32 here
+    if shape is None or node.input(6):
         return None
-    counts = [own.get("q_num_heads", 0), *[own.get("kv_num_heads", 0)] * 2]
-    split = [_heads(to, own.input(place), n) for place, n in enumerate(counts)]
+    counts = [node.get("q_num_heads", 0), *[node.get("kv_num_heads", 0)] * 2]
+    split = [_heads(to, node.input(place), n) for place, n in enumerate(counts)]
     if None in split:
         return None
     (q, q_shape), (k, k_shape), (v, v_shape) = (s for s in split if s is not None)
     length, past = k_shape[2], 0
-    if own.input(4):
-        earlier = to.shape(own.input(4))
-        if earlier is None or not own.input(5):
+    if node.input(4):
+        earlier = to.shape(node.input(4))
+        if earlier is None or not node.input(5):
             return None
         past = earlier[2]
-        k = to.op("Concat", own.input(4), k, axis=2)
-        v = to.op("Concat", own.input(5), v, axis=2)
+        k = to.op("Concat", node.input(4), k, axis=2)
+        v = to.op("Concat", node.input(5), v, axis=2)
         length += past
     present = [k, v]
     k = _repeated(to, k, (*k_shape[:2], length, k_shape[3]), q_shape[1])
     v = _repeated(to, v, (*v_shape[:2], length, v_shape[3]), q_shape[1])
-    scale = own.get("scale", None)
+    scale = node.get("scale", None)
     scale = 1 / math.sqrt(q_shape[3]) if scale is None else scale
     turned = to.op("Transpose", k, perm=[0, 1, 3, 2])
     stages = [to.op("Mul", to.op("MatMul", q, turned), to.number(scale))]
-    stages.append(_capped(to, own, stages[0]))
-    masked = _masked(to, own, stages[1], (q_shape[2], length, past))
+    stages.append(_capped(to, node, stages[0]))
+    masked = _masked(to, node, stages[1], (q_shape[2], length, past))
     if masked is None:
         return None
     weights = to.op("Softmax", masked[0], axis=-1)
@@ -47,7 +47,7 @@ def attention(to: Expansion, own: Arguments) -> Results:
     if len(shape) == 3:
         y = to.op("Transpose", y, perm=[0, 2, 1, 3])
         y = to.reshape(y, shape[0], shape[1], q_shape[1] * v_shape[3])
-    return [y, *present, stages[own.get("qk_matmul_output_mode", 0)]]
+    return [y, *present, stages[node.get("qk_matmul_output_mode", 0)]]
 
 
 def _heads(to: Expansion, value: str, count: int) -> tuple[str, tuple[int, ...]] | None:
@@ -67,16 +67,16 @@ def _heads(to: Expansion, value: str, count: int) -> tuple[str, tuple[int, ...]]
 
 def _repeated(to: Expansion, value: str, shape: tuple[int, ...], heads: int) -> str:
     """Each head of keys or values as often as heads of queries share it."""
-    batch, own, rows, columns = shape
-    if own == heads:
+    batch, count, rows, columns = shape
+    if count == heads:
         return value
     wide = to.op("Unsqueeze", value, to.numbers(2))
-    sizes = to.numbers(batch, own, heads // own, rows, columns)
+    sizes = to.numbers(batch, count, heads // count, rows, columns)
     return to.reshape(to.op("Expand", wide, sizes), batch, heads, rows, columns)
 
 
-def _capped(to: Expansion, own: Arguments, scores: str) -> str:
-    cap = own.get("softcap", 0.0)
+def _capped(to: Expansion, node: Arguments, scores: str) -> str:
+    cap = node.get("softcap", 0.0)
     if not cap > 0:
         return scores
     divided = to.op("Mul", scores, to.number(1 / cap))
@@ -84,12 +84,12 @@ def _capped(to: Expansion, own: Arguments, scores: str) -> str:
 
 
 def _masked(
-    to: Expansion, own: Arguments, scores: str, sizes: tuple[int, int, int]
+    to: Expansion, node: Arguments, scores: str, sizes: tuple[int, int, int]
 ) -> tuple[str, bool] | None:
     """Scores with their masks, and whether a row may be masked whole."""
     rows, columns, past = sizes
-    mask = own.input(3)
-    seen = _seen(own, rows, columns, past)
+    mask = node.input(3)
+    seen = _seen(node, rows, columns, past)
     may_be_whole = not seen.any(1).all()
     if mask:
         shape = to.shape(mask)
@@ -108,7 +108,7 @@ def _masked(
         seen[:, shape[-1] :] = False
         if missing:
             mask = _lengthened(to, mask, (*shape[:-1], missing))
-        if to.has(own.input(3), "BOOL"):
+        if to.has(node.input(3), "BOOL"):
             scores = to.op("Where", mask, scores, to.number(-math.inf))
         else:
             scores = to.op("Add", scores, mask)
@@ -126,13 +126,13 @@ def _lengthened(to: Expansion, mask: str, shape: tuple[int, ...]) -> str:
     return to.op("Concat", mask, to.constant(fill), axis=-1)
 
 
-def _seen(own: Arguments, rows: int, columns: int, past: int) -> Array:
+def _seen(node: Arguments, rows: int, columns: int, past: int) -> Array:
     """The keys that a query sees, by cause and windows."""
     behind = np.arange(rows)[:, None] + past - np.arange(columns)
     seen = np.ones((rows, columns), np.bool_)
-    if own.get("is_causal", 0):
+    if node.get("is_causal", 0):
         seen &= behind >= 0
-    left, right = own.get("left_window_size", -1), own.get("right_window_size", -1)
+    left, right = node.get("left_window_size", -1), node.get("right_window_size", -1)
     if left >= 0:
         seen &= behind <= left
     if right >= 0:

@@ -14,11 +14,11 @@ from morello.frontends.onnx_ops.expansion import (
 )
 
 
-def shifted(to: Expansion, own: Arguments) -> Results:
+def shifted(to: Expansion, node: Arguments) -> Results:
     """A shift within the width of its elements."""
-    x, amount, direction = own.input(0), own.input(1), own.get("direction", b"")
+    x, amount, direction = node.input(0), node.input(1), node.get("direction", b"")
     dtype = to.dtype(x)
-    if dtype is None or dtype.kind != "i" or amount.startswith(f"{own.name}."):
+    if dtype is None or dtype.kind != "i" or amount.startswith(f"{node.name}."):
         return None
     width = 8 * dtype.itemsize
 
@@ -37,9 +37,9 @@ def shifted(to: Expansion, own: Arguments) -> Results:
     return [to.op("Where", is_within, y, number(0)) if is_left else y]
 
 
-def reinterpreted(to: Expansion, own: Arguments) -> Results:
+def reinterpreted(to: Expansion, node: Arguments) -> Results:
     """Integers and truth values of another sign: a cast that wraps keeps their bits."""
-    x, dest = own.input(0), own.get("to", 0)
+    x, dest = node.input(0), node.get("to", 0)
     source, other = to.dtype(x), to.dtype_of(dest)
     if source is None or other is None or source.itemsize != other.itemsize:
         return None

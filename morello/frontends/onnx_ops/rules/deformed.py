@@ -12,21 +12,21 @@ _MOST_TAPS = 64
 """Elements of a filter, each of which is sampled by itself."""
 
 
-def deformed(to: Expansion, own: Arguments) -> Results:
+def deformed(to: Expansion, node: Arguments) -> Results:
     """A convolution of an image whose elements each tap of the filter reads at places
     of its own."""
-    x, weights, offsets = (own.input(place) for place in range(3))
-    shape, filters, made = to.shape(x), to.shape(weights), to.shape(own.output(0))
-    if shape is None or filters is None or made is None or len(shape) != 4:
+    x, weights, offsets = (node.input(place) for place in range(3))
+    shape, filters, y_shape = to.shape(x), to.shape(weights), to.shape(node.output(0))
+    if shape is None or filters is None or y_shape is None or len(shape) != 4:
         return None
-    taps, parts = math.prod(filters[2:]), own.get("offset_group", 1)
-    own.get("kernel_shape", None)
+    taps, parts = math.prod(filters[2:]), node.get("offset_group", 1)
+    node.get("kernel_shape", None)
     if taps > _MOST_TAPS:
         return None
-    batch, channels, rows, columns = made[0], shape[1], *made[2:]
-    sides = [to.constant(side) for side in _sides(own, filters, made)]
+    batch, channels, rows, columns = y_shape[0], shape[1], *y_shape[2:]
+    sides = [to.constant(side) for side in _sides(node, filters, y_shape)]
     whole = to.reshape(offsets, batch, parts, taps, 2, rows, columns)
-    masks = own.input(4)
+    masks = node.input(4)
     if masks:
         masks = to.reshape(masks, batch, parts, 1, taps, rows, columns)
     each = channels // parts
@@ -50,26 +50,28 @@ def deformed(to: Expansion, own: Arguments) -> Results:
         samples.append(to.reshape(elements, batch, each * taps, rows, columns))
     read = samples[0] if parts == 1 else to.op("Concat", *samples, axis=1)
     flat = to.reshape(weights, filters[0], filters[1] * taps, 1, 1)
-    bias = [own.input(3)] if own.input(3) else []
-    return [to.op("Conv", read, flat, *bias, group=own.get("group", 1))]
+    bias = [node.input(3)] if node.input(3) else []
+    return [to.op("Conv", read, flat, *bias, group=node.get("group", 1))]
 
 
 def _sides(
-    own: Arguments, filters: tuple[int, ...], made: tuple[int, ...]
+    node: Arguments, filters: tuple[int, ...], y_shape: tuple[int, ...]
 ) -> list[Array]:
     """The rows and the columns that each tap reads for each element of the result,
     where nothing is moved."""
-    strides = own.get("strides", [1, 1])
-    dilations = own.get("dilations", [1, 1])
-    pads = own.get("pads", [0] * 4)
+    strides = node.get("strides", [1, 1])
+    dilations = node.get("dilations", [1, 1])
+    pads = node.get("pads", [0] * 4)
     sides = []
     for i in range(2):
-        starts = np.arange(made[i + 2]) * strides[i] - pads[i]
+        starts = np.arange(y_shape[i + 2]) * strides[i] - pads[i]
         taps = np.arange(filters[i + 2]) * dilations[i]
         side = (starts + taps[:, None]).astype(np.float32)
-        shape = (len(side), 1, made[2], 1) if i == 0 else (1, len(side), 1, made[3])
-        whole = np.broadcast_to(side.reshape(shape), (*filters[2:], *made[2:]))
-        sides.append(whole.reshape(1, -1, 1, *made[2:]))
+        shape = (
+            (len(side), 1, y_shape[2], 1) if i == 0 else (1, len(side), 1, y_shape[3])
+        )
+        whole = np.broadcast_to(side.reshape(shape), (*filters[2:], *y_shape[2:]))
+        sides.append(whole.reshape(1, -1, 1, *y_shape[2:]))
     return sides
 
 

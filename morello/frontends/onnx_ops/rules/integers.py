@@ -17,39 +17,39 @@ def _is_unsigned(to: Expansion, x: str) -> bool:
     return dtype is not None and dtype.kind == "u"
 
 
-def absolute(to: Expansion, own: Arguments) -> Results:
+def absolute(to: Expansion, node: Arguments) -> Results:
     """An unsigned number."""
-    x = own.input(0)
+    x = node.input(0)
     return [to.op("Identity", x)] if _is_unsigned(to, x) else None
 
 
-def clipped(to: Expansion, own: Arguments) -> Results:
+def clipped(to: Expansion, node: Arguments) -> Results:
     """The larger one of a number and a bound, and the smaller one of that and another
     bound."""
-    y = own.input(0)
+    y = node.input(0)
     if not _is_unsigned(to, y):
         return None
-    for kind, bound in (("Max", own.input(1)), ("Min", own.input(2))):
+    for kind, bound in (("Max", node.input(1)), ("Min", node.input(2))):
         y = to.op(kind, y, bound) if bound else y
     return [to.op("Identity", y)]
 
 
-def absolute_sum(to: Expansion, own: Arguments) -> Results:
+def absolute_sum(to: Expansion, node: Arguments) -> Results:
     """The sum of unsigned numbers."""
-    x = own.input(0)
-    axes = stable.axes_of(to, own) if _is_unsigned(to, x) else None
+    x = node.input(0)
+    axes = stable.axes_of(to, node) if _is_unsigned(to, x) else None
     if axes is None:
         return None
     total = to.reduced("ReduceSum", x, axes) if axes else to.op("Identity", x)
-    return [stable.without(to, own, total, axes)]
+    return [stable.without(to, node, total, axes)]
 
 
-def cast(to: Expansion, own: Arguments) -> Results:
+def cast(to: Expansion, node: Arguments) -> Results:
     """An integer of 64 bits with a sign, of which unsigned ones have the low bits.
 
     Floats from 2^63 on are cast less 2^63, which is added afterwards.
     """
-    x, attributes = own.input(0), own.attributes()
+    x, attributes = node.input(0), node.attributes()
     dtype, code = to.dtype(x), attributes["to"]
     if dtype is None or dtype.kind in "iub" or code not in _UNSIGNED:
         return None
@@ -62,40 +62,40 @@ def cast(to: Expansion, own: Arguments) -> Results:
     return [to.op("Cast", to.op("Where", is_high, high, low), to=code)]
 
 
-def product(to: Expansion, own: Arguments) -> Results:
+def product(to: Expansion, node: Arguments) -> Results:
     """A product of matrices with whole factors, which torch-mlir takes; of floats by
     their own rule.
 
     Raises:
         CompileError: a factor of integers is no whole number, which it cuts off.
     """
-    if to.has(own.input(0), "FLOAT"):
-        return stable.gemm(to, own)
-    dtype = to.dtype(own.input(0))
+    if to.has(node.input(0), "FLOAT"):
+        return stable.gemm(to, node)
+    dtype = to.dtype(node.input(0))
     for name in ("alpha", "beta"):
-        factor = own.get(name, 1.0)
+        factor = node.get(name, 1.0)
         if dtype is not None and dtype.kind in "iu" and not float(factor).is_integer():
             raise CompileError(
-                f"{own.name} (onnx.Gemm) multiplies integers by {name}={factor:g}, of "
+                f"{node.name} (onnx.Gemm) multiplies integers by {name}={factor:g}, of "
                 "which they have the whole part only",
                 "cast its inputs to FLOAT, or give it a whole number",
             )
     return None
 
 
-def negative(to: Expansion, own: Arguments) -> Results:
+def negative(to: Expansion, node: Arguments) -> Results:
     """0 less an integer, which wraps around."""
-    x = own.input(0)
+    x = node.input(0)
     dtype = to.dtype(x)
     if dtype is None or dtype.kind != "i":
         return None
     return [to.op("Sub", to.constant(np.array(0, dtype)), x)]
 
 
-def quotient(to: Expansion, own: Arguments) -> Results:
+def quotient(to: Expansion, node: Arguments) -> Results:
     """A quotient by division of half the number, which is never negative, and one more
     where the rest is large enough; 0 or 1 where the divisor would be negative."""
-    x, divisor = own.input(0), own.input(1)
+    x, divisor = node.input(0), node.input(1)
     dtype = to.dtype(x)
     if dtype is None or dtype.kind != "u":
         return None
@@ -111,14 +111,14 @@ def quotient(to: Expansion, own: Arguments) -> Results:
     return [to.op("Where", is_large, of_large, to.op("Add", twice, more))]
 
 
-def remainder(to: Expansion, own: Arguments) -> Results:
+def remainder(to: Expansion, node: Arguments) -> Results:
     """The remainder of a division of unsigned numbers; of floats by their own rule."""
-    x, divisor = own.input(0), own.input(1)
+    x, divisor = node.input(0), node.input(1)
     if to.has(x, "FLOAT"):
-        return stable.remainder(to, own)
+        return stable.remainder(to, node)
     if not _is_unsigned(to, x):
         return None
-    own.get("fmod", 0)  # which is the sign's
+    node.get("fmod", 0)  # which is the sign's
     product = to.op("Mul", to.op("Div", x, divisor), divisor)
     return [to.op("Sub", x, product)]
 

@@ -8,23 +8,24 @@ from morello.errors import CompileError
 from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
-def split(to: Expansion, own: Arguments) -> Results:
+def split(to: Expansion, node: Arguments) -> Results:
     """Slices, one for each part.
 
     Raises:
         CompileError: the sizes are known only in a call, and do not follow from those
             of the results.
     """
-    x, count = own.input(0), len(own.outputs)
+    x, count = node.input(0), len(node.outputs)
     shape = to.shape(x)
     if shape is None:
         return None
-    axis, _ = own.get("axis", 0) % len(shape), own.get("num_outputs", count)
-    sizes: Any = to.array(own.input(1)) if own.input(1) else own.get("split", None)
-    if sizes is None and own.input(1):
+    axis, _ = node.get("axis", 0) % len(shape), node.get("num_outputs", count)
+    sizes: Any = to.array(node.input(1)) if node.input(1) else node.get("split", None)
+    if sizes is None and node.input(1):
         raise CompileError(
-            f"{own.name} (onnx.Split) has parts of sizes that are known only in a call",
-            f"make them a constant: constants={{'{own.input(1)}': …}}",
+            f"{node.name} (onnx.Split) has parts of sizes that are known only "
+            "in a call",
+            f"make them a constant: constants={{'{node.input(1)}': …}}",
         )
     if sizes is None:
         whole = -(-shape[axis] // count)
@@ -38,7 +39,7 @@ def split(to: Expansion, own: Arguments) -> Results:
     ]
 
 
-def check_within(own: Arguments, places: Any, size: int) -> None:
+def check_within(node: Arguments, places: Any, size: int) -> None:
     """Check constant places along an axis, which may count from its end.
 
     Raises:
@@ -47,31 +48,31 @@ def check_within(own: Arguments, places: Any, size: int) -> None:
     outside = places[(places < -size) | (places >= size)]
     if outside.size:
         raise CompileError(
-            f"{own.name} (onnx.{own.kind}) has the place {outside.flat[0]} of an axis "
-            f"of {size} elements",
+            f"{node.name} (onnx.{node.kind}) has the place {outside.flat[0]} of an "
+            f"axis of {size} elements",
             f"correct the model: places are {-size} to {size - 1}",
         )
 
 
-def picked(to: Expansion, own: Arguments) -> Results:
+def picked(to: Expansion, node: Arguments) -> Results:
     """Slices at constant places, which are left as they are.
 
     Raises:
         CompileError: a place is outside.
     """
-    shape, places = to.shape(own.input(0)), to.array(own.input(1))
+    shape, places = to.shape(node.input(0)), to.array(node.input(1))
     if shape is None or places is None:
         return None
-    first = own.get("axis", 0) % len(shape)
+    first = node.get("axis", 0) % len(shape)
     parts = [places]
-    if own.kind == "GatherND":
-        first, parts = own.get("batch_dims", 0), np.moveaxis(places, -1, 0)
+    if node.kind == "GatherND":
+        first, parts = node.get("batch_dims", 0), np.moveaxis(places, -1, 0)
     for axis, part in enumerate(parts, first):
-        check_within(own, part, shape[axis])
+        check_within(node, part, shape[axis])
     return None
 
 
-def scattered(to: Expansion, own: Arguments) -> Results:
+def scattered(to: Expansion, node: Arguments) -> Results:
     """Elements or slices that replace others, or are added to them, at constant places:
     a lookup in both, or in sums of updates.
 
@@ -80,18 +81,18 @@ def scattered(to: Expansion, own: Arguments) -> Results:
     Raises:
         CompileError: a place is outside.
     """
-    data, updates = own.input(0), own.input(2)
-    shape, places = to.shape(data), to.array(own.input(1))
-    reduction = own.get("reduction", b"none").decode()
+    data, updates = node.input(0), node.input(2)
+    shape, places = to.shape(data), to.array(node.input(1))
+    reduction = node.get("reduction", b"none").decode()
     if shape is None or places is None or reduction not in _JOINED:
         return None
-    if own.kind == "ScatterND":
+    if node.kind == "ScatterND":
         for axis, part in enumerate(np.moveaxis(places, -1, 0)):
-            check_within(own, part, shape[axis])
+            check_within(node, part, shape[axis])
         flat, inner = _nd_places(shape, places)
     else:
-        axis = own.get("axis", 0) % len(shape)
-        check_within(own, places, shape[axis])
+        axis = node.get("axis", 0) % len(shape)
+        check_within(node, places, shape[axis])
         flat, inner = _element_places(shape, places, axis), 1
     count = int(np.prod(shape)) // inner
     rows = to.reshape(data, count, inner)
@@ -151,17 +152,17 @@ def _element_places(shape: tuple[int, ...], places: Any, axis: int) -> Any:
     return np.ravel_multi_index(tuple(grid), shape).reshape(-1)
 
 
-def cached(to: Expansion, own: Arguments) -> Results:
+def cached(to: Expansion, node: Arguments) -> Results:
     """Rows of a cache that are replaced at constant places."""
-    x, updates = own.input(0), own.input(1)
+    x, updates = node.input(0), node.input(1)
     shape, new = to.shape(x), to.shape(updates)
-    starts = to.array(own.input(2)) if own.input(2) else None
-    if shape is None or new is None or (own.input(2) and starts is None):
+    starts = to.array(node.input(2)) if node.input(2) else None
+    if shape is None or new is None or (node.input(2) and starts is None):
         return None
-    axis = own.get("axis", -2) % len(shape)
+    axis = node.get("axis", -2) % len(shape)
     first = np.zeros(shape[0], np.int64) if starts is None else starts
     rows = first[:, None] + np.arange(new[axis])
-    if own.get("mode", b"linear") == b"circular":
+    if node.get("mode", b"linear") == b"circular":
         rows = rows % shape[axis]
     along = [1] * len(new)
     along[0], along[axis] = rows.shape
@@ -169,65 +170,65 @@ def cached(to: Expansion, own: Arguments) -> Results:
     return [to.op("ScatterElements", x, to.constant(places), updates, axis=axis)]
 
 
-def compressed(to: Expansion, own: Arguments) -> Results:
+def compressed(to: Expansion, node: Arguments) -> Results:
     """Rows, or elements, that a constant condition picks."""
-    x, condition = own.input(0), to.array(own.input(1))
+    x, condition = node.input(0), to.array(node.input(1))
     if condition is None:
         return None
-    axis = own.get("axis", None)
+    axis = node.get("axis", None)
     if axis is None:
         x, axis = to.reshape(x, -1), 0
     return [to.op("Gather", x, to.constant(np.flatnonzero(condition)), axis=axis)]
 
 
-def greatest(to: Expansion, own: Arguments) -> Results:
+def greatest(to: Expansion, node: Arguments) -> Results:
     """The greatest or the least elements in order, where any would do."""
-    if own.get("sorted", 1):
+    if node.get("sorted", 1):
         return None
-    inputs = [own.input(0), own.input(1)]
-    attributes = own.attributes(without=("sorted",))
-    return to.several("TopK", inputs, own.outputs, **attributes)
+    inputs = [node.input(0), node.input(1)]
+    attributes = node.attributes(without=("sorted",))
+    return to.several("TopK", inputs, node.outputs, **attributes)
 
 
-def unpooled(to: Expansion, own: Arguments) -> Results:
+def unpooled(to: Expansion, node: Arguments) -> Results:
     """Elements at constant places of zeros."""
-    x, made = own.input(0), to.shape(own.output(0))
-    places, _ = to.array(own.input(1)), own.input(2)
+    x, y_shape = node.input(0), to.shape(node.output(0))
+    places, _ = to.array(node.input(1)), node.input(2)
     shape = to.shape(x)
-    if made is None or places is None or shape is None:
+    if y_shape is None or places is None or shape is None:
         return None
     sizes = [
         (size - 1) * step + window - low - high
         for size, step, window, low, high in zip(
             shape[2:],
-            own.get("strides", [1] * (len(shape) - 2)),
-            own.get("kernel_shape", []),
-            *np.reshape(own.get("pads", [0] * 2 * (len(shape) - 2)), (2, -1)),
+            node.get("strides", [1] * (len(shape) - 2)),
+            node.get("kernel_shape", []),
+            *np.reshape(node.get("pads", [0] * 2 * (len(shape) - 2)), (2, -1)),
             strict=True,
         )
     ]
     # Places count in the result that the pool had, which may be smaller.
     index = np.unravel_index(places.reshape(-1), (*shape[:2], *sizes))
-    flat = np.ravel_multi_index(index, made)
+    flat = np.ravel_multi_index(index, y_shape)
     zero = to.number(0.0)
     both = to.op("Concat", to.reshape(x, -1), to.reshape(zero, 1), axis=0)
-    source = np.full(int(np.prod(made)), flat.size)
+    source = np.full(int(np.prod(y_shape)), flat.size)
     source[flat] = np.arange(flat.size)
     picked = to.op("Gather", both, to.constant(source), axis=0)
-    return [to.reshape(picked, *made)]
+    return [to.reshape(picked, *y_shape)]
 
 
-def one_hot(to: Expansion, own: Arguments) -> Results:
+def one_hot(to: Expansion, node: Arguments) -> Results:
     """Whether a place is each of a row of places, as one of two numbers."""
-    places, depth = own.input(0), to.array(own.input(1))
-    made = to.shape(own.output(0))
-    if depth is None and made is None:
+    places, depth = node.input(0), to.array(node.input(1))
+    y_shape = to.shape(node.output(0))
+    if depth is None and y_shape is None:
         return None
-    rank = len(made) if made is not None else 0
+    rank = len(y_shape) if y_shape is not None else 0
     if not rank:
         return None
-    axis = own.get("axis", -1) % rank
-    count = int(depth.reshape(-1)[0]) if depth is not None else made[axis]  # type: ignore[index]
+    axis = node.get("axis", -1) % rank
+    count = int(depth.reshape(-1)[0]) if depth is not None else y_shape[axis]  # type: ignore[index]
     along = [1] * rank
     along[axis] = count
     numbers = to.constant(np.arange(count, dtype=np.float32).reshape(along))
@@ -236,17 +237,17 @@ def one_hot(to: Expansion, own: Arguments) -> Results:
     wrapped = to.op(
         "Where", to.op("Less", wide, to.number(0.0)), to.op("Add", wide, size), wide
     )
-    off, on = (to.cut(own.input(2), n, n + 1, axis=0) for n in (0, 1))
+    off, on = (to.cut(node.input(2), n, n + 1, axis=0) for n in (0, 1))
     return [to.op("Where", to.op("Equal", wrapped, numbers), on, off)]
 
 
-def backwards(to: Expansion, own: Arguments) -> Results:
+def backwards(to: Expansion, node: Arguments) -> Results:
     """The first elements of each sequence of a batch from the last to the first."""
-    x, lengths = own.input(0), own.input(1)
+    x, lengths = node.input(0), node.input(1)
     shape = to.shape(x)
     if shape is None:
         return None
-    time, batch = own.get("time_axis", 0), own.get("batch_axis", 1)
+    time, batch = node.get("time_axis", 0), node.get("batch_axis", 1)
     along, across = ([1] * len(shape) for _ in range(2))
     along[time], across[batch] = shape[time], shape[batch]
     steps = to.constant(np.arange(shape[time]).reshape(along))

@@ -45,7 +45,7 @@ class _Axis:
         return self.before + self.size + self.high
 
     @property
-    def made(self) -> int:
+    def padded_count(self) -> int:
         """How many windows a padded image has."""
         return (self.padded - 1 - (self.kernel - 1) * self.dilation) // self.stride + 1
 
@@ -58,16 +58,16 @@ class _Axis:
         return counts
 
 
-def _axes(to: Expansion, own: Arguments) -> list[_Axis] | None:
+def _axes(to: Expansion, node: Arguments) -> list[_Axis] | None:
     """The windows along each axis of an image; None where the shape is not known."""
-    shape = to.shape(own.input(0))
-    kernel = own.get("kernel_shape", [])
+    shape = to.shape(node.input(0))
+    kernel = node.get("kernel_shape", [])
     rank = len(kernel)
-    padding = own.get("auto_pad", b"NOTSET").decode()
-    strides = own.get("strides", [1] * rank)
-    dilations = own.get("dilations", [1] * rank)
-    pads = own.get("pads", [0] * 2 * rank)
-    has_ceiling = own.get("ceil_mode", 0)
+    padding = node.get("auto_pad", b"NOTSET").decode()
+    strides = node.get("strides", [1] * rank)
+    dilations = node.get("dilations", [1] * rank)
+    pads = node.get("pads", [0] * 2 * rank)
+    has_ceiling = node.get("ceil_mode", 0)
     if shape is None or len(shape) != rank + 2 or not rank:
         return None
     axes = []
@@ -123,48 +123,48 @@ def _pooled(to: Expansion, kind: str, x: str, axes: list[_Axis], border: float) 
 def _cut(to: Expansion, whole: str, axes: list[_Axis]) -> str:
     """A pool without the windows that are left over: those within long padding."""
     for i, axis in enumerate(axes):
-        if axis.made > axis.count:
+        if axis.padded_count > axis.count:
             whole = to.cut(whole, 0, axis.count, axis=i + 2)
     return whole
 
 
-def average_pool(to: Expansion, own: Arguments) -> Results:
+def average_pool(to: Expansion, node: Arguments) -> Results:
     """Averages of a padded image, each by the number of elements that it is of."""
-    with_padding = bool(own.get("count_include_pad", 0))
-    axes = _axes(to, own)
-    if axes is None or not own.get("ceil_mode", 0):
+    with_padding = bool(node.get("count_include_pad", 0))
+    axes = _axes(to, node)
+    if axes is None or not node.get("ceil_mode", 0):
         return None
     counts: Any = np.ones((1,) * (len(axes) + 2), np.float32)
     for i, axis in enumerate(axes):
         along = [1] * counts.ndim
         along[i + 2] = axis.count
         counts = counts * axis.seen(with_padding).reshape(along)
-    whole = _pooled(to, "AveragePool", own.input(0), axes, 0.0)
+    whole = _pooled(to, "AveragePool", node.input(0), axes, 0.0)
     scale = math.prod(axis.kernel for axis in axes) / counts
     return [to.op("Mul", whole, to.constant(scale.astype(np.float32)))]
 
 
-def max_pool(to: Expansion, own: Arguments) -> Results:
+def max_pool(to: Expansion, node: Arguments) -> Results:
     """Maxima of a padded image; of bytes as f32, since torch-mlir takes unsigned ones
     for signed, and pads signed ones with 0. Indices count over the whole tensor;
     torch-mlir's count within a plane of what it pads."""
-    x, is_by_column = own.input(0), own.get("storage_order", 0)
-    shape, axes = to.shape(x), _axes(to, own)
+    x, is_by_column = node.input(0), node.get("storage_order", 0)
+    shape, axes = to.shape(x), _axes(to, node)
     code = next((code for name, code in _BYTES.items() if to.has(x, name)), 0)
     has_bytes = code != 0
     if axes is None or shape is None or not (has_bytes or to.has(x, "FLOAT")):
         return None
     if has_bytes:
         x = to.op("Cast", x, to=_FLOAT)
-    if not any(own.outputs[1:]):
+    if not any(node.outputs[1:]):
         is_longer = any(axis.beyond > axis.after for axis in axes)
-        if not (own.get("ceil_mode", 0) or is_longer or has_bytes):
+        if not (node.get("ceil_mode", 0) or is_longer or has_bytes):
             return None
         y = _pooled(to, "MaxPool", x, axes, -math.inf)
         return [to.op("Cast", y, to=code) if has_bytes else y]
     padded = _padded(to, x, axes, -math.inf)
-    made = to.several("MaxPool", [padded], [True, True], **_options(axes))
-    y, index = (_cut(to, result, axes) for result in made)
+    pooled = to.several("MaxPool", [padded], [True, True], **_options(axes))
+    y, index = (_cut(to, result, axes) for result in pooled)
     total = to.constant(
         np.arange(shape[0] * shape[1]).reshape(*shape[:2], *[1] * len(axes))
         * math.prod(shape[2:])
@@ -191,10 +191,10 @@ def _place(to: Expansion, index: str, axes: list[_Axis], number: int) -> str:
     return to.op("Sub", place, to.numbers(axes[number].before))
 
 
-def lp_pool(to: Expansion, own: Arguments) -> Results:
+def lp_pool(to: Expansion, node: Arguments) -> Results:
     """The root of sums of powers."""
-    x, p = own.input(0), own.get("p", 2)
-    axes = _axes(to, own)
+    x, p = node.input(0), node.get("p", 2)
+    axes = _axes(to, node)
     if axes is None:
         return None
     powers = to.op("Mul", x, x) if p == 2 else to.op("Abs", x)

@@ -8,16 +8,16 @@ import numpy as np
 from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
-def matmul(to: Expansion, own: Arguments) -> Results:
+def matmul(to: Expansion, node: Arguments) -> Results:
     """A product of a vector and a stack of matrices as one of matrices."""
-    shapes = [to.shape(own.input(place)) for place in (0, 1)]
+    shapes = [to.shape(node.input(place)) for place in (0, 1)]
     if None in shapes:
         return None
     ranks = [len(shape) for shape in shapes if shape is not None]
     if min(ranks) != 1 or max(ranks) < 3:
         return None
     first = ranks[0] == 1
-    inputs = [own.input(0), own.input(1)]
+    inputs = [node.input(0), node.input(1)]
     inputs[not first] = to.op(
         "Unsqueeze", inputs[not first], to.numbers(0 if first else 1)
     )
@@ -25,37 +25,37 @@ def matmul(to: Expansion, own: Arguments) -> Results:
     return [to.op("Squeeze", product, to.numbers(-2 if first else -1))]
 
 
-def einsum(to: Expansion, own: Arguments) -> Results:
+def einsum(to: Expansion, node: Arguments) -> Results:
     """A product whose result has the axes that one factor alone has, in order."""
-    equation = own.get("equation", b"").decode().replace(" ", "")
+    equation = node.get("equation", b"").decode().replace(" ", "")
     if "->" in equation:
         return None
     letters = equation.replace("...", "").replace(",", "")
     axes = sorted(letter for letter in letters if letters.count(letter) == 1)
     outer = "..." if "..." in equation else ""
     equation += f"->{outer}{''.join(axes)}"
-    factors = [own.input(place) for place in range(own.count)]
+    factors = [node.input(place) for place in range(node.count)]
     return [to.op("Einsum", *factors, equation=equation)]
 
 
-def transposed(to: Expansion, own: Arguments) -> Results:
+def transposed(to: Expansion, node: Arguments) -> Results:
     """A transposed convolution without pads, each group by itself, and what its pads
     leave of that."""
-    x, weights = own.input(0), own.input(1)
+    x, weights = node.input(0), node.input(1)
     shape, filters = to.shape(x), to.shape(weights)
-    made = to.shape(own.output(0))
-    groups, _ = own.get("group", 1), own.get("kernel_shape", None)
-    padding, wanted = own.get("auto_pad", b"NOTSET"), own.get("output_shape", None)
+    y_shape = to.shape(node.output(0))
+    groups, _ = node.get("group", 1), node.get("kernel_shape", None)
+    padding, wanted = node.get("auto_pad", b"NOTSET"), node.get("output_shape", None)
     is_plain = padding == b"NOTSET" and wanted is None
-    if shape is None or filters is None or made is None:
+    if shape is None or filters is None or y_shape is None:
         return None
     rank = len(shape) - 2
-    extra = own.get("output_padding", [0] * rank)
-    pads = own.get("pads", [0] * 2 * rank)
+    extra = node.get("output_padding", [0] * rank)
+    pads = node.get("pads", [0] * 2 * rank)
     if is_plain and groups == 1 and pads[:rank] == pads[rank:]:
         return None
-    strides = own.get("strides", [1] * rank)
-    dilations = own.get("dilations", [1] * rank)
+    strides = node.get("strides", [1] * rank)
+    dilations = node.get("dilations", [1] * rank)
     whole = [
         strides[i] * (shape[i + 2] - 1) + (filters[i + 2] - 1) * dilations[i] + 1
         for i in range(rank)
@@ -63,7 +63,7 @@ def transposed(to: Expansion, own: Arguments) -> Results:
     if is_plain:
         before = pads[:rank]
     else:
-        total = [n + extra[i] - made[i + 2] for i, n in enumerate(whole)]
+        total = [n + extra[i] - y_shape[i + 2] for i, n in enumerate(whole)]
         half = [max(n, 0) // 2 for n in total]
         before = [
             h if padding == b"SAME_UPPER" else max(n, 0) - h
@@ -82,29 +82,29 @@ def transposed(to: Expansion, own: Arguments) -> Results:
     ]
     y = parts[0] if len(parts) == 1 else to.op("Concat", *parts, axis=1)
     for i, size in enumerate(whole):
-        end = before[i] + made[i + 2]
+        end = before[i] + y_shape[i + 2]
         if end > size:
             added = [0] * 2 * len(shape)
             added[len(shape) + i + 2] = end - size
             y = to.op("Pad", y, to.numbers(*added))
         y = to.cut(y, before[i], end, axis=i + 2)
-    if own.input(2):
-        bias = to.reshape(own.input(2), 1, made[1], *[1] * rank)
+    if node.input(2):
+        bias = to.reshape(node.input(2), 1, y_shape[1], *[1] * rank)
         y = to.op("Add", y, bias)
     return [y]
 
 
-def columns_to_image(to: Expansion, own: Arguments) -> Results:
+def columns_to_image(to: Expansion, node: Arguments) -> Results:
     """Sums of blocks at their places: each element of a block is an image of its own,
     spread by the strides."""
-    x, image, block = own.input(0), to.array(own.input(1)), to.array(own.input(2))
+    x, image, block = node.input(0), to.array(node.input(1)), to.array(node.input(2))
     shape = to.shape(x)
     if shape is None or image is None or block is None:
         return None
     rank = len(image)
-    strides = own.get("strides", [1] * rank)
-    dilations = own.get("dilations", [1] * rank)
-    pads = own.get("pads", [0] * 2 * rank)
+    strides = node.get("strides", [1] * rank)
+    dilations = node.get("dilations", [1] * rank)
+    pads = node.get("pads", [0] * 2 * rank)
     padded = [int(n) + pads[i] + pads[i + rank] for i, n in enumerate(image)]
     counts = [
         (n - dilations[i] * (int(block[i]) - 1) - 1) // strides[i] + 1
@@ -160,27 +160,27 @@ def _spans(sizes: list[int], steps: list[int]) -> list[int]:
     return [(n - 1) * s + 1 for n, s in zip(sizes, steps, strict=True)]
 
 
-def transform(to: Expansion, own: Arguments) -> Results:
+def transform(to: Expansion, node: Arguments) -> Results:
     """A discrete Fourier transform as products with cosines and sines."""
-    x = own.input(0)
+    x = node.input(0)
     shape = to.shape(x)
     if shape is None:
         return None
-    axis, length = own.get("axis", 1), None
-    if own.input(2):
-        given = to.array(own.input(2))
+    axis, length = node.get("axis", 1), None
+    if node.input(2):
+        given = to.array(node.input(2))
         if given is None:
             return None
         axis = int(given.reshape(-1)[0])
-    elif own.get("axis", None) is None and to.version >= _AXIS_IS_INPUT:
+    elif node.get("axis", None) is None and to.version >= _AXIS_IS_INPUT:
         axis = -2
-    if own.input(1):
-        given = to.array(own.input(1))
+    if node.input(1):
+        given = to.array(node.input(1))
         if given is None:
             return None
         length = int(given.reshape(-1)[0])
     axis %= len(shape)
-    inverse, one_sided = own.get("inverse", 0), own.get("onesided", 0)
+    inverse, one_sided = node.get("inverse", 0), node.get("onesided", 0)
     have = shape[axis]
     count = length or (2 * (have - 1) if inverse and one_sided else have)
     if count > _MOST_TRANSFORMED:
@@ -202,15 +202,15 @@ _MOST_TRANSFORMED = 4096
 def _waves(have: int, count: int, inverse: int, one_sided: int) -> Any:
     """The matrix of a transform, by rows of what is given and columns of the result."""
     if inverse and one_sided:
-        kept = min(have, count // 2 + 1)
-        rows = np.arange(kept)
+        bins = min(have, count // 2 + 1)
+        rows = np.arange(bins)
         twice = np.where((rows == 0) | (2 * rows == count), 1.0, 2.0)
         angles = 2 * np.pi * np.outer(rows, np.arange(count)) / count
         waves = twice[:, None] * np.exp(1j * angles) / count
     else:
-        kept = min(have, count)
+        bins = min(have, count)
         results = count // 2 + 1 if one_sided else count
-        angles = 2 * np.pi * np.outer(np.arange(kept), np.arange(results)) / count
+        angles = 2 * np.pi * np.outer(np.arange(bins), np.arange(results)) / count
         waves = np.exp(1j * angles) / count if inverse else np.exp(-1j * angles)
     return waves
 

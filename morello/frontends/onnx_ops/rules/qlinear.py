@@ -11,29 +11,29 @@ _CURRENT = 13
 """The version of ONNX from which softmax is along one axis."""
 
 
-def _real(to: Expansion, own: Arguments, place: int) -> str:
+def _real(to: Expansion, node: Arguments, place: int) -> str:
     """The numbers that an input stands for; its scale and zero point are the next."""
-    return to.op("DequantizeLinear", *(own.input(place + i) for i in range(3)))
+    return to.op("DequantizeLinear", *(node.input(place + i) for i in range(3)))
 
 
 def _scaled(
-    to: Expansion, y: str, own: Arguments, place: int, dtype: np.dtype[np.generic]
+    to: Expansion, y: str, node: Arguments, place: int, dtype: np.dtype[np.generic]
 ) -> Results:
     """Numbers as integers of a dtype, by the scale and the zero point of the result."""
-    zero = own.input(place + 1) or to.constant(np.array(0, dtype))
-    return [to.op("QuantizeLinear", y, own.input(place), zero)]
+    zero = node.input(place + 1) or to.constant(np.array(0, dtype))
+    return [to.op("QuantizeLinear", y, node.input(place), zero)]
 
 
 def _of_one(kind: str) -> Callable[[Expansion, Arguments], Results]:
     """The rule for a function, with its attributes."""
 
-    def rule(to: Expansion, own: Arguments) -> Results:
-        dtype = to.dtype(own.input(0))
-        if dtype is None or own.get("channels_last", 0):
+    def rule(to: Expansion, node: Arguments) -> Results:
+        dtype = to.dtype(node.input(0))
+        if dtype is None or node.get("channels_last", 0):
             return None
-        attributes = own.attributes(without=("channels_last",))
-        y = to.op(kind, _real(to, own, 0), **attributes)
-        return _scaled(to, y, own, 3, dtype)
+        attributes = node.attributes(without=("channels_last",))
+        y = to.op(kind, _real(to, node, 0), **attributes)
+        return _scaled(to, y, node, 3, dtype)
 
     return rule
 
@@ -41,51 +41,51 @@ def _of_one(kind: str) -> Callable[[Expansion, Arguments], Results]:
 def _of_two(kind: str) -> Callable[[Expansion, Arguments], Results]:
     """The rule for a function of two."""
 
-    def rule(to: Expansion, own: Arguments) -> Results:
-        dtype = to.dtype(own.input(0))
+    def rule(to: Expansion, node: Arguments) -> Results:
+        dtype = to.dtype(node.input(0))
         if dtype is None:
             return None
-        y = to.op(kind, _real(to, own, 0), _real(to, own, 3))
-        return _scaled(to, y, own, 6, dtype)
+        y = to.op(kind, _real(to, node, 0), _real(to, node, 3))
+        return _scaled(to, y, node, 6, dtype)
 
     return rule
 
 
-def softmax(to: Expansion, own: Arguments) -> Results:
+def softmax(to: Expansion, node: Arguments) -> Results:
     """Along one axis, as in newer versions of ONNX."""
-    dtype = to.dtype(own.input(0))
-    if dtype is None or own.get("opset", _CURRENT) < _CURRENT:
+    dtype = to.dtype(node.input(0))
+    if dtype is None or node.get("opset", _CURRENT) < _CURRENT:
         return None
-    y = to.op("Softmax", _real(to, own, 0), axis=own.get("axis", -1))
-    return _scaled(to, y, own, 3, dtype)
+    y = to.op("Softmax", _real(to, node, 0), axis=node.get("axis", -1))
+    return _scaled(to, y, node, 3, dtype)
 
 
-def joined(to: Expansion, own: Arguments) -> Results:
+def joined(to: Expansion, node: Arguments) -> Results:
     """Along an axis; the scale of the result comes first."""
-    dtype = to.dtype(own.input(2))
+    dtype = to.dtype(node.input(2))
     if dtype is None:
         return None
-    places = range(2, own.count, 3)
-    parts = [_real(to, own, place) for place in places]
-    y = to.op("Concat", *parts, axis=own.get("axis", 0))
-    return _scaled(to, y, own, 0, dtype)
+    places = range(2, node.count, 3)
+    parts = [_real(to, node, place) for place in places]
+    y = to.op("Concat", *parts, axis=node.get("axis", 0))
+    return _scaled(to, y, node, 0, dtype)
 
 
-def product(to: Expansion, own: Arguments) -> Results:
+def product(to: Expansion, node: Arguments) -> Results:
     """A product of matrices with a bias of products; its result may be of numbers."""
-    dtype = to.dtype(own.input(0))
+    dtype = to.dtype(node.input(0))
     if dtype is None:
         return None
-    factors = [_real(to, own, place) for place in (0, 3)]
+    factors = [_real(to, node, place) for place in (0, 3)]
     for place, name in enumerate(("transA", "transB")):
-        if own.get(name, 0):
+        if node.get(name, 0):
             factors[place] = to.op("Transpose", factors[place], perm=[1, 0])
     y = to.op("MatMul", *factors)
-    if own.input(6):
-        scale = to.op("Mul", own.input(1), own.input(4))
-        y = to.op("Add", y, to.op("Mul", to.op("Cast", own.input(6), to=1), scale))
-    y = to.op("Mul", y, to.number(own.get("alpha", 1.0)))
-    return _scaled(to, y, own, 7, dtype) if own.input(7) else [y]
+    if node.input(6):
+        scale = to.op("Mul", node.input(1), node.input(4))
+        y = to.op("Add", y, to.op("Mul", to.op("Cast", node.input(6), to=1), scale))
+    y = to.op("Mul", y, to.number(node.get("alpha", 1.0)))
+    return _scaled(to, y, node, 7, dtype) if node.input(7) else [y]
 
 
 RULES: Rules = {

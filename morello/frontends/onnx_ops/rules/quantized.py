@@ -44,7 +44,7 @@ def _difference(to: Expansion, x: str, zero: str, kind: str, after: int = 0) -> 
 
 
 def _matrices(
-    to: Expansion, own: Arguments, places: tuple[int, int, int, int]
+    to: Expansion, node: Arguments, places: tuple[int, int, int, int]
 ) -> str | None:
     """A product of matrices of bytes in i32, from which what zero points add is taken
     off; None where their shapes are not known.
@@ -52,7 +52,7 @@ def _matrices(
     Args:
         places: of the inputs that are the matrices, and of their zero points.
     """
-    left, right, *zeros = (own.input(place) for place in places)
+    left, right, *zeros = (node.input(place) for place in places)
     shapes = to.shape(left), to.shape(right)
     if shapes[0] is None or shapes[1] is None:
         return None
@@ -84,9 +84,9 @@ def _sums(to: Expansion, x: str, axis: int, other: tuple[int, ...]) -> str:
     return to.op("ReduceSum", x, axes, keepdims=int(len(other) > 1))
 
 
-def _convolution(to: Expansion, own: Arguments, places: tuple[int, ...]) -> str | None:
+def _convolution(to: Expansion, node: Arguments, places: tuple[int, ...]) -> str | None:
     """A convolution in f32; None where the filters' shape is not known."""
-    x, filters, *zeros = (own.input(place) for place in places)
+    x, filters, *zeros = (node.input(place) for place in places)
     shape = to.shape(filters)
     if shape is None:
         return None
@@ -94,16 +94,16 @@ def _convolution(to: Expansion, own: Arguments, places: tuple[int, ...]) -> str 
         "Conv",
         _difference(to, x, zeros[0], "FLOAT"),
         _difference(to, filters, zeros[1], "FLOAT", len(shape) - 1),
-        **own.attributes(),
+        **node.attributes(),
     )
 
 
 def _quantized(
-    to: Expansion, y: str, scales: tuple[str, str], own: Arguments, place: int
+    to: Expansion, y: str, scales: tuple[str, str], node: Arguments, place: int
 ) -> str:
     """Sums of products times their scales, over the scale of the result."""
     factor = to.op("Mul", *scales)
-    scale, zero = own.input(place), own.input(place + 1)
+    scale, zero = node.input(place), node.input(place + 1)
     return to.op(
         "QuantizeLinear",
         to.op("Mul", _cast(to, y, "FLOAT"), factor),
@@ -112,80 +112,80 @@ def _quantized(
     )
 
 
-def _has_one(to: Expansion, own: Arguments, place: int) -> bool:
+def _has_one(to: Expansion, node: Arguments, place: int) -> bool:
     """Whether the result has one scale and one zero point."""
-    shapes = (to.shape(own.input(n)) for n in (place, place + 1))
+    shapes = (to.shape(node.input(n)) for n in (place, place + 1))
     return all(shape is not None and math.prod(shape) == 1 for shape in shapes)
 
 
-def quantized_product(to: Expansion, own: Arguments) -> Results:
+def quantized_product(to: Expansion, node: Arguments) -> Results:
     """Matrix product of quantised integers, with the scales applied to the result.
 
     Raises:
         CompileError: the rows of the result have scales of their own.
     """
-    if not _has_one(to, own, 6):
+    if not _has_one(to, node, 6):
         raise CompileError(
-            f"{own.name} (onnx.QLinearMatMul) has a result of several scales, and one "
+            f"{node.name} (onnx.QLinearMatMul) has a result of several scales, and one "
             "is read here",
             "give its result one scale and one zero point",
         )
-    y = _matrices(to, own, (0, 3, 2, 5))
+    y = _matrices(to, node, (0, 3, 2, 5))
     if y is None:
         return None
-    has_rows = len(to.shape(own.input(0)) or ()) > 1
+    has_rows = len(to.shape(node.input(0)) or ()) > 1
     scales = (
-        _cast(to, _along(to, own.input(1), int(has_rows)), "FLOAT"),
-        _cast(to, _along(to, own.input(4), 0), "FLOAT"),
+        _cast(to, _along(to, node.input(1), int(has_rows)), "FLOAT"),
+        _cast(to, _along(to, node.input(4), 0), "FLOAT"),
     )
-    return [_quantized(to, y, scales, own, 6)]
+    return [_quantized(to, y, scales, node, 6)]
 
 
-def quantized_convolution(to: Expansion, own: Arguments) -> Results:
+def quantized_convolution(to: Expansion, node: Arguments) -> Results:
     """A convolution of scaled integers, which is scaled, too."""
-    filters = to.shape(own.input(3))
-    y = _convolution(to, own, (0, 3, 2, 5))
-    if filters is None or y is None or not _has_one(to, own, 6):
+    filters = to.shape(node.input(3))
+    y = _convolution(to, node, (0, 3, 2, 5))
+    if filters is None or y is None or not _has_one(to, node, 6):
         return None
     after = len(filters) - 2
-    if own.input(8):
-        y = to.op("Add", y, _cast(to, _along(to, own.input(8), after), "FLOAT"))
-    scales = (_along(to, own.input(1), 0), _along(to, own.input(4), after))
-    return [_quantized(to, y, scales, own, 6)]
+    if node.input(8):
+        y = to.op("Add", y, _cast(to, _along(to, node.input(8), after), "FLOAT"))
+    scales = (_along(to, node.input(1), 0), _along(to, node.input(4), after))
+    return [_quantized(to, y, scales, node, 6)]
 
 
-def product(to: Expansion, own: Arguments) -> Results:
+def product(to: Expansion, node: Arguments) -> Results:
     """A product of matrices of integers."""
-    y = _matrices(to, own, (0, 1, 2, 3))
+    y = _matrices(to, node, (0, 1, 2, 3))
     return None if y is None else [_cast(to, y, "INT32")]
 
 
-def convolution(to: Expansion, own: Arguments) -> Results:
+def convolution(to: Expansion, node: Arguments) -> Results:
     """A convolution of integers, where sums in f32 are exact."""
-    shape = to.shape(own.input(1))
+    shape = to.shape(node.input(1))
     if shape is None or math.prod(shape[1:]) > _MOST_EXACT:
         return None
-    y = _convolution(to, own, (0, 1, 2, 3))
+    y = _convolution(to, node, (0, 1, 2, 3))
     return None if y is None else [_cast(to, y, "INT32")]
 
 
-def _spread(to: Expansion, own: Arguments, place: int) -> str | None:
+def _spread(to: Expansion, node: Arguments, place: int) -> str | None:
     """A scale or zero point in a shape that goes with the first input; None where a
     shape is not known.
 
     Args:
         place: of the input that is the scale or zero point.
     """
-    x, shape = to.shape(own.input(0)), to.shape(own.input(place))
-    axis, block = own.get("axis", 1), own.get("block_size", 0)
+    x, shape = to.shape(node.input(0)), to.shape(node.input(place))
+    axis, block = node.get("axis", 1), node.get("block_size", 0)
     if x is None or shape is None:
         return None
     if math.prod(shape) == 1:
-        return to.reshape(own.input(place))
+        return to.reshape(node.input(place))
     axis %= len(x)
     if not block:
-        return _along(to, own.input(place), len(x) - 1 - axis)
-    return _of_blocks(to, own.input(place), x[axis], block, axis)
+        return _along(to, node.input(place), len(x) - 1 - axis)
+    return _of_blocks(to, node.input(place), x[axis], block, axis)
 
 
 def _of_blocks(to: Expansion, x: str, count: int, block: int, axis: int) -> str:
@@ -197,36 +197,36 @@ def _of_blocks(to: Expansion, x: str, count: int, block: int, axis: int) -> str:
     return to.op("Gather", x, to.constant(places), axis=axis)
 
 
-def dequantized(to: Expansion, own: Arguments) -> Results:
+def dequantized(to: Expansion, node: Arguments) -> Results:
     """Integers less their zero points, times their scales."""
-    dtype = to.dtype(own.input(0))
+    dtype = to.dtype(node.input(0))
     if dtype is None or dtype.kind not in "iu":
         return None
-    scale = _spread(to, own, 1)
-    if scale is None or not to.has(own.input(1), "FLOAT"):
+    scale = _spread(to, node, 1)
+    if scale is None or not to.has(node.input(1), "FLOAT"):
         return None
-    y = _cast(to, own.input(0), "FLOAT")
-    if own.input(2):
-        zero = _spread(to, own, 2) or own.input(2)
+    y = _cast(to, node.input(0), "FLOAT")
+    if node.input(2):
+        zero = _spread(to, node, 2) or node.input(2)
         y = to.op("Sub", y, _cast(to, zero, "FLOAT"))
     return [to.op("Mul", y, scale)]
 
 
-def quantized(to: Expansion, own: Arguments) -> Results:
+def quantized(to: Expansion, node: Arguments) -> Results:
     """Numbers over their scales, to the nearest integers of a type."""
-    x, zero = own.input(0), own.input(2)
-    dtype = to.dtype_of(own.get("output_dtype", 0)) or np.dtype(np.uint8)
+    x, zero = node.input(0), node.input(2)
+    dtype = to.dtype_of(node.get("output_dtype", 0)) or np.dtype(np.uint8)
     if zero:
         dtype = to.dtype(zero) or dtype
     # torch-mlir quantises to integers of 16 bits, and has no cast to them.
     if dtype.kind not in "iu" or dtype.itemsize == 2:
         return None
-    scale = _spread(to, own, 1)
-    if scale is None or not all(to.has(v, "FLOAT") for v in (x, own.input(1))):
+    scale = _spread(to, node, 1)
+    if scale is None or not all(to.has(v, "FLOAT") for v in (x, node.input(1))):
         return None
     y = to.op("Round", to.op("Div", x, scale))
     if zero:
-        y = to.op("Add", y, _cast(to, _spread(to, own, 2) or zero, "FLOAT"))
+        y = to.op("Add", y, _cast(to, _spread(to, node, 2) or zero, "FLOAT"))
     bounds = np.iinfo(dtype)
     y = to.op("Clip", y, to.number(bounds.min), to.number(bounds.max))
     return [to.op("Cast", y, to=to.code(dtype))]
@@ -240,7 +240,7 @@ def _numbers(packed: Array, bits: int, count: int) -> Array:
     return numbers[:, :count].astype(np.uint8)
 
 
-def product_of_blocks(to: Expansion, own: Arguments) -> Results:
+def product_of_blocks(to: Expansion, node: Arguments) -> Results:
     """A product with weights of few bits, whose blocks along k have scales, and zero
     points, which are the middle where there are none. Rows may have blocks of their
     own choice.
@@ -248,21 +248,22 @@ def product_of_blocks(to: Expansion, own: Arguments) -> Results:
     Raises:
         CompileError: the weights are computed.
     """
-    k, n, bits = (own.get(name, 4) for name in ("K", "N", "bits"))
-    block, weights, points = own.get("block_size", 32), own.input(1), own.input(3)
-    own.get("accuracy_level", 0)  # sums are in f32
-    known = [name for name in (weights, points, own.input(4)) if name]
+    k, n, bits = (node.get(name, 4) for name in ("K", "N", "bits"))
+    block, weights, points = node.get("block_size", 32), node.input(1), node.input(3)
+    node.get("accuracy_level", 0)  # sums are in f32
+    known = [name for name in (weights, points, node.input(4)) if name]
     if not all(name in to.held for name in known):
         raise CompileError(
-            f"{own.name} (com.microsoft.MatMulNBits) has weights that are no constants",
+            f"{node.name} (com.microsoft.MatMulNBits) has weights that are no "
+            "constants",
             "make its weights, zero points and order of rows initializers",
         )
     blocks = -(-k // block)
     numbers = _numbers(to.array(weights).reshape(n, -1), bits, k)
     moved = _cast(to, to.constant(numbers.T), "FLOAT")
     places = np.arange(k) // block
-    if own.input(4):
-        places = to.array(own.input(4)).reshape(-1)[:k]
+    if node.input(4):
+        places = to.array(node.input(4)).reshape(-1)[:k]
     if points:
         zeros = to.array(points).reshape(n, -1)
         if to.has(points, "UINT8"):
@@ -271,15 +272,15 @@ def product_of_blocks(to: Expansion, own: Arguments) -> Results:
         moved = to.op("Sub", moved, of_rows)
     else:
         moved = to.op("Sub", moved, to.number(1 << (bits - 1)))
-    scales = own.input(2)
+    scales = node.input(2)
     if scales in to.held:
         spread = to.constant(to.array(scales).reshape(n, blocks).T[places])
     else:
         table = to.op("Transpose", to.reshape(scales, n, blocks), perm=[1, 0])
         spread = to.op("Gather", table, to.constant(places.astype(np.int64)), axis=0)
     columns = to.op("Mul", moved, spread)
-    y = to.op("MatMul", own.input(0), columns)
-    return [to.op("Add", y, own.input(5)) if own.input(5) else y]
+    y = to.op("MatMul", node.input(0), columns)
+    return [to.op("Add", y, node.input(5)) if node.input(5) else y]
 
 
 RULES: Rules = {

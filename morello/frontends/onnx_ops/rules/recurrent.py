@@ -44,24 +44,24 @@ State = tuple[str, ...]
 """The hidden state, and the cell of an LSTM."""
 
 
-def stepped(to: Expansion, own: Arguments) -> Results:
+def stepped(to: Expansion, node: Arguments) -> Results:
     """All directions of a recurrence, step by step.
 
     Raises:
         CompileError: a size is known only in a call, an activation is unknown, or there
             are too many steps.
     """
-    is_by_batch = bool(own.get("layout", 0))
-    direction = own.get("direction", b"forward")
+    is_by_batch = bool(node.get("layout", 0))
+    direction = node.get("direction", b"forward")
     ways = {b"forward": [0], b"reverse": [1], b"bidirectional": [0, 1]}[direction]
-    x = own.input(0)
+    x = node.input(0)
     if is_by_batch:
         x = to.op("Transpose", x, perm=[1, 0, 2])
-    sizes = _sizes(to, own, is_by_batch)
+    sizes = _sizes(to, node, is_by_batch)
     sequences, states = [], []
     for number, is_back in enumerate(ways):
-        functions = _functions(to, own, number, len(ways))
-        cell = _Cell(to, own, number, functions, sizes, is_by_batch)
+        functions = _functions(to, node, number, len(ways))
+        cell = _Cell(to, node, number, functions, sizes, is_by_batch)
         rows = cell.run(x, bool(is_back))
         sequences.append(rows[0])
         states.append(rows[1])
@@ -82,53 +82,53 @@ class _Sizes:
     state: int
 
 
-def _sizes(to: Expansion, own: Arguments, is_by_batch: bool) -> _Sizes:
-    shape, weights = to.shape(own.input(0)), to.shape(own.input(1))
+def _sizes(to: Expansion, node: Arguments, is_by_batch: bool) -> _Sizes:
+    shape, weights = to.shape(node.input(0)), to.shape(node.input(1))
     if shape is None or weights is None:
         raise _refusal(
-            own,
+            node,
             "has inputs whose sizes are known only in a call",
             "give their sizes by 'shapes'",
         )
     steps, batch = shape[:2][::-1] if is_by_batch else shape[:2]
     if steps > _MOST_STEPS:
         raise _refusal(
-            own,
+            node,
             f"has {steps} steps, and at most {_MOST_STEPS} are written out",
             "call a model of fewer steps several times, with its last states",
         )
-    size = weights[1] // _GATES[own.kind]
-    given = own.get("hidden_size", size)
-    if given != size:
+    size = weights[1] // _GATES[node.kind]
+    hidden_size = node.get("hidden_size", size)
+    if hidden_size != size:
         raise _refusal(
-            own,
-            f"has hidden_size={given}, and weights of {weights[1]} rows, not "
-            f"{given * _GATES[own.kind]}",
+            node,
+            f"has hidden_size={hidden_size}, and weights of {weights[1]} rows, not "
+            f"{hidden_size * _GATES[node.kind]}",
             "export the model again",
         )
     return _Sizes(steps, batch, size)
 
 
-def _refusal(own: Arguments, what: str, remedy: str) -> CompileError:
-    return CompileError(f"{own.name} (onnx.{own.kind}) {what}", remedy)
+def _refusal(node: Arguments, what: str, remedy: str) -> CompileError:
+    return CompileError(f"{node.name} (onnx.{node.kind}) {what}", remedy)
 
 
 def _functions(
-    to: Expansion, own: Arguments, number: int, count: int
+    to: Expansion, node: Arguments, number: int, count: int
 ) -> list[Callable[[str], str]]:
     """The activations of a direction."""
-    names = [name.decode() for name in own.get("activations", [])]
-    names = names or _ACTIVATIONS[own.kind] * count
+    names = [name.decode() for name in node.get("activations", [])]
+    names = names or _ACTIVATIONS[node.kind] * count
     numbers = {
-        name: list(own.get(f"activation_{name}", [])) for name in ("alpha", "beta")
+        name: list(node.get(f"activation_{name}", [])) for name in ("alpha", "beta")
     }
     functions: list[Callable[[str], str]] = []
-    for given in names:
-        name = _SPELLED.get(given.lower(), "")
+    for spelling in names:
+        name = _SPELLED.get(spelling.lower(), "")
         if not name:
             raise _refusal(
-                own,
-                f"has the activation '{given}', which is not known",
+                node,
+                f"has the activation '{spelling}', which is not known",
                 f"use one of {', '.join(_PARAMETERS)}",
             )
         options = {
@@ -161,7 +161,7 @@ class _Cell:
 
     Args:
         to: gets the nodes.
-        own: the node.
+        node: the node.
         number: of the direction.
         functions: the activations.
         sizes: of the recurrence.
@@ -169,7 +169,7 @@ class _Cell:
     """
 
     to: Expansion
-    own: Arguments
+    node: Arguments
     number: int
     functions: list[Callable[[str], str]]
     sizes: _Sizes
@@ -182,7 +182,7 @@ class _Cell:
         size = self.sizes.state
         self.recurrent = self._weights(2)
         self.bias = self._bias()
-        self.is_linear = bool(self.own.get("linear_before_reset", 0))
+        self.is_linear = bool(self.node.get("linear_before_reset", 0))
         inputs = to.op("MatMul", x, self._weights(1))
         if self.bias:
             inputs = to.op("Add", inputs, self._input_bias())
@@ -202,12 +202,12 @@ class _Cell:
                 for new, old in zip(after, state, strict=True)
             )
         shaped = [to.reshape(rows[i], 1, 1, batch, size) for i in range(steps)]
-        finals = [to.reshape(own, 1, batch, size) for own in state]
+        finals = [to.reshape(last, 1, batch, size) for last in state]
         return to.op("Concat", *shaped, axis=0), finals
 
     def _runs(self, step: int) -> str:
         """Whether each sequence has a step; empty where all have it."""
-        to, lengths = self.to, self.own.input(4)
+        to, lengths = self.to, self.node.input(4)
         if not lengths:
             return ""
         known = to.array(lengths)
@@ -222,7 +222,7 @@ class _Cell:
     def _bias(self) -> tuple[str, ...]:
         """The biases of inputs and of states; empty where there are none."""
         part = self._part(3)
-        width = _GATES[self.own.kind]
+        width = _GATES[self.node.kind]
         if not part:
             return ()
         first, second = self._split(part, 2, width)
@@ -233,14 +233,14 @@ class _Cell:
         states are reset after their product."""
         to = self.to
         first, second = self.bias
-        if self.own.kind == "GRU" and self.is_linear:
+        if self.node.kind == "GRU" and self.is_linear:
             both = to.cut(second, 0, 2 * self.sizes.state)
             zeros = to.constant(np.zeros((1, self.sizes.state), np.float32))
             second = to.op("Concat", both, zeros, axis=-1)
         return to.op("Add", first, second)
 
     def _after(self, row: str, state: State) -> State:
-        match self.own.kind:
+        match self.node.kind:
             case "LSTM":
                 return self._lstm(row, *state)
             case "GRU":
@@ -256,11 +256,11 @@ class _Cell:
         if peep:
             of_i, of_o, of_f = self._split(peep, 3)
             i, f = (
-                to.op("Add", gate, to.op("Mul", own, cell))
-                for gate, own in ((i, of_i), (f, of_f))
+                to.op("Add", gate, to.op("Mul", weight, cell))
+                for gate, weight in ((i, of_i), (f, of_f))
             )
         i = inner(self._clipped(i))
-        if self.own.get("input_forget", 0):
+        if self.node.get("input_forget", 0):
             f = to.op("Sub", to.number(1.0), i)
         else:
             f = inner(self._clipped(f))
@@ -294,7 +294,7 @@ class _Cell:
         return self.to.op("Add", row, self.to.op("MatMul", hidden, self.recurrent))
 
     def _clipped(self, value: str) -> str:
-        limit = self.own.get("clip", 0.0)
+        limit = self.node.get("clip", 0.0)
         if not limit:
             return value
         low, high = self.to.number(-limit), self.to.number(limit)
@@ -307,7 +307,7 @@ class _Cell:
 
     def _part(self, place: int) -> str:
         """An input of this direction; empty where there is none."""
-        value = self.own.input(place)
+        value = self.node.input(place)
         if not value:
             return ""
         return self.to.cut(value, self.number, self.number + 1, axis=0)
@@ -321,8 +321,8 @@ class _Cell:
         """The states before the first step."""
         to, shape = self.to, (self.sizes.batch, self.sizes.state)
         states = []
-        for place in (5, 6) if self.own.kind == "LSTM" else (5,):
-            value = self.own.input(place)
+        for place in (5, 6) if self.node.kind == "LSTM" else (5,):
+            value = self.node.input(place)
             if value and self.is_by_batch:
                 value = to.op("Transpose", value, perm=[1, 0, 2])
             if value:

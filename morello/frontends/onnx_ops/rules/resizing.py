@@ -19,23 +19,25 @@ _MOST_TAPS = 4
 _MOST_WEIGHTS = 1 << 24
 
 
-def resized(to: Expansion, own: Arguments) -> Results:
+def resized(to: Expansion, node: Arguments) -> Results:
     """Resize an image, axis by axis (ONNX ``Resize``).
 
     Raises:
         CompileError: factors or sizes are known only in a call.
     """
-    x, shape, made = own.input(0), to.shape(own.input(0)), to.shape(own.output(0))
-    if shape is None or made is None or len(shape) != len(made):
+    x, shape, y_shape = node.input(0), to.shape(node.input(0)), to.shape(node.output(0))
+    if shape is None or y_shape is None or len(shape) != len(y_shape):
         return None
-    own.attributes()  # each mode reads some of them
-    axes = [axis % len(shape) for axis in own.get("axes", None) or range(len(shape))]
-    scales = _scales(to, own, [(shape[axis], made[axis]) for axis in axes])
-    roi = to.array(own.input(1)) if own.input(1) else None
-    is_cropped = own.get("coordinate_transformation_mode", b"") == b"tf_crop_and_resize"
+    node.attributes()  # each mode reads some of them
+    axes = [axis % len(shape) for axis in node.get("axes", None) or range(len(shape))]
+    scales = _scales(to, node, [(shape[axis], y_shape[axis]) for axis in axes])
+    roi = to.array(node.input(1)) if node.input(1) else None
+    is_cropped = (
+        node.get("coordinate_transformation_mode", b"") == b"tf_crop_and_resize"
+    )
     if scales is None or (is_cropped and roi is None):
         raise CompileError(
-            f"{own.name} (onnx.Resize) resizes by factors or to sizes that are known "
+            f"{node.name} (onnx.Resize) resizes by factors or to sizes that are known "
             "only in a call",
             "make 'roi', 'scales' and 'sizes' constants: constants={'name': value}",
         )
@@ -44,24 +46,24 @@ def resized(to: Expansion, own: Arguments) -> Results:
         part = (
             None if roi is None or not roi.size else roi[[number, number + len(axes)]]
         )
-        scaled = _along(to, own, x, now, (axis, made[axis], float(scale), part))
+        scaled = _along(to, node, x, now, (axis, y_shape[axis], float(scale), part))
         if scaled is None:
             return None
-        x, now[axis] = scaled, made[axis]
+        x, now[axis] = scaled, y_shape[axis]
     return [x]
 
 
 def _scales(
-    to: Expansion, own: Arguments, sizes: list[tuple[int, int]]
+    to: Expansion, node: Arguments, sizes: list[tuple[int, int]]
 ) -> list[float] | None:
     """The factor of each axis; None for ones that are known only in a call."""
-    given = to.array(own.input(2)) if own.input(2) else None
-    if given is not None and given.size == len(sizes):
-        return [float(scale) for scale in given]
-    wanted = to.array(own.input(3)) if own.input(3) else None
+    factors = to.array(node.input(2)) if node.input(2) else None
+    if factors is not None and factors.size == len(sizes):
+        return [float(scale) for scale in factors]
+    wanted = to.array(node.input(3)) if node.input(3) else None
     if wanted is None:
         return None
-    policy = own.get("keep_aspect_ratio_policy", b"stretch")
+    policy = node.get("keep_aspect_ratio_policy", b"stretch")
     if policy == b"stretch":
         return [new / old for old, new in sizes]
     ratios = [int(new) / old for (old, _), new in zip(sizes, wanted, strict=True)]
@@ -71,56 +73,56 @@ def _scales(
 
 def _along(
     to: Expansion,
-    own: Arguments,
+    node: Arguments,
     x: str,
     now: list[int],
     wanted: tuple[int, int, float, Any],
 ) -> str | None:
     """An image with another size along one axis; None for sizes that do not fit."""
     axis, new, scale, roi = wanted
-    mode = own.get("coordinate_transformation_mode", b"half_pixel")
+    mode = node.get("coordinate_transformation_mode", b"half_pixel")
     if new == now[axis] and scale == 1 and mode != b"tf_crop_and_resize":
         return x
-    if own.get("mode", b"nearest") == b"nearest" and not own.get("antialias", 0):
-        places = windows.places(own, now[axis], new, scale)
+    if node.get("mode", b"nearest") == b"nearest" and not node.get("antialias", 0):
+        places = windows.places(node, now[axis], new, scale)
         if places is not None:
             return windows.rows(to, x, places, axis, now)
     if new * now[axis] > _MOST_WEIGHTS:
         return None
-    weights, outside = _weights(own, now[axis], (new, scale), roi)
+    weights, outside = _weights(node, now[axis], (new, scale), roi)
     if len(weights) != new:
         return None
     y = _weighted(to, x, weights, axis, len(now))
     if outside.any():
         along = [1] * len(now)
         along[axis] = new
-        value = to.number(own.get("extrapolation_value", 0.0))
+        value = to.number(node.get("extrapolation_value", 0.0))
         y = to.op("Where", to.constant(outside.reshape(along)), value, y)
     return y
 
 
 def _weights(
-    own: Arguments, size: int, made: tuple[int, float], roi: Any
+    node: Arguments, size: int, scaling: tuple[int, float], roi: Any
 ) -> tuple[Any, Any]:
     """The weight of each row in each row of the result, and which of these are outside
     of the image.
 
     Args:
-        made: the size of the result, and the factor.
+        scaling: the size of the result, and the factor.
     """
-    new, scale = made
-    mode = own.get("coordinate_transformation_mode", b"half_pixel")
+    new, scale = scaling
+    mode = node.get("coordinate_transformation_mode", b"half_pixel")
     # Of these, the definition has the size of the result, not the factor.
     by_size = mode in (b"align_corners", b"tf_crop_and_resize") or scale == new / size
     helper: Any = importlib.import_module("onnx.helper")
     reference: Any = importlib.import_module("onnx.reference")
-    attributes = own.attributes(without=("axes", "keep_aspect_ratio_policy"))
+    attributes = node.attributes(without=("axes", "keep_aspect_ratio_policy"))
     attributes["extrapolation_value"] = _OUTSIDE
     inputs = ["x", "roi", *(["", "sizes"] if by_size else ["scales"])]
-    node = helper.make_node("Resize", inputs, ["y"], axes=[0], **attributes)
+    resize = helper.make_node("Resize", inputs, ["y"], axes=[0], **attributes)
     kind = {"x": 11, "roi": 11} | ({"sizes": 7} if by_size else {"scales": 1})
     graph = helper.make_graph(
-        [node],
+        [resize],
         "weights",
         [helper.make_tensor_value_info(n, t, None) for n, t in kind.items()],
         [helper.make_tensor_value_info("y", 11, None)],

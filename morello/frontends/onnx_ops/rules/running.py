@@ -11,19 +11,19 @@ import numpy as np
 from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results
 
 
-def running(to: Expansion, own: Arguments, op: str, neutral: int) -> Results:
+def running(to: Expansion, node: Arguments, op: str, neutral: int) -> Results:
     """The op of all elements up to each one along a constant axis.
 
     Args:
         op: of two elements.
         neutral: what it does not change an element by.
     """
-    x, given = own.input(0), to.array(own.input(1))
+    x, axes = node.input(0), to.array(node.input(1))
     shape, dtype = to.shape(x), to.dtype(x)
-    if shape is None or given is None or dtype is None:
+    if shape is None or axes is None or dtype is None:
         return None
-    axis = int(given.reshape(-1)[0]) % len(shape)
-    is_reverse = own.get("reverse", 0)
+    axis = int(axes.reshape(-1)[0]) % len(shape)
+    is_reverse = node.get("reverse", 0)
 
     def before(value: str, places: int) -> str:
         """A value moved away from where the op begins."""
@@ -36,7 +36,7 @@ def running(to: Expansion, own: Arguments, op: str, neutral: int) -> Results:
         rest = to.cut(value, 0, shape[axis] - places, axis=axis)
         return to.op("Concat", filler, rest, axis=axis)
 
-    if own.get("exclusive", 0):
+    if node.get("exclusive", 0):
         if shape[axis] == 1:
             return [to.constant(np.full(shape, neutral, dtype))]
         x = before(x, 1)

@@ -12,13 +12,13 @@ _MODES = {"bilinear": "linear", "bicubic": "cubic"}
 """Names that versions before 20 have."""
 
 
-def sampled(to: Expansion, own: Arguments) -> Results:
+def sampled(to: Expansion, node: Arguments) -> Results:
     """Sums of elements around each place, by weights of their distance."""
-    x, grid = own.input(0), own.input(1)
+    x, grid = node.input(0), node.input(1)
     shape, places = to.shape(x), to.shape(grid)
-    mode = own.get("mode", b"linear").decode()
-    padding = own.get("padding_mode", b"zeros").decode()
-    is_aligned = bool(own.get("align_corners", 0))
+    mode = node.get("mode", b"linear").decode()
+    padding = node.get("padding_mode", b"zeros").decode()
+    is_aligned = bool(node.get("align_corners", 0))
     if shape is None or places is None:
         return None
     sizes, count = shape[2:], math.prod(places[1:-1])
@@ -216,10 +216,10 @@ def _term(
 ) -> str:
     """An element of each image at each place, times its weight."""
     index, weight, seen = "", "", ""
-    for size, (place, own, is_seen) in zip(sizes, taps, strict=True):
+    for size, (place, factor, is_seen) in zip(sizes, taps, strict=True):
         scaled = to.op("Mul", index, to.number(size)) if index else ""
         index = to.op("Add", scaled, place) if scaled else place
-        weight = to.op("Mul", weight, own) if weight and own else own
+        weight = to.op("Mul", weight, factor) if weight and factor else factor
         seen = to.op("And", seen, is_seen) if seen else is_seen
     whole = to.op("Cast", index, to=7)
     wide = to.op("Expand", whole, to.numbers(*shape))

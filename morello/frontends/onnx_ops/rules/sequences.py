@@ -12,37 +12,37 @@ if TYPE_CHECKING:
 
 def _tensors(to: Expansion, name: str) -> list[str] | None:
     """The tensors of a sequence; None where its length or an order is data."""
-    own = to.maker(name)
-    if own is None:
+    node = to.maker(name)
+    if node is None:
         return None
-    match own.kind:
+    match node.kind:
         case "SequenceEmpty":
             return []
         case "SequenceConstruct":
-            return [own.input(place) for place in range(own.count)]
+            return [node.input(place) for place in range(node.count)]
         case "SequenceInsert":
-            return _inserted(to, own)
+            return _inserted(to, node)
         case "SplitToSequence":
-            return _pieces(to, own)
+            return _pieces(to, node)
     return None
 
 
-def _inserted(to: Expansion, own: Arguments) -> list[str] | None:
-    before, place = _tensors(to, own.input(0)), to.array(own.input(2))
-    if before is None or (own.input(2) and place is None):
+def _inserted(to: Expansion, node: Arguments) -> list[str] | None:
+    before, place = _tensors(to, node.input(0)), to.array(node.input(2))
+    if before is None or (node.input(2) and place is None):
         return None
     at = len(before) if place is None else int(place)
-    before.insert(at, own.input(1))
+    before.insert(at, node.input(1))
     return before
 
 
-def _pieces(to: Expansion, own: Arguments) -> list[str] | None:
+def _pieces(to: Expansion, node: Arguments) -> list[str] | None:
     """Slices along an axis: of sizes that are known, or of one, without the axis."""
-    x, sizes = own.input(0), to.array(own.input(1))
+    x, sizes = node.input(0), to.array(node.input(1))
     shape = to.shape(x)
-    if shape is None or (own.input(1) and sizes is None):
+    if shape is None or (node.input(1) and sizes is None):
         return None
-    axis = own.get("axis", 0) % len(shape)
+    axis = node.get("axis", 0) % len(shape)
     whole = shape[axis]
     most = 1 if sizes is None else int(np.max(sizes))
     is_each = sizes is None or np.ndim(sizes) == 0
@@ -51,15 +51,15 @@ def _pieces(to: Expansion, own: Arguments) -> list[str] | None:
         to.cut(x, int(start), int(end), axis=axis)
         for start, end in zip([0, *ends[:-1]], ends, strict=True)
     ]
-    if own.get("keepdims", 1) or own.input(1):
+    if node.get("keepdims", 1) or node.input(1):
         return pieces
     return [to.op("Squeeze", piece, to.numbers(axis)) for piece in pieces]
 
 
-def joined(to: Expansion, own: Arguments) -> Results:
+def joined(to: Expansion, node: Arguments) -> Results:
     """The tensors of a sequence along an axis, which may be new."""
-    tensors = _tensors(to, own.input(0))
-    axis, is_new = own.get("axis", 0), own.get("new_axis", 0)
+    tensors = _tensors(to, node.input(0))
+    axis, is_new = node.get("axis", 0), node.get("new_axis", 0)
     if not tensors:
         return None
     if is_new:
@@ -67,17 +67,17 @@ def joined(to: Expansion, own: Arguments) -> Results:
     return [to.op("Concat", *tensors, axis=axis)]
 
 
-def picked(to: Expansion, own: Arguments) -> Results:
+def picked(to: Expansion, node: Arguments) -> Results:
     """A tensor of a sequence, at a place that is known."""
-    tensors, place = _tensors(to, own.input(0)), to.array(own.input(1))
+    tensors, place = _tensors(to, node.input(0)), to.array(node.input(1))
     if not tensors or place is None or not -len(tensors) <= place < len(tensors):
         return None
     return [tensors[int(place)]]
 
 
-def counted(to: Expansion, own: Arguments) -> Results:
+def counted(to: Expansion, node: Arguments) -> Results:
     """How many tensors a sequence has."""
-    tensors = _tensors(to, own.input(0))
+    tensors = _tensors(to, node.input(0))
     return None if tensors is None else [to.constant(np.int64(len(tensors)))]
 
 

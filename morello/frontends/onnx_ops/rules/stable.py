@@ -10,15 +10,15 @@ from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, 
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def sign(to: Expansion, own: Arguments) -> Results:
+def sign(to: Expansion, node: Arguments) -> Results:
     """-1, 0 or 1; NaN stays."""
-    x = own.input(0)
+    x = node.input(0)
     return [to.op("Where", to.op("IsNaN", x), x, to.op("Sign", x))]
 
 
-def equal(to: Expansion, own: Arguments) -> Results:
+def equal(to: Expansion, node: Arguments) -> Results:
     """Replaces a float's comparison with itself by a test that it is not NaN."""
-    x, y, dtype = own.input(0), own.input(1), to.dtype(own.input(0))
+    x, y, dtype = node.input(0), node.input(1), to.dtype(node.input(0))
     if x != y or dtype is None or dtype.kind != "f":
         return None
     return [to.op("Not", to.op("IsNaN", x))]
@@ -44,30 +44,30 @@ def _exponential_unit(
     return to.op("Add", above, below)
 
 
-def elu(to: Expansion, own: Arguments) -> Results:
+def elu(to: Expansion, node: Arguments) -> Results:
     """x, or alpha · (eˣ - 1) where x is negative."""
-    return [_exponential_unit(to, own.input(0), own.get("alpha", 1.0))]
+    return [_exponential_unit(to, node.input(0), node.get("alpha", 1.0))]
 
 
-def celu(to: Expansion, own: Arguments) -> Results:
+def celu(to: Expansion, node: Arguments) -> Results:
     """x, or alpha · (exp(x / alpha) - 1) where x is negative."""
-    alpha = own.get("alpha", 1.0)
+    alpha = node.get("alpha", 1.0)
     if not alpha > 0:
         return None
-    return [_exponential_unit(to, own.input(0), alpha, alpha)]
+    return [_exponential_unit(to, node.input(0), alpha, alpha)]
 
 
-def selu(to: Expansion, own: Arguments) -> Results:
+def selu(to: Expansion, node: Arguments) -> Results:
     """gamma times an ELU."""
-    alpha = own.get("alpha", 1.6732632423543772)
-    gamma = own.get("gamma", 1.0507009873554805)
-    return [_exponential_unit(to, own.input(0), alpha, gamma=gamma)]
+    alpha = node.get("alpha", 1.6732632423543772)
+    gamma = node.get("gamma", 1.0507009873554805)
+    return [_exponential_unit(to, node.input(0), alpha, gamma=gamma)]
 
 
-def log_sum_exp(to: Expansion, own: Arguments) -> Results:
+def log_sum_exp(to: Expansion, node: Arguments) -> Results:
     """The logarithm of a sum of powers, which are divided by the largest one."""
-    x = own.input(0)
-    axes = axes_of(to, own)
+    x = node.input(0)
+    axes = axes_of(to, node)
     if axes is None:
         return None
     if not axes:
@@ -77,17 +77,17 @@ def log_sum_exp(to: Expansion, own: Arguments) -> Results:
     shift = to.op("Min", to.op("Max", most, to.number(-_LARGEST)), to.number(_LARGEST))
     powers = to.op("Exp", to.op("Sub", x, shift))
     logarithm = to.op("Log", to.reduced("ReduceSum", powers, axes))
-    return [without(to, own, to.op("Add", logarithm, shift), axes)]
+    return [without(to, node, to.op("Add", logarithm, shift), axes)]
 
 
-def axes_of(to: Expansion, own: Arguments) -> list[int] | None:
+def axes_of(to: Expansion, node: Arguments) -> list[int] | None:
     """The axes of a reduction; None where they are not known."""
-    shape = to.shape(own.input(0))
-    own.get("keepdims", 1)
-    axes = own.get("axes", None)
-    is_noop = own.get("noop_with_empty_axes", 0)
-    if own.input(1):
-        axes = to.array(own.input(1))
+    shape = to.shape(node.input(0))
+    node.get("keepdims", 1)
+    axes = node.get("axes", None)
+    is_noop = node.get("noop_with_empty_axes", 0)
+    if node.input(1):
+        axes = to.array(node.input(1))
         if axes is None:
             return None
     if shape is None:
@@ -97,49 +97,49 @@ def axes_of(to: Expansion, own: Arguments) -> list[int] | None:
     return [int(axis) % len(shape) for axis in axes]
 
 
-def without(to: Expansion, own: Arguments, value: str, axes: list[int]) -> str:
+def without(to: Expansion, node: Arguments, value: str, axes: list[int]) -> str:
     """A reduction without the axes that it was along, if it has them no more."""
-    shape = to.shape(own.input(0))
-    if own.get("keepdims", 1) or shape is None:
+    shape = to.shape(node.input(0))
+    if node.get("keepdims", 1) or shape is None:
         return value
     return to.reshape(value, *(n for i, n in enumerate(shape) if i not in axes))
 
 
-def unreduced(to: Expansion, own: Arguments) -> Results:
+def unreduced(to: Expansion, node: Arguments) -> Results:
     """The function of each element that a reduction along no axes leaves, for which
     torch-mlir crashes."""
-    if axes_of(to, own) != []:
+    if axes_of(to, node) != []:
         return None
-    return [to.op({"ReduceL2": "Abs", "ReduceLogSum": "Log"}[own.kind], own.input(0))]
+    return [to.op({"ReduceL2": "Abs", "ReduceLogSum": "Log"}[node.kind], node.input(0))]
 
 
-def lp_normalization(to: Expansion, own: Arguments) -> Results:
+def lp_normalization(to: Expansion, node: Arguments) -> Results:
     """A vector by its norm; 0 stays 0."""
-    x, p = own.input(0), own.get("p", 2)
+    x, p = node.input(0), node.get("p", 2)
     shape = to.shape(x)
     if shape is None or p not in (1, 2):
         return None
-    norm = to.reduced(f"ReduceL{p}", x, [own.get("axis", -1) % len(shape)])
+    norm = to.reduced(f"ReduceL{p}", x, [node.get("axis", -1) % len(shape)])
     is_zero = to.op("Equal", norm, to.number(0.0))
     return [to.op("Div", x, to.op("Where", is_zero, to.number(1.0), norm))]
 
 
-def group_normalization(to: Expansion, own: Arguments) -> Results:
+def group_normalization(to: Expansion, node: Arguments) -> Results:
     """Groups of channels less their mean, over their deviation: not of the mean of
     squares, which has few digits where the mean is large."""
-    x, groups = own.input(0), own.get("num_groups", 0)
+    x, groups = node.input(0), node.get("num_groups", 0)
     shape = to.shape(x)
-    count = to.shape(own.input(1))
+    count = to.shape(node.input(1))
     if shape is None or count is None or not groups or shape[1] % groups:
         return None
     apart = to.reshape(x, shape[0], groups, -1)
     centred = to.op("Sub", apart, to.mean(apart, [2]))
     variance = to.mean(to.op("Mul", centred, centred), [2])
-    above = to.op("Add", variance, to.number(own.get("epsilon", 1e-5)))
+    above = to.op("Add", variance, to.number(node.get("epsilon", 1e-5)))
     y = to.reshape(to.op("Div", centred, to.op("Sqrt", above)), *shape)
     factors = []
     for place in (1, 2):
-        factor = own.input(place)
+        factor = node.input(place)
         if count[0] != shape[1]:  # of each group, in version 18
             wide = to.op(
                 "Expand",
@@ -151,40 +151,40 @@ def group_normalization(to: Expansion, own: Arguments) -> Results:
     return [to.op("Add", to.op("Mul", y, factors[0]), factors[1])]
 
 
-def gemm(to: Expansion, own: Arguments) -> Results:
+def gemm(to: Expansion, node: Arguments) -> Results:
     """A product times 0, for which torch-mlir takes 1, or times a number where nothing
     is added: it leaves that out."""
-    alpha, beta = own.get("alpha", 1.0), own.get("beta", 1.0)
-    if alpha and (alpha == 1 or own.input(2)):
+    alpha, beta = node.get("alpha", 1.0), node.get("beta", 1.0)
+    if alpha and (alpha == 1 or node.input(2)):
         return None
     sides = [
-        to.op("Transpose", own.input(place), perm=[1, 0])
-        if own.get(name, 0)
-        else own.input(place)
+        to.op("Transpose", node.input(place), perm=[1, 0])
+        if node.get(name, 0)
+        else node.input(place)
         for place, name in enumerate(("transA", "transB"))
     ]
     y = to.op("Mul", to.op("MatMul", *sides), to.number(alpha))
-    if not own.input(2) or not beta:
+    if not node.input(2) or not beta:
         return [y]
-    return [to.op("Add", y, to.op("Mul", own.input(2), to.number(beta)))]
+    return [to.op("Add", y, to.op("Mul", node.input(2), to.number(beta)))]
 
 
 _MOST_ROWS = 4
 """Of a matrix whose determinant is written out."""
 
 
-def determinant(to: Expansion, own: Arguments) -> Results:
+def determinant(to: Expansion, node: Arguments) -> Results:
     """The sum of products along a row with the determinants of the rest: torch-mlir
     eliminates without a pivot.
 
     Raises:
         CompileError: a matrix is too large for that.
     """
-    x = own.input(0)
+    x = node.input(0)
     shape = to.shape(x)
     if shape is None or shape[-1] > _MOST_ROWS:
         raise CompileError(
-            f"{own.name} (onnx.Det) is of matrices of "
+            f"{node.name} (onnx.Det) is of matrices of "
             f"{'?' if shape is None else shape[-1]} rows, and at most {_MOST_ROWS} are "
             "written out",
             "compute it outside of the model",
@@ -213,19 +213,19 @@ def _minor(to: Expansion, entries: list[list[str]]) -> str:
     return total
 
 
-def remainder(to: Expansion, own: Arguments) -> Results:
+def remainder(to: Expansion, node: Arguments) -> Results:
     """The exact remainder of floats, with the sign of the dividend, or, without
     ``fmod``, of the divisor.
 
     It comes from that of the absolute values, for which torch-mlir computes no
     quotient.
     """
-    x, y = own.input(0), own.input(1)
+    x, y = node.input(0), node.input(1)
     rest = to.op("Mod", to.op("Abs", x), to.op("Abs", y))
     zero = to.number(0.0)
     signed = to.op("Where", to.op("Less", x, zero), to.op("Neg", rest), rest)
     rest = to.op("Where", to.op("Equal", x, zero), to.op("Sub", x, rest), signed)
-    if own.get("fmod", 0):
+    if node.get("fmod", 0):
         return [rest]
     is_negative = to.op("Less", y, zero)
     differs = to.op("Xor", to.op("Less", rest, zero), is_negative)

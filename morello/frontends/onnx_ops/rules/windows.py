@@ -15,18 +15,18 @@ _MOST_FACTORS = 16
 """Factors of a product along an axis."""
 
 
-def picked(to: Expansion, own: Arguments) -> Results:
+def picked(to: Expansion, node: Arguments) -> Results:
     """Elements at constant places along an axis.
 
     Raises:
         CompileError: a place is outside.
     """
-    x, places = own.input(0), to.array(own.input(1))
+    x, places = node.input(0), to.array(node.input(1))
     shape = to.shape(x)
     if shape is None or places is None or len(shape) != places.ndim:
         return None
-    axis = own.get("axis", 0) % len(shape)
-    check_within(own, places, shape[axis])
+    axis = node.get("axis", 0) % len(shape)
+    check_within(node, places, shape[axis])
     wrapped: Any = np.where(places < 0, places + shape[axis], places)
     grid = np.indices(places.shape)
     first = np.moveaxis(wrapped, axis, 0).reshape(places.shape[axis], -1)
@@ -41,10 +41,10 @@ def picked(to: Expansion, own: Arguments) -> Results:
     return [to.reshape(elements, *places.shape)]
 
 
-def places(own: Arguments, size: int, new: int, scale: float) -> Any:
+def places(node: Arguments, size: int, new: int, scale: float) -> Any:
     """The nearest place of each new one; None for rules that are not known."""
     i = np.arange(new, dtype=np.float64)
-    match own.get("coordinate_transformation_mode", b"half_pixel"):
+    match node.get("coordinate_transformation_mode", b"half_pixel"):
         case b"half_pixel":
             place = (i + 0.5) / scale - 0.5
         case b"pytorch_half_pixel":
@@ -55,7 +55,7 @@ def places(own: Arguments, size: int, new: int, scale: float) -> Any:
             place = i * (size - 1) / (new - 1) if new > 1 else 0 * i
         case _:
             return None
-    match own.get("nearest_mode", b"round_prefer_floor"):
+    match node.get("nearest_mode", b"round_prefer_floor"):
         case b"round_prefer_floor":
             nearest = np.ceil(place - 0.5)
         case b"round_prefer_ceil":
@@ -85,48 +85,48 @@ def rows(to: Expansion, x: str, places: Any, axis: int, now: list[int]) -> str:
     return to.op("Gather", x, to.constant(places), axis=axis)
 
 
-def normalised(to: Expansion, own: Arguments) -> Results:
+def normalised(to: Expansion, node: Arguments) -> Results:
     """Mean-variance normalization: (x - mean) / (standard deviation + 1e-9)."""
-    x, axes = own.input(0), own.get("axes", [0, 2, 3])
+    x, axes = node.input(0), node.get("axes", [0, 2, 3])
     centred = to.op("Sub", x, to.mean(x, axes))
     deviation = to.op("Sqrt", to.mean(to.op("Mul", centred, centred), axes))
     return [to.op("Div", centred, to.op("Add", deviation, to.number(1e-9)))]
 
 
-def product_along(to: Expansion, own: Arguments) -> Results:
+def product_along(to: Expansion, node: Arguments) -> Results:
     """A product of few elements, one after the other."""
-    x = own.input(0)
-    own.get("keepdims", 1)  # which the shape of the result has in it
-    shape, made = to.shape(x), to.shape(own.output(0))
-    axes = to.array(own.input(1)) if own.input(1) else own.get("axes", None)
-    is_noop = own.get("noop_with_empty_axes", 0)
+    x = node.input(0)
+    node.get("keepdims", 1)  # which the shape of the result has in it
+    shape, y_shape = to.shape(x), to.shape(node.output(0))
+    axes = to.array(node.input(1)) if node.input(1) else node.get("axes", None)
+    is_noop = node.get("noop_with_empty_axes", 0)
     if axes is not None and not len(axes) and is_noop:
         return [to.op("Identity", x)]
-    if axes is None and (own.input(1) or is_noop):
+    if axes is None and (node.input(1) or is_noop):
         return None
-    if shape is None or (made is None and axes is None):
+    if shape is None or (y_shape is None and axes is None):
         return None
     every = range(len(shape)) if axes is None else [int(a) % len(shape) for a in axes]
-    if math.prod(shape[a] for a in every) > _MOST_FACTORS or made is None:
+    if math.prod(shape[a] for a in every) > _MOST_FACTORS or y_shape is None:
         return None
     for axis in every:
         parts = [to.cut(x, i, i + 1, axis=axis) for i in range(shape[axis])]
         x = parts[0]
         for part in parts[1:]:
             x = to.op("Mul", x, part)
-    return [to.reshape(x, *made)]
+    return [to.reshape(x, *y_shape)]
 
 
-def depth_to_space(to: Expansion, own: Arguments) -> Results:
+def depth_to_space(to: Expansion, node: Arguments) -> Results:
     """Channels as pixels: the order CRD is that of a pixel shuffle, which torch-mlir
     takes for the other one."""
-    x, block = own.input(0), own.get("blocksize", 0)
+    x, block = node.input(0), node.get("blocksize", 0)
     shape = to.shape(x)
     if shape is None or len(shape) != 4 or not block or shape[1] % block**2:
         return None
     batch, channels, height, width = shape
     left = channels // block**2
-    if own.get("mode", b"DCR") == b"CRD":
+    if node.get("mode", b"DCR") == b"CRD":
         sizes, order = (batch, left, block, block, height, width), [0, 1, 4, 2, 5, 3]
     else:
         sizes, order = (batch, block, block, left, height, width), [0, 3, 4, 1, 5, 2]
