@@ -100,11 +100,11 @@ def kept_kernel(
     data = read_entry(driver.search.code, _entry(name))
     if data is None:
         return None
-    kept: _Kept = pickle.loads(data)
-    if kept.target != driver.target or not _holds(kept.answers, driver):
+    entry: _Kept = pickle.loads(data)
+    if entry.target != driver.target or not _holds(entry.answers, driver):
         return None
-    kernel: Kernel = pickle.loads(kept.kernel)
-    return kernel, kept.text
+    kernel: Kernel = pickle.loads(entry.kernel)
+    return kernel, entry.text
 
 
 def keep_kernel(
@@ -128,9 +128,9 @@ def keep_kernel(
     programs = [answer.program for answer in answers.values()]
     if folder is None or not all(p is None or p[1].complete for p in programs):
         return
-    kept = _Kept(driver.target, answers, text, pickle.dumps(kernel))
-    if len(kept.kernel) <= _MOST:
-        write_entry(folder, _entry(name), pickle.dumps(kept))
+    entry = _Kept(driver.target, answers, text, pickle.dumps(kernel))
+    if len(entry.kernel) <= _MOST:
+        write_entry(folder, _entry(name), pickle.dumps(entry))
 
 
 def _holds(answers: dict[OpenSpec, Answer], driver: Driver) -> bool:

@@ -333,8 +333,8 @@ class Model(Program):
 
     def __str__(self) -> str:
         given = ", ".join(_said(p) for p in self.parameters if not p.is_output)
-        made = ", ".join(_said(p) for p in self.parameters if p.is_output)
-        lines = [f"{self.name}({given}) -> {made}"]
+        results = ", ".join(_said(p) for p in self.parameters if p.is_output)
+        lines = [f"{self.name}({given}) -> {results}"]
         specs = dict(zip(self.parts, self.specs(), strict=True))
         number = 0
         for step in self.steps:
@@ -371,12 +371,12 @@ def _memory(
     tensors: Tensors, arrays: tuple[Array, ...], preparation: Preparation | None
 ) -> dict[int, Array]:
     """The elements of what is given, by tensor, in one dimension."""
-    made = {} if preparation is None else preparation.run(dict(enumerate(arrays)))
+    computed = {} if preparation is None else preparation.run(dict(enumerate(arrays)))
     memory = {}
     for i, tensor in enumerate(tensors.all):
         if isinstance(tensor, Given):
             array = arrays[tensor.argument] if tensor.argument >= 0 else tensor.array
-            array = made.get(tensor.name, array)
+            array = computed.get(tensor.name, array)
             memory[i] = np.ascontiguousarray(array).reshape(-1)
     return memory
 

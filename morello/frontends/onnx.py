@@ -317,8 +317,8 @@ def _bytecode(proto: Any, source: str, names: dict[str, str]) -> bytes:
 def _lowered(importer: Any, context: ir.Context, proto: Any) -> ir.Operation:
     """Lower a model to a module of linalg on tensors."""
     info = importer.ModelInfo(proto)
-    made = info.create_module(context=context)
-    module = made if isinstance(made, ir.Operation) else made.operation
+    imported = info.create_module(context=context)
+    module = imported if isinstance(imported, ir.Operation) else imported.operation
     importer.NodeImporter.define_function(info.main_graph, module).import_all()
     convert(module)
     PassManager.parse(_TO_LINALG).run(module)

@@ -194,14 +194,14 @@ class _Comparison:
             self._factor(each, *what)
             for each in zip(*(p.sizes for p in parts), strict=True)
         ]
-        found = {factor for factor in factors if factor}
+        distinct = {factor for factor in factors if factor}
         self._check_reads(parts, *what)
-        if not found:
+        if not distinct:
             self._same([_strides(part) for part in parts], *what)
             return first
-        if len(found) > 1 or len(parts) < len(steps):
+        if len(distinct) > 1 or len(parts) < len(steps):
             raise self._refusal(*what, "two of its dimensions depend on the size")
-        (factor,) = found
+        (factor,) = distinct
         dims = tuple(dim for dim, factor in enumerate(factors) if factor)
         least, step = self.sizes[0] * factor, self.sizes.step * factor
         every = zip(*(part.operands for part in parts), strict=True)

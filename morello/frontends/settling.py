@@ -89,9 +89,9 @@ def _drop_casts(function: ir.Operation) -> None:
     operations = function.regions[0].blocks[0].operations
     last = operations[len(operations) - 1].operation
     for place, value in enumerate(last.operands):
-        made = value.owner if isinstance(value, ir.OpResult) else None
-        if made is not None and made.name == "tensor.cast":
-            last.operands[place] = made.operands[0]
+        producer = value.owner if isinstance(value, ir.OpResult) else None
+        if producer is not None and producer.name == "tensor.cast":
+            last.operands[place] = producer.operands[0]
     _declare(function, [value.type for value in last.operands])
 
 

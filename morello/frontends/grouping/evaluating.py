@@ -32,6 +32,6 @@ def evaluate_part(part: Part, known: dict[int, Array], tensors: Tensors) -> None
         if axes.is_written:
             shape = axes.sizes(part.sizes)
             written.append((memory, form.layout, shape))
-    made = each(kind.evaluate(part.sizes, dtypes, tuple(map(np.array, read))))
-    for (memory, layout, shape), array in zip(written, made, strict=True):
+    results = each(kind.evaluate(part.sizes, dtypes, tuple(map(np.array, read))))
+    for (memory, layout, shape), array in zip(written, results, strict=True):
         memory[...] = layout.to_physical(np.broadcast_to(array, shape))

@@ -44,8 +44,8 @@ class Packed:
         """The elements of the source in their layout."""
         physical = array.reshape(self.layout.physical_shape(self.shape))
         logical = self.layout.to_logical(physical, self.shape)
-        made = self.spec.to_physical(self.operand, logical)
-        return np.ascontiguousarray(made)
+        packed = self.spec.to_physical(self.operand, logical)
+        return np.ascontiguousarray(packed)
 
 
 def opened(
@@ -86,7 +86,7 @@ def packed(
         spec: its Spec with the layouts that were chosen.
         operands: those that were open.
     """
-    made = list(part.operands)
+    changed = list(part.operands)
     weights = []
     for index in operands:
         layout = part.forms[index].layout
@@ -106,7 +106,7 @@ def packed(
         else:
             place = old.tensor
             tensors.all[place] = new
-        made[index] = Operand(place, 0, shape, tuple(row_major(shape)))
+        changed[index] = Operand(place, 0, shape, tuple(row_major(shape)))
         if array is None:
             weights.append(own)
-    return dataclasses.replace(part, operands=tuple(made)), weights
+    return dataclasses.replace(part, operands=tuple(changed)), weights

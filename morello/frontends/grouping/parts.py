@@ -265,8 +265,8 @@ def part_of_nodes(
         UnfitError: they are no graph that a Spec op has, or some compute in f32 and
             others in s32.
     """
-    made = [tensors.all[node] for node in nodes]
-    if len({computed_in((n.dtype,)) for n in made if isinstance(n, Node)}) > 1:
+    members = [tensors.all[node] for node in nodes]
+    if len({computed_in((n.dtype,)) for n in members if isinstance(n, Node)}) > 1:
         raise UnfitError
     try:
         return _part(_Draft(tensors, nodes, shares=True), outputs)
@@ -299,7 +299,7 @@ def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
     values = [*inputs, *map(draft.written, nodes)]
     number: dict[int | _Value, int] = {read: i for i, read in enumerate(inputs)}
     number |= {tensor: len(inputs) + i for i, tensor in enumerate(nodes)}
-    made = []
+    graph_nodes = []
     for tensor, node in nodes.items():
         own = dict(enumerate(reads[tensor]))
         roundings = {
@@ -316,9 +316,9 @@ def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
         if reduced:
             expression = _rows_first(expression, axes, values)
         reduction = node.reduction if reduced else MAP
-        made.append(GraphNode(axes, reduction, expression, reduced))
+        graph_nodes.append(GraphNode(axes, reduction, expression, reduced))
     wanted = tuple(sorted(Output(number[out]) for out in outputs))
-    graph = Graph(tuple(v.axes for v in inputs), tuple(made), wanted)
+    graph = Graph(tuple(v.axes for v in inputs), tuple(graph_nodes), wanted)
     return _finished(draft, graph, values)
 
 

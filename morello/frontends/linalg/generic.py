@@ -152,9 +152,9 @@ class GenericOp(OperandReads):
         result, out_value = self.op.results[0], self.op.operands[self.count]
         expression = integer_expression(block, self._whole_number, self._outer_number)
         axes = self._index(self.count, shape_of(result))
-        kept = plain_dims(axes)
+        free_dims = plain_dims(axes)
         reduction = MAP
-        if any(n > 1 and d not in kept for d, n in enumerate(self.extents)):
+        if any(n > 1 and d not in free_dims for d, n in enumerate(self.extents)):
             reduction, expression = split(expression, OUT)
             init = self.importer.get(out_value)
             if not isinstance(init, Same) or init.number != NEUTRAL_S32[reduction]:
@@ -243,8 +243,8 @@ class GenericOp(OperandReads):
             raise OpError(
                 "its result is written at sums of dimensions", SUMS_OF_DIMENSIONS
             )
-        kept = plain_dims(axes)
-        reduces = any(n > 1 and d not in kept for d, n in enumerate(self.extents))
+        free_dims = plain_dims(axes)
+        reduces = any(n > 1 and d not in free_dims for d, n in enumerate(self.extents))
         init = self.op.operands[self.count + number]
         if reduces:
             output = self._reduction(expression, axes, init, number)
@@ -368,8 +368,10 @@ class GenericOp(OperandReads):
             start = init.number
         is_neutral = start == neutral_of(reduction, result)
         if isinstance(term, Constant) and start is not None:
-            kept = plain_dims(axes)
-            count = math.prod(n for d, n in enumerate(self.extents) if d not in kept)
+            free_dims = plain_dims(axes)
+            count = math.prod(
+                n for d, n in enumerate(self.extents) if d not in free_dims
+            )
             return Same(reduced(reduction, term.number, count, start), shape)
         if is_neutral and not dtype.computes_in:
             return self._node(reduction, term, axes, dtype)

@@ -114,9 +114,9 @@ def _collapsed(
         shape[axis - 1] *= size
         whole = importer.materialized(source, place)
         view = importer.tensors.add(View(whole, tuple(shape)))
-        made = Read(view, own_axes(tuple(shape)), tuple(shape))
+        collapsed = Read(view, own_axes(tuple(shape)), tuple(shape))
         rows = [*rows[: axis - 1], before * size + here, *rows[axis + 1 :]]
-        return _collapsed(importer, made, rows, place)
+        return _collapsed(importer, collapsed, rows, place)
     return source, rows
 
 

@@ -54,10 +54,10 @@ def _cast_and_back(op: ir.Operation) -> None:
         value = op.operands[0]
         for element in (ir.Type.parse(_NARROW[bits].mlir), wide):
             shape = ir.RankedTensorType.get(kind.shape, element)
-            made = ir.Operation.create(
+            cast = ir.Operation.create(
                 "stablehlo.convert", results=[shape], operands=[value]
             )
-            value = made.results[0]
+            value = cast.results[0]
     op.results[0].replace_all_uses_with(value)
     op.erase()
 

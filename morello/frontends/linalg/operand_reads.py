@@ -193,7 +193,7 @@ class OperandReads:
         )
 
     def _seen(
-        self, found: Read, place: int
+        self, operand: Read, place: int
     ) -> tuple[Read | Same, tuple[IndexMap, ...]]:
         """The tensor or number that an operand reads, and the index of each of its
         axes; copies of elements where it is read backwards.
@@ -202,7 +202,7 @@ class OperandReads:
             OpError: it is too long for copies of its elements.
         """
         if not self._is_backwards(place):
-            return found, self._index(place, found.shape)
+            return operand, self._index(place, operand.shape)
         places = []
         for terms, start in map(linear_index, self.maps[place].results):
             along = np.full([1] * len(self.extents), start)
@@ -211,15 +211,15 @@ class OperandReads:
                 shape[dim] = self.extents[dim]
                 along = along + step * np.arange(shape[dim]).reshape(shape)
             places.append(along)
-        read = read_at(self.importer, found, places, self.extents, self.place)
+        read = read_at(self.importer, operand, places, self.extents, self.place)
         if read is None:
             raise backwards_error(self.maps[place])
         return read
 
-    def _element(self, found: Read | Same, inner: tuple[IndexMap, ...]) -> Element:
-        if isinstance(found, Same):
-            return found.number
-        through = self.importer.through(found, inner, self.extents, self.place)
+    def _element(self, operand: Read | Same, inner: tuple[IndexMap, ...]) -> Element:
+        if isinstance(operand, Same):
+            return operand.number
+        through = self.importer.through(operand, inner, self.extents, self.place)
         return self._access(
             self._once(Access(through.tensor, through.axes), self.extents)
         )

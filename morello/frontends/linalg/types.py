@@ -175,7 +175,7 @@ def _unknown_elements(kind: ir.Type) -> OpError:
 
 
 def constant_array(
-    value: ir.Attribute, found: ir.Type, resources: dict[str, str]
+    value: ir.Attribute, kind: ir.Type, resources: dict[str, str]
 ) -> np.ndarray[Any, Any]:
     """The elements of a constant, in the dtype that a graph has for them.
 
@@ -185,7 +185,7 @@ def constant_array(
     Raises:
         OpError: they are not in the module, or of another type than arrays have.
     """
-    return stored_array(value, found, resources, dtype_of(found).numpy)
+    return stored_array(value, kind, resources, dtype_of(kind).numpy)
 
 
 def stored_array(

@@ -65,15 +65,15 @@ _Known = dict[ir.Value, int | None]
 def unroll(module: ir.Operation) -> None:
     """Write out the loops of a module whose trips are known and few, and the choices
     that are known, in place."""
-    kept: set[ir.Operation] = set()
-    while (loop := _next(module, kept)) is not None:
+    rolled: set[ir.Operation] = set()
+    while (loop := _next(module, rolled)) is not None:
         if loop.name in _CHOICES:
             if not _choose(loop):
-                kept.add(loop)
+                rolled.add(loop)
             continue
         trips = _trips(loop)
         if trips is None or _is_long(loop, len(trips)):
-            kept.add(loop)
+            rolled.add(loop)
         else:
             _write_out(loop, trips)
 
@@ -95,14 +95,14 @@ def why_not(loop: ir.Operation) -> tuple[str, str]:
     )
 
 
-def _next(module: ir.Operation, kept: set[ir.Operation]) -> ir.Operation | None:
+def _next(module: ir.Operation, rolled: set[ir.Operation]) -> ir.Operation | None:
     """The first loop or choice that is not kept, nor in one that is."""
     ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name not in WRITTEN_OUT:
             return ir.WalkResult.ADVANCE
-        if op in kept:
+        if op in rolled:
             return ir.WalkResult.SKIP
         ops.append(op)
         return ir.WalkResult.INTERRUPT
@@ -248,8 +248,8 @@ def _choose(op: ir.Operation) -> bool:
         place = 0 if number else 1
     blocks = list(op.regions[place].blocks)
     with ir.InsertionPoint(op), op.location:
-        made = _copied(blocks[0], {}) if blocks else []
-    for result, value in zip(op.results, made, strict=True):
+        values = _copied(blocks[0], {}) if blocks else []
+    for result, value in zip(op.results, values, strict=True):
         result.replace_all_uses_with(value)
     op.erase()
     return True
@@ -286,10 +286,10 @@ def _constant(loop: ir.Operation, kind: ir.Type, number: int) -> ir.Value:
     else:
         value = ir.IntegerAttr.get(kind, number)
     dialect = "stablehlo" if loop.name == "stablehlo.while" else "arith"
-    made = ir.Operation.create(
+    constant = ir.Operation.create(
         f"{dialect}.constant", results=[kind], attributes={"value": value}
     )
-    return made.results[0]
+    return constant.results[0]
 
 
 def _copied(body: ir.Block, now: dict[ir.Value, ir.Value]) -> list[ir.Value]:

@@ -24,10 +24,10 @@ class _Broadcasts(Rewriter):
         """Read sources instead of copies that repeat their elements, as long as
         something is read along each dimension."""
         reads = tuple(self._direct(access, node.extents) for access in node.reads)
-        made = node.changed(reads=reads).distinct()
+        direct = node.changed(reads=reads).distinct()
         read = {d for access in reads for d in dims_of(access.axes)}
-        is_read = reads != node.reads and made.kept <= read
-        return self.add(made if is_read else node)
+        is_read = reads != node.reads and direct.kept <= read
+        return self.add(direct if is_read else node)
 
     def _direct(self, access: Access, extents: tuple[int, ...]) -> Access:
         """An access, of a source where it is one of a copy."""

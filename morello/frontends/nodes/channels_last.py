@@ -137,11 +137,11 @@ class _Turning(Rewriter):
                     best = lying
         return best
 
-    def _made(self, number: int, tensor: Tensor) -> int | None:
+    def _rewritten(self, number: int, tensor: Tensor) -> int | None:
         if isinstance(tensor, Joined) and number in self.order:
             shape = _in_order(tensor.shape, self.order[number])
             tensor = dataclasses.replace(tensor, shape=shape)
-        return super()._made(number, tensor)
+        return super()._rewritten(number, tensor)
 
     def moved(self, node: Node) -> Node:
         """An old node that reads tensors where they lie now."""
@@ -179,13 +179,13 @@ class _Turning(Rewriter):
         back = tuple(preferred.index(i) for i in range(len(preferred)))
         return self._copied(turned, back, node)
 
-    def _with_turned_reads(self, node: Node, found: Convolution) -> Node:
+    def _with_turned_reads(self, node: Node, convolution: Convolution) -> Node:
         reads = list(node.reads)
-        places = found.places(node)
+        places = convolution.places(node)
         order = tuple(sorted(range(len(places)), key=places.__getitem__))
-        reads[found.image] = self._read_in(node, found.image, order)
-        order = found.filter_order(node)
-        reads[found.filters] = self._read_in(node, found.filters, order)
+        reads[convolution.image] = self._read_in(node, convolution.image, order)
+        order = convolution.filter_order(node)
+        reads[convolution.filters] = self._read_in(node, convolution.filters, order)
         return node.changed(reads=tuple(reads))
 
     def _read_in(self, node: Node, place: int, order: Order) -> Access:

@@ -135,7 +135,7 @@ class _Halving(Rewriter):
             return None
         is_few = math.prod(node.shape) <= _MOST_ROWS * node.extents[columns[0]]
         if isinstance(weights.numbers, Access) or is_few:
-            return self._made_of(node, left, weights, dims)
+            return self._halved(node, left, weights, dims)
         return None
 
     def _are_rows(self, node: Node, access: Access, inner: list[int]) -> bool:
@@ -154,7 +154,7 @@ class _Halving(Rewriter):
         copy = self.add(copying(read, shape, Dtype.F32, place))
         return Access(copy, access.axes)
 
-    def _made_of(
+    def _halved(
         self, node: Node, left: Access, weights: _Weights, dims: tuple[int, int]
     ) -> Node:
         """The product of a factor and some weights.
@@ -225,10 +225,10 @@ class _Halving(Rewriter):
             reads.append(Access(self.known[numbers.tensor], tuple(axes)))
         high = Call("mul", (Reference(1), Constant(float(_MOST_NUMBER + 1))))
         byte = Call(Dtype.U8.rounding, (Call("add", (Reference(0), high)),))
-        made = Node.of(
+        halves = Node.of(
             shape, own_axes(shape), MAP, byte, tuple(reads), Dtype.U8, node.place
         )
-        return self.add(made)
+        return self.add(halves)
 
     def _blocks(self, node: Node, part: _Blocks, dims: tuple[int, int]) -> int:
         """Numbers of blocks, without gaps."""
@@ -246,8 +246,8 @@ class _Halving(Rewriter):
         tensor = self.known[part.read.tensor]
         dtype = self.new.dtype(tensor)
         reads = (Access(tensor, axes),)
-        made = Node.of(shape, own_axes(shape), MAP, COPY, reads, dtype, node.place)
-        return self.add(made)
+        blocks = Node.of(shape, own_axes(shape), MAP, COPY, reads, dtype, node.place)
+        return self.add(blocks)
 
 
 class _Factor:

@@ -124,11 +124,11 @@ class _Absorbing(Rewriter):
         expression = self._written(old, same, reads)
         if old.dtype is not Dtype.S32:  # integers wrap, and have fewer functions
             expression = simplified(expression)
-        made = node.changed(expression=expression, reads=tuple(reads))
-        if made.reduction == MAP:
-            widest = partial(_widest_first, made)
-            made = made.changed(expression=rewritten(expression, widest))
-        return self.add(made.compact())
+        combined = node.changed(expression=expression, reads=tuple(reads))
+        if combined.reduction == MAP:
+            widest = partial(_widest_first, combined)
+            combined = combined.changed(expression=rewritten(expression, widest))
+        return self.add(combined.compact())
 
     def _written(
         self, node: Node, dims: dict[int, IndexMap], reads: list[Access]
@@ -176,8 +176,8 @@ class _Sharing(Rewriter):
 
     def _outlined(self, node: Node, part: Expression) -> Node:
         """A node that reads a part of its expression from a map of its own."""
-        made, access = self._inverse_root(node, part) or outlined(node, part)
-        tensor = self.add(self._narrowed(made).compact())
+        inner_map, access = self._inverse_root(node, part) or outlined(node, part)
+        tensor = self.add(self._narrowed(inner_map).compact())
         reads = (*node.reads, Access(tensor, access.axes))
         expression = replaced(node.expression, part, Reference(len(node.reads)))
         return node.changed(expression=expression, reads=reads)
@@ -192,8 +192,8 @@ class _Sharing(Rewriter):
                     return None
                 inverse = simplified(Call("div", (Constant(1.0), root.expression)))
                 if isinstance(inverse, Call) and inverse.function == "rsqrt":
-                    made = root.changed(expression=inverse)
-                    return made, Access(-1, node.reads[place].axes)
+                    inverse_map = root.changed(expression=inverse)
+                    return inverse_map, Access(-1, node.reads[place].axes)
         return None
 
     def _shared(self, node: Node) -> Node:
@@ -297,10 +297,10 @@ class _Sharing(Rewriter):
         """A node in which a call is a product with one vector and a sum with one."""
         before = _tidy(Call("mul", (form.before, form.scale)))
         shift = _tidy(Call("add", (form.after, before)))
-        made = Call("mul", (form.value, form.scale))
+        scaled = Call("mul", (form.value, form.scale))
         if not _is_zero(shift):
-            made = Call("add", (made, shift))
-        expression = replaced(node.expression, call, made)
+            scaled = Call("add", (scaled, shift))
+        expression = replaced(node.expression, call, scaled)
         node = node.changed(expression=expression)
         if isinstance(form.scale, Call):
             scale = Reference(len(node.reads))

@@ -166,9 +166,9 @@ class _Preparing(Rewriter):
         each = {name: self._preparation({name: node}) for name, node in every}
         constant = {name: node for name, node in every if not each[name].arguments}
         self.arrays = self._preparation(constant).run({})
-        made = self.run()
+        rest_of_dag = self.run()
         rest = {name: node for name, node in every if name not in constant}
-        return made, self._preparation(rest) if rest else None
+        return rest_of_dag, self._preparation(rest) if rest else None
 
     def _preparation(self, outputs: dict[str, int]) -> Preparation:
         needed: set[int] = set()
@@ -183,7 +183,7 @@ class _Preparing(Rewriter):
                 stack += tensor.pieces
         return Preparation(self.old, tuple(sorted(needed)), outputs)
 
-    def _made(self, number: int, tensor: Tensor) -> int | None:
+    def _rewritten(self, number: int, tensor: Tensor) -> int | None:
         if (
             isinstance(tensor, Given)
             and tensor.argument < 0
@@ -192,7 +192,7 @@ class _Preparing(Rewriter):
             return None
         if number in self.left_out:
             return self._left_out(number, tensor)
-        return super()._made(number, tensor)
+        return super()._rewritten(number, tensor)
 
     def _is_unread(self, number: int) -> bool:
         """Whether only what is prepared reads a constant."""

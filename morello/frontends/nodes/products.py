@@ -77,12 +77,12 @@ class _Hoisting(Rewriter):
             if isinstance(rest, Reference):
                 inner = factor.reads[rest.value]
                 found_axes = through(inner.axes, dims)
-                made = Access(inner.tensor, found_axes)
+                unscaled = Access(inner.tensor, found_axes)
             else:
                 plain = factor.changed(expression=rest)
-                made = Access(self.add(plain.compact()), access.axes)
+                unscaled = Access(self.add(plain.compact()), access.axes)
             changed = list(node.reads)
-            changed[place] = made
+            changed[place] = unscaled
             node = node.changed(reads=tuple(changed))
 
     def _chooses_order(self, factor: Node, old: int) -> bool:

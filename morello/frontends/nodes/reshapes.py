@@ -24,10 +24,10 @@ class _Reshapes(Rewriter):
             if splitting is None:
                 break
             dim, sizes = splitting
-            made = self._divided(node, dim, sizes)
-            if made is None:
+            divided = self._divided(node, dim, sizes)
+            if divided is None:
                 break
-            node = made
+            node = divided
         return self.view(self.add(node), shape)
 
     def _split(self, node: Node) -> tuple[int, tuple[int, ...]] | None:

@@ -51,9 +51,9 @@ class Rewriter:
     def run(self) -> Tensors:
         """The new DAG."""
         for number, tensor in enumerate(self.old.all):
-            made = self._made(number, tensor)
-            if made is not None:
-                self.known[number] = made
+            rewritten = self._rewritten(number, tensor)
+            if rewritten is not None:
+                self.known[number] = rewritten
         for number, tensor in enumerate(self.old.all):
             whole = self.new.all[self.known[number]] if number in self.known else None
             if isinstance(tensor, Joined) and isinstance(whole, Joined):
@@ -61,7 +61,7 @@ class Rewriter:
                 joined = dataclasses.replace(whole, pieces=pieces)
                 self.new.all[self.known[number]] = joined
         for result in self.old.results:
-            self.new.results.append(self._own(self.known[result]))
+            self.new.results.append(self._unshared(self.known[result]))
         return self.new
 
     def apart(self, node: Node) -> int:
@@ -78,7 +78,7 @@ class Rewriter:
         """The new nodes of an old piece of a joined tensor."""
         return (self.known[number],)
 
-    def _own(self, result: int) -> int:
+    def _unshared(self, result: int) -> int:
         """A result that is no other result: nodes that compute the same are one, and
         results are arrays of their own."""
         taken = {self.new.root(other) for other in self.new.results}
@@ -90,7 +90,7 @@ class Rewriter:
         read = Access(result, own_axes(shape))
         return self.new.add(copying(read, shape, dtype, place))
 
-    def _made(self, number: int, tensor: Tensor) -> int | None:
+    def _rewritten(self, number: int, tensor: Tensor) -> int | None:
         if isinstance(tensor, View):
             if tensor.tensor not in self.known:
                 return None
@@ -139,9 +139,9 @@ class _Live(Rewriter):
             self._needed |= more
             rest += more
 
-    def _made(self, number: int, tensor: Tensor) -> int | None:
+    def _rewritten(self, number: int, tensor: Tensor) -> int | None:
         is_needed = number in self._needed or isinstance(tensor, Given)
-        return super()._made(number, tensor) if is_needed else None
+        return super()._rewritten(number, tensor) if is_needed else None
 
 
 def live(tensors: Tensors) -> Tensors:
@@ -185,6 +185,8 @@ def outlined(node: Node, expression: Expression) -> tuple[Node, Access]:
     dtype = computed_in((node.dtype,)) if node.dtype in BYTES else node.dtype
     part = node.changed(expression=expression, dtype=dtype).compact()
     reads = tuple(Access(a.tensor, renamed(a.axes, place)) for a in part.reads)
-    made = part.changed(extents=shape, axes=own_axes(shape), reduction=MAP, reads=reads)
-    made = dataclasses.replace(made, into=None, after=())
-    return made, Access(-1, plain(*dims))
+    inner = part.changed(
+        extents=shape, axes=own_axes(shape), reduction=MAP, reads=reads
+    )
+    inner = dataclasses.replace(inner, into=None, after=())
+    return inner, Access(-1, plain(*dims))

@@ -110,8 +110,8 @@ class _Guarding(Rewriter):
                 if tuple(map(_without_ones, self.old.node(maximum).reads)) != (scores,):
                     continue
                 is_zero: Expression = Call("equal", (Reference(other), Constant(0.0)))
-                made = replaced(node.expression, Reference(place), is_zero)
-                node = node.changed(expression=made)
+                expression = replaced(node.expression, Reference(place), is_zero)
+                node = node.changed(expression=expression)
         return node
 
     def _all_lowest(self, access: Access) -> Access | None:

@@ -296,8 +296,8 @@ class _Unspreading(OfInserted):
             part = self._part(node, here, place)
             reads = list(part.reads)
             reads[place] = Access(product, plainly(reads[place].axes, part.extents))
-            made = part.changed(reads=tuple(reads))
-            yield dataclasses.replace(made, into=None), *_places(node, here)
+            class_map = part.changed(reads=tuple(reads))
+            yield dataclasses.replace(class_map, into=None), *_places(node, here)
 
     def _class(self, node: Node, spread: _Spread, one: _Class) -> Node:
         """A convolution at the places of a class, of the image as it is."""

@@ -105,9 +105,9 @@ class Node:
             expression: a `Reference` is to one of ``reads``.
             reads: how it reads other tensors.
         """
-        kept = plain_dims(axes)
-        gone = tuple(d for d, n in enumerate(extents) if n > 1 and d not in kept)
-        node = graphs.Node(kept, reduction, expression, gone)
+        free_dims = plain_dims(axes)
+        gone = tuple(d for d, n in enumerate(extents) if n > 1 and d not in free_dims)
+        node = graphs.Node(free_dims, reduction, expression, gone)
         inputs = tuple(access.axes for access in reads)
         graph = Graph(inputs, (node,), (graphs.Output(len(inputs)),))
         tensors = tuple(access.tensor for access in reads)
@@ -117,8 +117,8 @@ class Node:
         """The node with other ``extents``, ``axes``, ``reduction``, ``expression`` or
         ``reads``."""
         names = "extents", "axes", "reduction", "expression", "reads", "dtype", "place"
-        made = Node.of(**{name: getattr(self, name) for name in names} | changes)
-        return dataclasses.replace(made, into=self.into, after=self.after)
+        node = Node.of(**{name: getattr(self, name) for name in names} | changes)
+        return dataclasses.replace(node, into=self.into, after=self.after)
 
     @property
     def reduction(self) -> str:
@@ -324,12 +324,12 @@ class Tensors:
             overwrites: whether each writes over what those before it wrote.
         """
         joined = self.add(whole)
-        made: list[int] = []
+        numbers: list[int] = []
         for node, starts, steps in pieces:
             into = Within(joined, whole.shape, starts, steps)
-            after = tuple(made) if overwrites else ()
-            made.append(self.add(dataclasses.replace(node, into=into, after=after)))
-        self.all[joined] = dataclasses.replace(whole, pieces=tuple(made))
+            after = tuple(numbers) if overwrites else ()
+            numbers.append(self.add(dataclasses.replace(node, into=into, after=after)))
+        self.all[joined] = dataclasses.replace(whole, pieces=tuple(numbers))
         return joined
 
     def root(self, tensor: int) -> int:

@@ -38,8 +38,8 @@ def evaluate_plainly(
         array.view(parameter.dtype)
         for array, parameter in zip(arrays, function.parameters, strict=False)
     ]
-    made = function(*signless)
-    results = made if isinstance(made, tuple) else (made,)
+    returned = function(*signless)
+    results = returned if isinstance(returned, tuple) else (returned,)
     for tensor, array in zip(part.outputs, results, strict=False):
         if tensor >= 0:
             known[tensor] = array.view(tensors.element(tensor).numpy).reshape(-1)

@@ -69,8 +69,8 @@ class Fallback:
         for number, (result, element) in enumerate(zip(results, elements, strict=True)):
             assert element is not None
             shape = tuple(kinds[number].shape)
-            made = Plain(code, number, operands, shape, element)
-            self.define(result, self.importer.tensors.add(made), element)
+            plain = Plain(code, number, operands, shape, element)
+            self.define(result, self.importer.tensors.add(plain), element)
 
     def stored(self, value: ir.Value) -> int | None:
         """The tensor in memory that has the elements of a value, in its own type.

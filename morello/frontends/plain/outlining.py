@@ -26,9 +26,9 @@ _WIDTHS = (1, 8, 16, 32, 64)
 Stored = Callable[[ir.Value], int | None]
 
 
-def element_of(found: ir.Type) -> Dtype | PlainDtype | None:
+def element_of(kind: ir.Type) -> Dtype | PlainDtype | None:
     """The element type of a tensor in memory; None where NumPy has none."""
-    element = found.maybe_downcast().element_type.maybe_downcast()
+    element = kind.maybe_downcast().element_type.maybe_downcast()
     dtype = float_dtype(element)
     if dtype is not None:
         return dtype

@@ -41,7 +41,7 @@ def _select(op: ir.Operation) -> None:
         for condition, branch in zip(conditions, branches[1:], strict=True):
             truth = condition()
             results = [
-                _made("stablehlo.select", other.type, truth, one, other)
+                _op("stablehlo.select", other.type, truth, one, other)
                 for one, other in zip(branch, results, strict=True)
             ]
         for old, new in zip(op.results, results, strict=True):
@@ -57,7 +57,7 @@ def _written_out(block: ir.Block, at: ir.Operation) -> list[ir.Value]:
     return list(ops[-1].operands)
 
 
-def _made(name: str, kind: ir.Type, *operands: ir.Value) -> ir.Value:
+def _op(name: str, kind: ir.Type, *operands: ir.Value) -> ir.Value:
     return ir.Operation.create(name, results=[kind], operands=list(operands)).results[0]
 
 

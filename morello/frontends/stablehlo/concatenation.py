@@ -14,13 +14,13 @@ def keep_concatenation(module: ir.Operation) -> None:
         number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
         parts = [part for part in op.operands if _has_elements(part)]
         with op.location, ir.InsertionPoint(op):
-            made = ir.Operation.create(
+            concatenation = ir.Operation.create(
                 "tensor.concat",
                 results=[op.results[0].type],
                 operands=parts or list(op.operands),
                 attributes={"dim": number},
             )
-        op.results[0].replace_all_uses_with(made.results[0])
+        op.results[0].replace_all_uses_with(concatenation.results[0])
         op.erase()
 
 

@@ -26,12 +26,12 @@ def keep_functions(module: ir.Operation) -> None:
     for op in [op for op in ops if _is_f32(op.results[0])]:
         scaled = _gelu_argument(op) if op.name == "chlo.erfc" else None
         if scaled is None:
-            _replace(op, _made(_MATH[op.name], op, *op.operands))
+            _replace(op, _op(_MATH[op.name], op, *op.operands))
             continue
         x, scale = scaled
-        inner = _made("stablehlo.multiply", op, x, scale)
-        error = _made("math.erf", op, inner)
-        _replace(op, _made("stablehlo.add", op, error, _ones(op)))
+        inner = _op("stablehlo.multiply", op, x, scale)
+        error = _op("math.erf", op, inner)
+        _replace(op, _op("stablehlo.add", op, error, _ones(op)))
 
 
 def _is_f32(value: ir.Value) -> bool:
@@ -41,25 +41,25 @@ def _is_f32(value: ir.Value) -> bool:
     )
 
 
-def _made(name: str, at: ir.Operation, *operands: ir.Value) -> ir.Value:
+def _op(name: str, at: ir.Operation, *operands: ir.Value) -> ir.Value:
     """The result of a new op of one shape before another op."""
     with at.location, ir.InsertionPoint(at):
-        made = ir.Operation.create(
+        op = ir.Operation.create(
             name, results=[at.results[0].type], operands=list(operands)
         )
-    return made.results[0]
+    return op.results[0]
 
 
 def _ones(at: ir.Operation) -> ir.Value:
     kind = at.results[0].type
     with at.location, ir.InsertionPoint(at):
         one = ir.FloatAttr.get(ir.F32Type.get(), 1.0)
-        made = ir.Operation.create(
+        op = ir.Operation.create(
             "stablehlo.constant",
             results=[kind],
             attributes={"value": ir.DenseElementsAttr.get_splat(kind, one)},
         )
-    return made.results[0]
+    return op.results[0]
 
 
 def _replace(op: ir.Operation, value: ir.Value) -> None:

@@ -125,8 +125,8 @@ class _Scatter:
         (into,), at = tensors, self._index(starts, update, outer)
         number = tensor.ExtractOp(self.updates, update).result
         held = tensor.ExtractOp(into, at).result
-        made = self.combine(held, number)
-        written = arith.SelectOp(self._is_inside(starts), made, held).result
+        updated = self.combine(held, number)
+        written = arith.SelectOp(self._is_inside(starts), updated, held).result
         return [tensor.InsertOp(written, into, at).result]
 
     def _index(

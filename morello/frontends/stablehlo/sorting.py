@@ -136,8 +136,8 @@ class _Rows(abc.ABC):
         tensor = dialect("tensor")
         kinds = [t.type.maybe_downcast().element_type for t in self.tensors]
         others = [*self.shape[: self.axis], *self.shape[self.axis + 1 :]]
-        made = [tensor.EmptyOp(self.shape, k).result for k in kinds]
-        return nested(others, made, self._row)
+        empty = [tensor.EmptyOp(self.shape, k).result for k in kinds]
+        return nested(others, empty, self._row)
 
     @abc.abstractmethod
     def _row(self, into: list[ir.Value], index: list[ir.Value]) -> list[ir.Value]:

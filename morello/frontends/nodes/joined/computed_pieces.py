@@ -61,7 +61,7 @@ class _Placing(Rewriter):
             self.place[read.tensor] = into
             self.copies[number] = read.tensor
 
-    def _made(self, number: int, tensor: Tensor) -> int | None:
+    def _rewritten(self, number: int, tensor: Tensor) -> int | None:
         if number in self.copies:
             return None
         if number in self.known:
@@ -71,7 +71,7 @@ class _Placing(Rewriter):
             if into.tensor not in self.known:
                 self.known[into.tensor] = self.new.add(self.old.all[into.tensor])
             tensor = dataclasses.replace(tensor, into=into)
-        return super()._made(number, tensor)
+        return super()._rewritten(number, tensor)
 
     def pieces_of(self, number: int) -> tuple[int, ...]:
         """The new nodes of an old piece: what it copied, where that has its place."""

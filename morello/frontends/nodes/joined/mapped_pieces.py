@@ -70,12 +70,12 @@ class _Mapping(Rewriter):
             for n, whole in zip(piece.shape, joined.shape, strict=True)
         )
 
-    def _made(self, number: int, tensor: Tensor) -> int | None:
+    def _rewritten(self, number: int, tensor: Tensor) -> int | None:
         if number in self.gone:
             return None
         if number in self.pieces and isinstance(tensor, Node):
             return self.apart(self.moved(dataclasses.replace(tensor, into=None)))
-        return super()._made(number, tensor)
+        return super()._rewritten(number, tensor)
 
     def node(self, number: int, node: Node) -> int:
         """A map as a concatenation of the maps of pieces, where it is such a map."""

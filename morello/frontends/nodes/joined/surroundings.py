@@ -47,12 +47,12 @@ class _Bare(Rewriter):
                 self.bare[number] = into
         self.pieces = {piece for j in self.bare for piece in old.all[j].sources}
 
-    def _made(self, number: int, tensor: Tensor) -> int | None:
+    def _rewritten(self, number: int, tensor: Tensor) -> int | None:
         if number in self.bare:
             return None
         if number in self.pieces and isinstance(tensor, Node):
             return self.apart(self.moved(dataclasses.replace(tensor, into=None)))
-        return super()._made(number, tensor)
+        return super()._rewritten(number, tensor)
 
     def moved(self, node: Node) -> Node:
         """An old node that reads new tensors: pieces as they are."""
