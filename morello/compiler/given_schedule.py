@@ -373,12 +373,12 @@ def _renew(function: ir.Operation, spec: Spec) -> None:
     """Put in the place of a function one that is built from its Spec."""
     goal = spec_ops(function)[0]
     module = _anew(function, spec)
-    made = function_of(module)
-    new = spec_ops(made)[0]
+    renewed = function_of(module)
+    new = spec_ops(renewed)[0]
     mark = attribute_of(goal, ID_ATTRIBUTE)
     if mark is not None:
         number = ir.IntegerType.get_signless(64)
         value = int_of(mark, f"'{ID_ATTRIBUTE}'")
         new.attributes[ID_ATTRIBUTE] = ir.IntegerAttr.get(number, value)
-    made.move_before(function)
+    renewed.move_before(function)
     function.erase()

@@ -51,10 +51,10 @@ def compile(
     tree = jax.tree.structure(arrays)
 
     def run(*given: Any) -> Any:
-        leaves, own = jax.tree.flatten(given)
-        if own != tree:
+        leaves, given_tree = jax.tree.flatten(given)
+        if given_tree != tree:
             raise ArgumentError(
-                f"{name} was compiled for arguments {tree}, and {own} was given",
+                f"{name} was compiled for arguments {tree}, and {given_tree} was given",
                 "give the same tree of arrays, or compile it again",
             )
         fitting = map(_as_array, leaves, avals)

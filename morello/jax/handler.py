@@ -76,9 +76,9 @@ def handler(table: CallTable, label: str) -> Any:
     attach = kind(engine.address("attach"))
     attach(_code().address("handle"), ctypes.addressof(data))
     function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
-    made: Any = function(engine.address("handler"))
-    made.held = table, data, engine
-    return made
+    function_of_xla: Any = function(engine.address("handler"))
+    function_of_xla.held = table, data, engine
+    return function_of_xla
 
 
 @functools.cache

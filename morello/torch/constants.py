@@ -59,7 +59,7 @@ def _without_empty(node: Node) -> None:
                 aten._to_copy.default, (part,), {"dtype": dtype}
             )
             cast.meta["val"] = part.meta["val"].to(dtype)
-            full = [cast if own is part else own for own in full]
+            full = [cast if piece is part else piece for piece in full]
     node.args = (full, *node.args[1:])
 
 
@@ -93,12 +93,12 @@ def _computes(node: Node) -> bool:
     ends know better as they are."""
     rest, seen = [node], {node}
     while rest:
-        own = rest.pop()
-        is_op = isinstance(own.target, torch._ops.OpOverload)
-        if is_op and own.target not in CREATED | VIEWS | SPLITS:
+        current = rest.pop()
+        is_op = isinstance(current.target, torch._ops.OpOverload)
+        if is_op and current.target not in CREATED | VIEWS | SPLITS:
             return True
-        rest += [source for source in own.all_input_nodes if source not in seen]
-        seen.update(own.all_input_nodes)
+        rest += [source for source in current.all_input_nodes if source not in seen]
+        seen.update(current.all_input_nodes)
     return False
 
 
@@ -130,10 +130,10 @@ class _Values(Interpreter):
     def _computed(self, node: Node) -> Any:
         rest = [node]
         while rest:
-            own = rest[-1]
-            missing = [n for n in own.all_input_nodes if n not in self.env]
+            current = rest[-1]
+            missing = [n for n in current.all_input_nodes if n not in self.env]
             if not missing:
-                self.env[rest.pop()] = self.run_node(own)
+                self.env[rest.pop()] = self.run_node(current)
             rest += missing
         return self.env[node]
 
@@ -162,10 +162,11 @@ def fused(
     for node, argument in zip(inputs, arguments, strict=True):
         if node.op != "get_attr":
             continue
-        own = free_name(inner)
-        inner.register_buffer(own, getattr(graph, str(node.target)), persistent=False)
+        buffer = free_name(inner)
+        constant = getattr(graph, str(node.target))
+        inner.register_buffer(buffer, constant, persistent=False)
         with inner.graph.inserting_before(argument):
-            constant = inner.graph.get_attr(own)
+            constant = inner.graph.get_attr(buffer)
         argument.replace_all_uses_with(constant, propagate_meta=True)
         inner.graph.erase_node(argument)
     inner.recompile()

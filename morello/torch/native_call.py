@@ -133,10 +133,10 @@ class NativeCall:
         given = list(tensors)  # a copy lives until the end of the call
         for place in self._loose:
             given[place] = given[place].contiguous()
-        made = [empty_strided(*form) for form in self._forms]
-        self._run(*map(address_of, given), *held.addresses, *map(address_of, made))
-        self._as_eager(made)
-        return tuple(made) if self._several else made[0]
+        results = [empty_strided(*form) for form in self._forms]
+        self._run(*map(address_of, given), *held.addresses, *map(address_of, results))
+        self._as_eager(results)
+        return tuple(results) if self._several else results[0]
 
 
 class SizedCall(NativeCall):
@@ -170,8 +170,8 @@ class SizedCall(NativeCall):
         if forms is None:
             each = zip(self._varying, self._forms, strict=True)
             forms = [
-                (*_at_size(shape, strides, own, size), dtype)
-                for own, (shape, strides, dtype) in each
+                (*_at_size(shape, strides, factors, size), dtype)
+                for factors, (shape, strides, dtype) in each
             ]
             self._forms_at[size] = forms
         results = [empty_strided(*form) for form in forms]
@@ -207,9 +207,9 @@ def given_strides(outputs: Sequence[Any]) -> Callable[[list[Any]], None]:
     wanted = [(tuple(output.shape), output.stride()) for output in outputs]
     odd = [i for i, output in enumerate(outputs) if not output.is_contiguous()]
 
-    def change(made: list[Any]) -> None:
+    def change(results: list[Any]) -> None:
         for place in odd:
             whole = torch.empty_strided(*wanted[place], dtype=outputs[place].dtype)
-            made[place] = whole.copy_(made[place])
+            results[place] = whole.copy_(results[place])
 
     return change

@@ -48,7 +48,7 @@ def operator(kernel: Kernel) -> Callable[..., Any]:
     outputs = [p for p in kernel.parameters if p.is_output]
     _check_forms(kernel, (*inputs, *outputs))
     taken = [_dtype(p) for p in inputs]
-    made = [_dtype(p) for p in outputs]
+    dtypes = [_dtype(p) for p in outputs]
 
     def new(*tensors: Any) -> Any:
         # Without the batch of 1 where all inputs that may lack it do.
@@ -65,7 +65,7 @@ def operator(kernel: Kernel) -> Callable[..., Any]:
                 is_short = False
         tensors_out = [
             torch.empty(p.shapes[-1] if is_short else p.shape, dtype=dtype)
-            for p, dtype in zip(outputs, made, strict=True)
+            for p, dtype in zip(outputs, dtypes, strict=True)
         ]
         return tensors_out[0] if len(tensors_out) == 1 else tuple(tensors_out)
 
@@ -79,7 +79,8 @@ def operator(kernel: Kernel) -> Callable[..., Any]:
     if registered is not None:
         return registered.default  # type: ignore[no-any-return]
     arguments = ", ".join(f"Tensor {p.name}" for p in inputs)
-    result = "Tensor" if len(made) == 1 else f"({', '.join(['Tensor'] * len(made))})"
+    tensors = ", ".join(["Tensor"] * len(dtypes))
+    result = tensors if len(dtypes) == 1 else f"({tensors})"
     declared = torch.library.custom_op(
         f"morello::{name}",
         run,
@@ -199,7 +200,7 @@ def _weights(program: Any) -> Mapping[str, Any]:
     buffers of packed products. Small buffers, and complex ones, become constants of the
     graph, of which more may be computed."""
     calls = program.graph.find_nodes(op="call_function", target=_PACKED_PRODUCT)
-    packed = {own.name for node in calls for own in node.all_input_nodes[1:]}
+    packed = {weight.name for node in calls for weight in node.all_input_nodes[1:]}
     held = {**program.constants, **program.state_dict}
     large = {}
     for spec in program.graph_signature.input_specs:

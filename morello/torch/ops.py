@@ -198,7 +198,7 @@ WEIGHT = "morello_weight"
 
 def _packed(node: Node) -> str:
     weights = node.all_input_nodes[1:]
-    if not all(WEIGHT in own.meta or own.op == "get_attr" for own in weights):
+    if not all(WEIGHT in weight.meta or weight.op == "get_attr" for weight in weights):
         return "with weights that a call gives, which would be unpacked in each"
     return "" if packed_columns() else "packed otherwise than for AVX2 and AVX-512"
 

@@ -261,20 +261,20 @@ def check_of(graph: GraphModule) -> Callable[..., bool] | None:
 
 def _are_outside(lookups: list[Lookup], places: tuple[Any, ...]) -> bool:
     pairs = zip(lookups, places, strict=True)
-    return any(lookup.is_outside(own) for lookup, own in pairs)
+    return any(lookup.is_outside(positions) for lookup, positions in pairs)
 
 
 def _places_of(graph: GraphModule, lookups: list[Lookup]) -> GraphModule:
     """The places of lookups as a function of a graph's tensors, if they need any."""
     needed = _needed([lookup.places for lookup in lookups])
     is_data = any(node.op == "placeholder" for node in needed)
-    made = Graph()
+    copy = Graph()
     copies: dict[Node, Node] = {}
     for node in graph.graph.nodes:
         if node in needed or (is_data and node.op == "placeholder"):
-            copies[node] = made.node_copy(node, copies.__getitem__)
-    made.output(tuple(copies[lookup.places] for lookup in lookups))
-    return GraphModule(graph, made)
+            copies[node] = copy.node_copy(node, copies.__getitem__)
+    copy.output(tuple(copies[lookup.places] for lookup in lookups))
+    return GraphModule(graph, copy)
 
 
 def _needed(nodes: list[Node]) -> set[Node]:

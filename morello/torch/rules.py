@@ -56,8 +56,8 @@ def _attention(
 
 def _repeated(tensor: Any, heads: int) -> Any:
     """Each head as often as makes so many."""
-    batch, own, rows, columns = tensor.shape
-    wide = tensor.unsqueeze(2).expand(batch, own, heads // own, rows, columns)
+    batch, count, rows, columns = tensor.shape
+    wide = tensor.unsqueeze(2).expand(batch, count, heads // count, rows, columns)
     return wide.reshape(batch, heads, rows, columns)
 
 

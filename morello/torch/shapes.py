@@ -75,7 +75,7 @@ def per_shape(
 
     eager = boxed(graph)
 
-    def made(arguments: list[Any]) -> Function:
+    def compiled_for(arguments: list[Any]) -> Function:
         if len(known) >= most:
             if len(known) == most:
                 log.warning(
@@ -93,13 +93,13 @@ def per_shape(
             return eager
 
     def run(arguments: list[Any]) -> Any:
-        own = tuple(_form(arguments[place]) for place in places)
-        function = known.get(own)
+        forms = tuple(_form(arguments[place]) for place in places)
+        function = known.get(forms)
         if function is None:
             with lock:
-                function = known.get(own) or made(arguments)
+                function = known.get(forms) or compiled_for(arguments)
                 if len(known) < most:
-                    known[own] = function
+                    known[forms] = function
         return function(arguments)
 
     return run

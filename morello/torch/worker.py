@@ -93,8 +93,8 @@ def wait(timeout: float | None = None) -> bool:
 def patience(seconds: float | None) -> Patience:
     """When the search of a task stops: at a limit, or when the process ends."""
 
-    def watch(found: Statistics) -> None:
-        del found
+    def watch(statistics: Statistics) -> None:
+        del statistics
         if _worker.is_over:
             raise MorelloError("the process ends")
 

@@ -33,10 +33,10 @@ def concatenate(arrays: Any, axis: int | None = 0) -> Tracer:
         raise refusal(f"the shapes {shapes} cannot be concatenated along axis {axis}")
     dtypes = {part.dtype for part in parts}
     pieces = [(part._access, part.shape) for part in parts]
-    made = whole(recording, recording.joined(pieces, place))
-    made.dtype = dtypes.pop() if len(dtypes) == 1 else F32
-    made._own = True
-    return made
+    joined = whole(recording, recording.joined(pieces, place))
+    joined.dtype = dtypes.pop() if len(dtypes) == 1 else F32
+    joined._owns_memory = True
+    return joined
 
 
 def stack(arrays: Any, axis: int = 0) -> Tracer:

@@ -53,7 +53,7 @@ def assign(array: Tracer, index: Any, value: Any) -> None:
     Raises:
         MorelloError: it is no block, or of an argument.
     """
-    if not array._own:
+    if not array._owns_memory:
         raise refusal(
             "an assignment to elements of an argument, or of a part of an array, "
             "is not traced",
@@ -113,7 +113,7 @@ def reshaped(array: Tracer, shape: tuple[int, ...]) -> Tracer:
         rest = iter(plain(*wide))
         inner = tuple(next(rest) if n > 1 else ONE for n in array.shape)
         return array.through(inner, shape)
-    array._own = False
+    array._owns_memory = False
     tensor = array._recording.view(array.stored(), shape)
     return whole(array._recording, tensor, array.dtype)
 

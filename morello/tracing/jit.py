@@ -225,9 +225,9 @@ class Jitted:
             ModelError: it depends on the size in another way than by how long arrays
                 are.
         """
-        own, greatest = size.said(traced.pattern), size.sizes[-1]
+        size_args, greatest = size.said(traced.pattern), size.sizes[-1]
         for longer, kernel in self._ranged:
-            if is_longer(tensors, own, longer, greatest):
+            if is_longer(tensors, size_args, longer, greatest):
                 return kernel
         probes = {n: traced.at(size, n) for n in probe_sizes(size.sizes)}
         most = probes[greatest]
@@ -242,7 +242,7 @@ class Jitted:
                 f"{greatest} than at {', '.join(map(str, [*probes][1:]))}",
                 f"write it for any {size.name}, or leave 'sizes' out",
             )
-        if not is_longer(tensors, own, most, greatest):
+        if not is_longer(tensors, size_args, most, greatest):
             return None
         kernel = _compiled_program(read, self._options)
         self._ranged.append((most, kernel))
@@ -329,14 +329,14 @@ class _Compiled:
     """A function that was traced, with the arrays that it holds."""
 
     def __init__(
-        self, made: TracedFunction, given: list[Given], kernel: Kernel
+        self, traced: TracedFunction, given: list[Given], kernel: Kernel
     ) -> None:
         self.kernel = kernel
-        self._results, self._made, self._given = made.results, made.made, given
+        self._results, self._made, self._given = traced.results, traced.made, given
 
     def __call__(self, arrays: Sequence[Array]) -> Any:
-        made = self.kernel(*(_argument(given, arrays) for given in self._given))
-        outputs = made if isinstance(made, tuple) else (made,)
+        returned = self.kernel(*(_argument(given, arrays) for given in self._given))
+        outputs = returned if isinstance(returned, tuple) else (returned,)
         results = [result.of(outputs) for result in self._made]
         if isinstance(self._results, Leaf):
             return results[0]

@@ -80,21 +80,21 @@ class Outside:
             first, stand_in, _ = self._known[id(value)]
             self.guards.alias(first, number)
             return stand_in
-        return self._made(value, number)
+        return self._stand_in(value, number)
 
     def _keep(self, value: Any, number: int, stand_in: Any) -> Any:
         self._known[id(value)] = number, stand_in, value
         return stand_in
 
-    def _made(self, value: Any, number: int) -> Any:
+    def _stand_in(self, value: Any, number: int) -> Any:
         match value:
             case types.FunctionType():
                 return self._function(value, number)
             case np.ndarray():
                 place = self._arguments + self.guards.array(number)
                 dtype = value.dtype if is_narrow(value.dtype) else F32
-                made = argument(self._recording, place, value.shape, dtype)
-                return self._keep(value, number, made)
+                stand_in = argument(self._recording, place, value.shape, dtype)
+                return self._keep(value, number, stand_in)
             case tuple() | list() | dict():
                 return self._keep(value, number, self._several(value, number))
             case types.MethodType():
@@ -129,15 +129,15 @@ class Outside:
             raise OpaqueError(reason)
         cells = tuple(types.CellType() for _ in value.__closure__ or ())
         names = _Globals(self, value, number)
-        made = types.FunctionType(value.__code__, names, value.__name__, None, cells)
-        made.__qualname__ = value.__qualname__
-        self._keep(value, number, made)
-        made.__defaults__ = self._part(value, number, "__defaults__")
-        made.__kwdefaults__ = self._part(value, number, "__kwdefaults__")
+        copy = types.FunctionType(value.__code__, names, value.__name__, None, cells)
+        copy.__qualname__ = value.__qualname__
+        self._keep(value, number, copy)
+        copy.__defaults__ = self._part(value, number, "__defaults__")
+        copy.__kwdefaults__ = self._part(value, number, "__kwdefaults__")
         for place, cell in enumerate(cells):
             held = reads.of_cell(value, place)
             cell.cell_contents = self.read(number, reads.of_cell, place)(held)
-        return made
+        return copy
 
 
 _PARTIAL = "func", "args", "keywords"
@@ -280,9 +280,9 @@ def stand_in_of(value: Any, number: int, outside: Outside) -> Any:
     _check(value)
     owner: Any = type(value)
     kind = _stand_in_class(owner)
-    made: Any = object.__new__(kind)
-    object.__setattr__(made, "_state", (value, number, outside))
-    return made
+    stand_in: Any = object.__new__(kind)
+    object.__setattr__(stand_in, "_state", (value, number, outside))
+    return stand_in
 
 
 @functools.lru_cache(maxsize=1024)

@@ -69,8 +69,8 @@ def _read(text: str, arrays: list[Tracer]) -> tuple[list[Letters], Letters]:
     batch = "".join(free[:most])
 
     def filled(term: str, rank: int) -> str:
-        own = rank - len(term.replace("...", ""))
-        return term.replace("...", batch[most - own :] if own else "")
+        dims = rank - len(term.replace("...", ""))
+        return term.replace("...", batch[most - dims :] if dims else "")
 
     letters = [filled(t, a.ndim) for t, a in zip(terms, arrays, strict=True)]
     if not arrow:
@@ -101,25 +101,25 @@ def _contracted(
     for places in order:
         pair = [rest[place] for place in places]
         rest = [one for place, one in enumerate(rest) if place not in places]
-        kept = wanted if not rest else {*wanted}.union(*(term for term, _ in rest))
+        needed = wanted if not rest else {*wanted}.union(*(term for term, _ in rest))
         term = (
             wanted
             if not rest
             else "".join(
-                c for c in dict.fromkeys("".join(t for t, _ in pair)) if c in kept
+                c for c in dict.fromkeys("".join(t for t, _ in pair)) if c in needed
             )
         )
-        pair = [_reduced(t, a, pair, kept) for t, a in pair]
+        pair = [_reduced(t, a, pair, needed) for t, a in pair]
         rest.append((term, _product(recording, text, pair, term)))
     return rest[0][1]
 
 
 def _reduced(
-    term: Letters, array: Tracer, pair: Sequence[tuple[Letters, Tracer]], kept: Any
+    term: Letters, array: Tracer, pair: Sequence[tuple[Letters, Tracer]], needed: Any
 ) -> tuple[Letters, Tracer]:
     """An array without the letters that no other array and no result has."""
     count = {c: sum(c in other for other, _ in pair) for c in term}
-    alone = [i for i, c in enumerate(term) if count[c] == 1 and c not in kept]
+    alone = [i for i, c in enumerate(term) if count[c] == 1 and c not in needed]
     if len(pair) < 2 or not alone:
         return term, array
     left = "".join(c for i, c in enumerate(term) if i not in alone)

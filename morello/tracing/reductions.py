@@ -47,7 +47,7 @@ def reduced(
     dtype = array.dtype
     if reduction == "sum" and dtype.kind in "biu":
         dtype = UINT64 if dtype.kind == "u" else INT64
-    kept = [1 if place in places else n for place, n in enumerate(array.shape)]
+    with_ones = [1 if place in places else n for place, n in enumerate(array.shape)]
     gone = [place for place in places if array.shape[place] > 1]
     result = widened(array).copy()
     if gone:
@@ -56,7 +56,7 @@ def reduced(
         access = array._access
         read = Access(access.tensor, renamed(access.axes, names))
         lost = tuple(array.shape[place] for place in gone)
-        shape = tuple(kept)
+        shape = tuple(with_ones)
         result = node(
             *(array._recording, shape, reduction, Reference(0), [read], lost),
             dtype=summed_in(array, reduction, math.prod(lost)),
@@ -65,7 +65,7 @@ def reduced(
         result = result[
             tuple(0 if i in places else slice(None) for i in range(array.ndim))
         ]
-        result._own = True
+        result._owns_memory = True
     if dtype.kind in "iu" and result.is_integer:
         result.dtype = dtype  # s32 has all of them
     is_exact = reduction in ("max", "min")

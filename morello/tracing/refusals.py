@@ -58,11 +58,11 @@ def trace_of_one_function() -> Iterator[None]:
 
 def refusal(what: str, remedy: str = "") -> MorelloError:
     """An error at the line of the function that is being traced."""
-    own = Path(__file__).parent.parent
+    package = Path(__file__).parent.parent
     numpy = Path(np.__file__).parent
     frame = sys._getframe(1)
     while frame is not None and any(
-        Path(frame.f_code.co_filename).is_relative_to(root) for root in (own, numpy)
+        Path(frame.f_code.co_filename).is_relative_to(root) for root in (package, numpy)
     ):
         frame = frame.f_back  # type: ignore[assignment]
     place = f"{frame.f_code.co_filename}:{frame.f_lineno}: " if frame else ""

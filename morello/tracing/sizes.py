@@ -79,8 +79,8 @@ class CallSize:
         Raises:
             ArgumentError: they have two, none, or one that is out of the range.
         """
-        own = self._leaves(pattern)
-        sizes = {leaf.shape[len(outside) :][:1] for leaf, outside in own}
+        leaves = self._leaves(pattern)
+        sizes = {leaf.shape[len(outside) :][:1] for leaf, outside in leaves}
         if len(sizes) != 1 or () in sizes:
             have = " and ".join(str(*one) if one else "none" for one in sorted(sizes))
             raise ArgumentError(
@@ -88,7 +88,7 @@ class CallSize:
                 f"common, and they have {have or 'no array'}",
                 "give arrays of one such size",
             )
-        for leaf, outside in own:
+        for leaf, outside in leaves:
             if leaf.shape[: len(outside)] != outside:
                 before = "x".join(map(str, outside))
                 raise ArgumentError(
@@ -115,7 +115,7 @@ class CallSize:
                 shape = *part.shape[:dim], size, *part.shape[dim + 1 :]
                 return dataclasses.replace(part, shape=shape)
             if isinstance(part, Several):
-                parts = tuple(moved(own, dim) for own in part.parts)
+                parts = tuple(moved(inner, dim) for inner in part.parts)
                 return dataclasses.replace(part, parts=parts)
             return part
 
@@ -193,7 +193,7 @@ def _is_longer_node(one: Node, other: Node, sizes: tuple[int, int]) -> bool:
     alone = [dim for dim, (a, b) in enumerate(pairs) if a == 1 < b]
 
     def parts(node: Node) -> list[Any]:
-        reads = [(own.tensor, _without(own.axes, alone)) for own in node.reads]
+        reads = [(read.tensor, _without(read.axes, alone)) for read in node.reads]
         same = node.expression, node.reduction, node.dtype, node.into, node.after
         return [same, reads, _without(node.axes, alone), node.reduced - {*alone}]
 

@@ -75,7 +75,7 @@ class Tracer(NDArrayOperatorsMixin):
         recording: Recording,
         access: Access,
         shape: Shape,
-        own: bool = False,
+        owns_memory: bool = False,
         dtype: np.dtype[Any] = F32,
     ) -> None:
         self._recording = recording
@@ -86,7 +86,7 @@ class Tracer(NDArrayOperatorsMixin):
         truth values, or whole numbers of 64 bits: float32."""
         self.is_number = False
         """Whether it is a number of Python, which takes the dtype of arrays."""
-        self._own = own
+        self._owns_memory = owns_memory
         """Whether no other array of NumPy would share its memory."""
 
     @property
@@ -216,7 +216,7 @@ class Tracer(NDArrayOperatorsMixin):
                 change both.
         """
         sign = _SIGNS[ufunc]
-        if not self._own:
+        if not self._owns_memory:
             raise refusal(
                 f"{sign}= on an argument, or on a part of an array, is not traced",
                 f"write x = x {sign} …, which makes a new array",
@@ -272,7 +272,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     def _seen(self, axes: Axes, shape: Shape) -> "Tracer":
         """The tensor read along other axes."""
-        self._own = False
+        self._owns_memory = False
         access = Access(self._access.tensor, axes)
         return Tracer(self._recording, access, shape, dtype=self.dtype)
 
@@ -467,7 +467,7 @@ def rounded(
             result._access, result._shape, read, narrow
         )
         array = whole(result._recording, rounded_tensor, dtype)
-        array._own = result._own
+        array._owns_memory = result._owns_memory
         return array
     if is_whole(dtype) and not is_exact:
         raise refusal(
@@ -593,5 +593,5 @@ def node(
         dtype,
     )
     tracer = whole(recording, tensor, dtype.numpy)
-    tracer._own = True
+    tracer._owns_memory = True
     return tracer

@@ -130,8 +130,10 @@ class ScaledWeights:
 
     def _read(self, name: str, part: Array, multiples: Array | None = None) -> str:
         """The text that reads a part of a group, or its block's times its multiple."""
-        own = f"{name}[k//{self.shape[-2] // int(part.shape[-2])},n]"
-        return own if multiples is None else f"{own}*{self._read(2 * name, multiples)}"
+        scale = f"{name}[k//{self.shape[-2] // int(part.shape[-2])},n]"
+        if multiples is None:
+            return scale
+        return f"{scale}*{self._read(2 * name, multiples)}"
 
 
 def _multiplied(part: Array, multiples: Array | None) -> Array:

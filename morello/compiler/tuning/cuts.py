@@ -233,15 +233,15 @@ class _Bench:
         part = self._borders.cover.parts[number]
         (first,), (last,) = part.box
         sizes = np.arange(first, last + 1, self._borders.step)
-        below, own, above = (
+        below, between, above = (
             self._times(number + side, number, sizes) for side in (-1, 0, 1)
         )
-        start, stop = cheapest_ends(below, own, above)
+        start, stop = cheapest_ends(below, between, above)
         if start:
-            gain = float((own - below)[:start].sum())
+            gain = float((between - below)[:start].sum())
             yield _Move(number, number - 1, first, int(sizes[start - 1]), gain)
         if stop < len(sizes):
-            gain = float((own - above)[stop:].sum())
+            gain = float((between - above)[stop:].sum())
             yield _Move(number, number + 1, int(sizes[stop]), last, gain)
 
     def _times(self, program: int, part: int, sizes: Any) -> Numbers:
@@ -306,18 +306,18 @@ class _Bench:
         return sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]})
 
 
-def cheapest_ends(below: Numbers, own: Numbers, above: Numbers) -> tuple[int, int]:
+def cheapest_ends(below: Numbers, between: Numbers, above: Numbers) -> tuple[int, int]:
     """How many sizes at the beginning of some the program below takes, and from which
     on the one above does, so that the sum of their costs is least.
 
     Args:
         below, own, above: the cost of each program at each size; ``own`` is finite.
     """
-    whole = np.append(0, own.cumsum())
+    whole = np.append(0, between.cumsum())
     saved = np.append(0, below.cumsum()) - whole
     rest = np.append(above[::-1].cumsum()[::-1], 0)
     totals = np.minimum.accumulate(saved) + whole + rest
-    stop = len(own) - int(totals[::-1].argmin())
+    stop = len(between) - int(totals[::-1].argmin())
     return int(saved[: stop + 1].argmin()), stop
 
 

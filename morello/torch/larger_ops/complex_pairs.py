@@ -73,19 +73,19 @@ class _Pairs:
         """The pairs of a complex value; None where no rule gives them."""
         rest = [node]
         while rest:
-            own = rest[-1]
-            sources = self._sources(own)
+            current = rest[-1]
+            sources = self._sources(current)
             missing = [s for s in sources if _is_complex(s) and s not in self._known]
             rest += missing
             if not missing:
-                self._known[rest.pop()] = self._made(own)
+                self._known[rest.pop()] = self._pairs_of(current)
         return self._known[node]
 
     def _sources(self, node: Node) -> list[Node]:
         """The values that a rule for a node reads."""
         return node.all_input_nodes if node.target in _RULES else []
 
-    def _made(self, node: Node) -> Node | None:
+    def _pairs_of(self, node: Node) -> Node | None:
         if node.meta["val"].dtype is not torch.complex64:
             return None
         rule = _RULES.get(node.target)
@@ -182,8 +182,8 @@ def _as_it_is(node: Node, pairs: Any, *args: Any) -> Node:
 
 
 def _product(node: Node, one: Any, other: Any) -> Node | None:
-    first, second = (_is_complex(own) for own in node.args)
-    if any(isinstance(own, complex) for own in node.args):
+    first, second = (_is_complex(factor) for factor in node.args)
+    if any(isinstance(factor, complex) for factor in node.args):
         return None
     if not (first and second):
         pairs, real = (one, other) if first else (other, one)
@@ -242,7 +242,7 @@ def _parts(row: Node) -> Node:
         is_own = (places == 0) | ((places == 1) & is_first)
         is_before = (places < 2).expand(3, size).contiguous()
     wide = _between_zeros(row)
-    before, own, after = (
+    before, itself, after = (
         _call(aten.unsqueeze.default, near, -2)
         for near in (
             _call(aten.slice.Tensor, wide, -1, 0, size),
@@ -256,7 +256,7 @@ def _parts(row: Node) -> Node:
         before,
         _call(aten.neg.default, after),
     )
-    return _call(aten.where.self, _constant(row, is_own), own, others)
+    return _call(aten.where.self, _constant(row, is_own), itself, others)
 
 
 def _constant(like: Node, value: torch.Tensor) -> Node:
@@ -281,7 +281,7 @@ def _with_axis(real: Any) -> Any:
 
 
 def _sum(node: Node, one: Any, other: Any) -> Node | None:
-    is_of_pairs = all(isinstance(own, Node) and _is_complex(own) for own in node.args)
+    is_of_pairs = all(isinstance(t, Node) and _is_complex(t) for t in node.args)
     return None if node.kwargs or not is_of_pairs else _call(node.target, one, other)
 
 

@@ -83,11 +83,11 @@ def running_extreme(is_beyond: Any) -> Any:
         step = 1
         while step < count:
             before, at = (t.narrow(dim, 0, count - step) for t in (x, places))
-            own, there = (t.narrow(dim, step, count - step) for t in (x, places))
-            takes = is_beyond(before, own)
+            later, there = (t.narrow(dim, step, count - step) for t in (x, places))
+            takes = is_beyond(before, later)
             if x.is_floating_point():
-                takes = takes | before.isnan().logical_and(own.isnan().logical_not())
-            pairs = ((x, before, own), (places, at, there))
+                takes = takes | before.isnan().logical_and(later.isnan().logical_not())
+            pairs = ((x, before, later), (places, at, there))
             x, places = (
                 torch.cat([t.narrow(dim, 0, step), torch.where(takes, one, two)], dim)
                 for t, one, two in pairs

@@ -15,12 +15,12 @@ def means(x: Any, sizes: Sequence[int]) -> Any:
     shape = x.shape[-len(sizes) :]
     if len(sizes) == 2 and not any(a % b for a, b in zip(shape, sizes, strict=True)):
         return NotImplemented
-    return _reduced(x, sizes, lambda own, axis: own.mean(axis))
+    return _reduced(x, sizes, lambda window, axis: window.mean(axis))
 
 
 def greatest(x: Any, sizes: Sequence[int]) -> tuple[Any, Any]:
     """The greatest elements of windows that differ in size; places are not read."""
-    result = _reduced(x, sizes, lambda own, axis: own.amax(axis))
+    result = _reduced(x, sizes, lambda window, axis: window.amax(axis))
     return result, result
 
 
@@ -34,11 +34,11 @@ def _windows(x: Any, axis: int, count: int, reduced: Reduction) -> Any:
     """So many windows along an axis, whose sizes repeat in equal rounds."""
     length = x.shape[axis]
     rounds = math.gcd(length, count)
-    own = x.unflatten(axis, (rounds, length // rounds))
+    rows = x.unflatten(axis, (rounds, length // rounds))
     results = []
     for i in range(count // rounds):
         begin, end = i * length // count, -(-(i + 1) * length // count)
-        results.append(reduced(own.narrow(axis + 1, begin, end - begin), axis + 1))
+        results.append(reduced(rows.narrow(axis + 1, begin, end - begin), axis + 1))
     return torch.stack(results, axis + 1).flatten(axis, axis + 1)
 
 

@@ -38,14 +38,14 @@ def _spread(
     phases = []
     for phase in range(stride):
         begins = [phase + padding - dilation * i for i in range(len(taps))]
-        own = [
+        terms = [
             _shifted(tap, axis, begin // stride, count)
             for tap, begin in zip(taps, begins, strict=True)
             if not begin % stride
         ]
         shape = [*taps[0].shape]
         shape[axis] = count
-        phases.append(sum(own) if own else taps[0].new_zeros(shape))
+        phases.append(sum(terms) if terms else taps[0].new_zeros(shape))
     wide = torch.stack(phases, taps[0].dim() + axis + 1)
     first = wide.dim() + axis - 1
     return wide.flatten(first, first + 1).narrow(axis, 0, size)
