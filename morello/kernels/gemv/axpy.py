@@ -180,21 +180,21 @@ class GemvAxpy(Kernel):
         match self.prefetch:
             case NextRows():
                 return room_to_prefetch(frame, rows)
-            case OwnRows() as own:
+            case OwnRows() as own_rows:
                 step = self.element.step
-                distance = own.distance(rows, rhs.dtype.itemsize, step)
+                distance = own_rows.distance(rows, rhs.dtype.itemsize, step)
                 return (halves_of_rows(frame, _N, distance, step),)
         return ()
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """The counts of its element row."""
-        own = isinstance(self.prefetch, OwnRows) and self.prefetch.to_l1
-        return self.element.counts(frame, self.streams, own)
+        ahead = isinstance(self.prefetch, OwnRows) and self.prefetch.to_l1
+        return self.element.counts(frame, self.streams, ahead)
 
     def code(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> Columns:
         """Writer of the code that computes columns of out."""
-        own = self.prefetch if isinstance(self.prefetch, OwnRows) else None
-        return Columns(emitter, spec, operands, self.element, self.streams, own)
+        own_rows = self.prefetch if isinstance(self.prefetch, OwnRows) else None
+        return Columns(emitter, spec, operands, self.element, self.streams, own_rows)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Steps of columns in passes over out, the others once; a panel once."""

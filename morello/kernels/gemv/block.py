@@ -67,7 +67,7 @@ class GemvBlock:
     lhs: Buffer
     rhs: Buffer
     out: Buffer
-    own: OwnRows | None = None
+    row_prefetch: OwnRows | None = None
     """How rows prefetch their own lines; if nothing, they prefetch the next rows."""
     apart: bool = False
     """Whether rows that are read side by side are far from each other."""
@@ -182,14 +182,14 @@ class GemvBlock:
 
         `own_rows`, or in all of k the same places of rows after these.
         """
-        if self.own:
+        if self.row_prefetch:
 
-            def own(after: int, start: Value) -> None:
+            def part(after: int, start: Value) -> None:
                 self.prefetch(rows, after, start, step)
 
             itemsize = self.many(0, 0)[0].tensor.dtype.itemsize
-            distance = int(self.own.distance(len(rows), itemsize, step))
-            return own_rows(self.emitter, step, distance, following, whole, own)
+            distance = int(self.row_prefetch.distance(len(rows), itemsize, step))
+            return own_rows(self.emitter, step, distance, following, whole, part)
 
         def next_rows(start: Value) -> None:
             self.prefetch(rows, NEXT, start, step)
@@ -200,7 +200,7 @@ class GemvBlock:
         self, rows: Sequence[Value], after: int, start: Value, step: int
     ) -> None:
         """The places of a trip of the rows so many after these, a line apart."""
-        to_l1 = self.own is not None and self.own.to_l1
+        to_l1 = self.row_prefetch is not None and self.row_prefetch.to_l1
         line = LINE_BYTES // self.many(0, 0)[0].tensor.dtype.itemsize
         for at in rows:
             row = self.emitter.offset(at, after)

@@ -144,18 +144,18 @@ class Bytes(Stepped):
         return self.isa.loads_masked(Dtype.S8)
 
     def passes_of(
-        self, frame: Frame, columns: Ints, streams: int, own: bool
+        self, frame: Frame, columns: Ints, streams: int, ahead: bool
     ) -> tuple[Phase, ...]:
         """The phases of units of columns in passes over out."""
         groups = ceil_div(frame.sizes[2], self.group)
-        return self._columns(frame, columns, ceil_div(groups, streams), own)
+        return self._columns(frame, columns, ceil_div(groups, streams), ahead)
 
-    def once_of(self, frame: Frame, columns: Ints, own: bool) -> tuple[Phase, ...]:
+    def once_of(self, frame: Frame, columns: Ints, ahead: bool) -> tuple[Phase, ...]:
         """The phases of some columns in one pass."""
-        return self._columns(frame, columns, 1, own)
+        return self._columns(frame, columns, 1, ahead)
 
     def _columns(
-        self, frame: Frame, columns: Ints, passes: Ints, own: bool
+        self, frame: Frame, columns: Ints, passes: Ints, ahead: bool
     ) -> tuple[Phase, ...]:
         """Some columns, whose sums go through memory in each of ``passes``."""
         _, m, k, _ = frame.sizes
@@ -180,7 +180,7 @@ class Bytes(Stepped):
         )
         strip = rhs.lines((1, k, columns))
         lines = (
-            Lines(1, strip * one, Access.DEMAND, prefetched=own),
+            Lines(1, strip * one, Access.DEMAND, prefetched=ahead),
             Lines(1, strip * (1 - one), Access.STREAMED),
             *lines_of_out(fetched, passes, out.lines((1, m, columns))),
         )

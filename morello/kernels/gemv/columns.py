@@ -57,7 +57,7 @@ class Columns:
     element: Element
     streams: int = 1
     """Rows, or groups, of rhs that `passes` reads side by side."""
-    own: OwnRows | None = None
+    row_prefetch: OwnRows | None = None
     """How rows prefetch their own lines; if nothing, they prefetch the next rows."""
 
     @property
@@ -117,7 +117,7 @@ class Columns:
     def last_rows(self, count: int) -> None:
         """Add the ``count`` rows after the whole groups."""
         element = dataclasses.replace(self.element, present=count)
-        last = dataclasses.replace(self, element=element, own=None)
+        last = dataclasses.replace(self, element=element, row_prefetch=None)
         n, row = self.spec.sizes[3], self.length
         whole = n // element.unit * element.unit
         if whole:
@@ -159,7 +159,7 @@ class Columns:
         def others(rows: Sequence[Value], after: int) -> None:
             self.block(rows, columns, after)
 
-        count, prefetches = self.length, self.own is not None
+        count, prefetches = self.length, self.row_prefetch is not None
         run_streams(self.emitter, self.streams, count, others, first, prefetches)
 
     def neighbours(self, at: Value, rows: int) -> list[Value]:
@@ -200,17 +200,17 @@ class Columns:
 
         `own_rows`, or in all of them the same of the rows ``following`` rows on.
         """
-        if self.own:
+        if self.row_prefetch:
             itemsize = self.rhs.tensor.dtype.itemsize
             side = self.element.group * len(rows)
             step = self.element.step
-            distance = int(self.own.distance(side, itemsize, step))
+            distance = int(self.row_prefetch.distance(side, itemsize, step))
 
-            def own(after: int, start: Value) -> None:
+            def part(after: int, start: Value) -> None:
                 places = [self.emitter.offset(row, after) for row in rows]
                 self._prefetch(places, start)
 
-            return own_rows(self.emitter, step, distance, following, columns, own)
+            return own_rows(self.emitter, step, distance, following, columns, part)
         if not following:
             return [(0, columns, None)]
         next_rows = [self.emitter.offset(row, following) for row in rows]
@@ -222,7 +222,7 @@ class Columns:
 
     def _prefetch(self, rows: Sequence[Value], start: Value) -> None:
         """Prefetch a line of each row."""
-        to_l1 = self.own is not None and self.own.to_l1
+        to_l1 = self.row_prefetch is not None and self.row_prefetch.to_l1
         for row in (one for several in rows for one in self.element.rows_of(several)):
             self.emitter.prefetch(self.rhs, (0, row, start), to_l1=to_l1)
 
@@ -282,21 +282,21 @@ class Columns:
             each = len(running) // len(places)
             # Place by place: row by row, LLVM moves sums out of registers.
             for i, place in enumerate(places):
-                own = slice(i * each, (i + 1) * each)
+                several = slice(i * each, (i + 1) * each)
                 for by in range(step):
                     row = emitter.offset(at, by)
-                    running[own] = self.add_row(row, [place], running[own], ())
+                    running[several] = self.add_row(row, [place], running[several], ())
             return running
 
-        def own(after: int, at: Value) -> None:
+        def part(after: int, at: Value) -> None:
             for start in following if after else [start for start, _ in places]:
                 emitter.prefetch(self.rhs, (0, at, start))
 
         parts_of_k: list[Part] = [(0, whole, None)]
-        if self.own:
-            distance = int(self.own.distance(len(places), nbytes, step))
+        if self.row_prefetch:
+            distance = int(self.row_prefetch.distance(len(places), nbytes, step))
             after = int(bool(following))
-            parts_of_k = own_rows(emitter, step, distance, after, whole, own)
+            parts_of_k = own_rows(emitter, step, distance, after, whole, part)
         sums = self.load_sums(places, self.held)
         found = run_parts(emitter, step, parts_of_k, sums, add)
         for at in range(whole, k):

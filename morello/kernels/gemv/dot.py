@@ -203,7 +203,7 @@ class GemvDot(Kernel):
         """All lines of the longer side once, of the other for each block."""
         _, m, _, n = frame.sizes
         alone = np.asarray(np.minimum(m, n) == 1) * 1
-        own = isinstance(self.prefetch, OwnRows) and self.prefetch.to_l1
+        ahead = isinstance(self.prefetch, OwnRows) and self.prefetch.to_l1
         all_lines = []
         for operand, longer in enumerate((np.asarray(m >= n), np.asarray(m < n))):
             tensor = frame.key.tensors[operand]
@@ -211,7 +211,7 @@ class GemvDot(Kernel):
             lines = lines * np.where(longer, 1, blocks)
             starts = self.runs(frame, operand) * longer
             all_lines += [
-                Lines(operand, lines * alone, Access.DEMAND, starts, prefetched=own),
+                Lines(operand, lines * alone, Access.DEMAND, starts, prefetched=ahead),
                 Lines(operand, lines * (1 - alone), Access.OVERLAPPED),
             ]
         return tuple(all_lines)
@@ -222,13 +222,13 @@ class GemvDot(Kernel):
         if rhs.tensor.layout.innermost != 1:
             rhs = emitter.as_column_major(rhs)
         longer = lhs if spec.sizes[1] >= spec.sizes[3] else rhs
-        own = self.prefetch if isinstance(self.prefetch, OwnRows) else None
+        rows = self.prefetch if isinstance(self.prefetch, OwnRows) else None
         if self.scattered and longer.tensor.dtype.itemsize == out.tensor.dtype.itemsize:
-            own = None
+            rows = None
         element = self.element(spec.key)
-        block = GemvBlock(emitter, spec, element, lhs, rhs, out, own, self.scattered)
+        block = GemvBlock(emitter, spec, element, lhs, rhs, out, rows, self.scattered)
         if self.scattered:
-            many, prefetches = max(spec.sizes[1], spec.sizes[3]), own is not None
+            many, prefetches = max(spec.sizes[1], spec.sizes[3]), rows is not None
             run_streams(emitter, self.streams, many, block.write, prefetches=prefetches)
         else:
             self._blocks(block, longer.tensor.level.is_main)

@@ -180,13 +180,13 @@ class Element(ABC):
         return True
 
     @abstractmethod
-    def counts(self, frame: Frame, streams: int, own: bool) -> OpCounts:
+    def counts(self, frame: Frame, streams: int, ahead: bool) -> OpCounts:
         """Operations of the axpy form.
 
         Args:
             frame: the products.
             streams: rows, or groups, of rhs that are read side by side.
-            own: whether they prefetch their own lines to L1.
+            ahead: whether they prefetch their own lines to L1.
         """
 
 
@@ -215,16 +215,16 @@ def starts_of(frame: Frame, columns: Ints) -> tuple[Lines, ...]:
 class Stepped(Element):
     """A row whose steps of columns, and those that are left, are counted apart."""
 
-    def counts(self, frame: Frame, streams: int, own: bool) -> OpCounts:
+    def counts(self, frame: Frame, streams: int, ahead: bool) -> OpCounts:
         """Operations of the axpy form: of passes, and of columns that are read once."""
         k, n = frame.sizes[2:]
         whole, rest = n // self.step * self.step, n % self.step
         several, single, left = whole > self.step, whole == self.step, rest > 0
         most = np.maximum(whole, 2 * self.step)
         parts = (
-            (several, self.passes_of(frame, most, streams, own)),
-            (single, self.once_of(frame, self.step, own)),
-            (left, self.once_of(frame, rest, own)),
+            (several, self.passes_of(frame, most, streams, ahead)),
+            (single, self.once_of(frame, self.step, ahead)),
+            (left, self.once_of(frame, rest, ahead)),
         )
         phases = tuple(
             dataclasses.replace(phase, times=count * 1)
@@ -237,12 +237,12 @@ class Stepped(Element):
 
     @abstractmethod
     def passes_of(
-        self, frame: Frame, columns: Ints, streams: int, own: bool
+        self, frame: Frame, columns: Ints, streams: int, ahead: bool
     ) -> tuple[Phase, ...]:
         """The phases of some columns in passes over out."""
 
     @abstractmethod
-    def once_of(self, frame: Frame, columns: Ints, own: bool) -> tuple[Phase, ...]:
+    def once_of(self, frame: Frame, columns: Ints, ahead: bool) -> tuple[Phase, ...]:
         """The phases of some columns once over all of k."""
 
 
@@ -271,7 +271,7 @@ class Whole(Stepped):
         return loaded
 
     def passes_of(
-        self, frame: Frame, columns: Ints, streams: int, own: bool
+        self, frame: Frame, columns: Ints, streams: int, ahead: bool
     ) -> tuple[Phase, ...]:
         """Phases, for the cost model, of columns that are computed in passes over out.
 
@@ -290,9 +290,9 @@ class Whole(Stepped):
         spilled = (m > _UNSPILLED) * _SPILLS * k * steps
         lines, one = k * steps, m == 1
         read = (
-            Lines(1, lines * one, Access.DEMAND, prefetched=own),
+            Lines(1, lines * one, Access.DEMAND, prefetched=ahead),
             Lines(
-                1, lines * (m > 1), Access.STREAMED, rows=m + streams, prefetched=own
+                1, lines * (m > 1), Access.STREAMED, rows=m + streams, prefetched=ahead
             ),
             *lines_of_out(
                 fetched,
@@ -323,7 +323,7 @@ class Whole(Stepped):
         free = self.isa.registers - self.units * (m + 1) - 1
         return np.maximum(m * rows - free, 0)
 
-    def once_of(self, frame: Frame, columns: Ints, own: bool) -> tuple[Phase, ...]:
+    def once_of(self, frame: Frame, columns: Ints, ahead: bool) -> tuple[Phase, ...]:
         """The phases of up to a step of columns, their sums in registers.
 
         It reads a strip of rhs, a line or two a row, that nothing prefetches.
@@ -435,16 +435,21 @@ class Halves(Element):
         """A shift and a mask of halves, shuffles of others."""
         return {"vector_op": 2} if dtypes[operand].is_upper_half else {"shuffle": 4}
 
-    def counts(self, frame: Frame, streams: int, own: bool) -> OpCounts:
+    def counts(self, frame: Frame, streams: int, ahead: bool) -> OpCounts:
         """All columns in passes over out; those of a panel in one."""
         k = frame.sizes[2]
         packed = frame.key.tensors[1].layout.is_packed
         passes = 1 if packed else ceil_div(k, streams)
-        phases = self.phases(frame, passes, k + 4 * passes, 1, own)
+        phases = self.phases(frame, passes, k + 4 * passes, 1, ahead)
         return OpCounts(phases, kernels=1, loops=passes)
 
     def phases(
-        self, frame: Frame, passes: Ints, chain: Ints, factors: Ints, own: bool = False
+        self,
+        frame: Frame,
+        passes: Ints,
+        chain: Ints,
+        factors: Ints,
+        ahead: bool = False,
     ) -> tuple[Phase, ...]:
         """The phases of all columns.
 
@@ -453,7 +458,7 @@ class Halves(Element):
             passes: how often each sum goes through memory.
             chain: multiply-adds one after another.
             factors: how often each element of lhs is loaded.
-            own: whether rows of rhs prefetch their own lines to L1.
+            ahead: whether rows of rhs prefetch their own lines to L1.
         """
         _, m, k, n = frame.sizes
         lhs, rhs, out = frame.key.tensors
@@ -465,7 +470,7 @@ class Halves(Element):
             {"fma": m * k * vectors, "vector_op": k * vectors},
             {"fma": chain},
             (
-                Lines(1, rhs.lines((1, k, n)), access, prefetched=own),
+                Lines(1, rhs.lines((1, k, n)), access, prefetched=ahead),
                 *lines_of_out(fetched, passes, out.lines((1, m, n))),
             ),
         )

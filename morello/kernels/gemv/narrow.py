@@ -92,15 +92,15 @@ class Narrow(Whole):
         return times(cast_ops((frame.key.dtypes[1], Dtype.F32)), vectors)
 
     def passes_of(
-        self, frame: Frame, columns: Ints, streams: int, own: bool
+        self, frame: Frame, columns: Ints, streams: int, ahead: bool
     ) -> tuple[Phase, ...]:
         """The phases of passes, and of factors that are widened."""
-        phases = super().passes_of(frame, columns, streams, own)
+        phases = super().passes_of(frame, columns, streams, ahead)
         return (*phases, *self._factors(frame, columns // self.step))
 
-    def once_of(self, frame: Frame, columns: Ints, own: bool) -> tuple[Phase, ...]:
+    def once_of(self, frame: Frame, columns: Ints, ahead: bool) -> tuple[Phase, ...]:
         """The phases of columns once, and of factors that are widened."""
-        return (*super().once_of(frame, columns, own), *self._factors(frame, 1))
+        return (*super().once_of(frame, columns, ahead), *self._factors(frame, 1))
 
     def _factors(self, frame: Frame, steps: Ints) -> tuple[Phase, ...]:
         """The factors, which are widened for each step where there are several rows."""

@@ -78,11 +78,11 @@ class ScaledRows(ScaledKernel):
     ) -> tuple[Layout, ...]:
         """Panels of columns; with neighbours along k together where words of them are
         looked up."""
-        own = (panels(axes, product.columns, self.columns),)
+        layouts = (panels(axes, product.columns, self.columns),)
         whole = (product.block or 0) % (2 * GROUP) == 0
         if product.halves and whole and self.isa.has(Op.LOOKUP):
-            return (quads(axes, product.columns, self.columns), *own)
-        return own
+            return (quads(axes, product.columns, self.columns), *layouts)
+        return layouts
 
     def _group(self, key: SpecKey, of: Operands, product: ScaledProduct) -> int:
         """Bytes of a column along k that are neighbours."""
@@ -285,14 +285,14 @@ class _Code(ScaledColumns):
             inner = emitter.linear([(at, self.step), (half, 1)])
             begin = (number * self.step + half) % (len(sums) // width) * width
             weights = [
-                self._weight(word, half, own, zero)
-                for word, own, zero in zip(words, beside, zeros, strict=True)
+                self._weight(word, half, scale, zero)
+                for word, scale, zero in zip(words, beside, zeros, strict=True)
             ]
             for i in range(self.rows):
                 factor = self.factors.vector(i, inner)
                 for j, weight in enumerate(weights):
-                    own = begin + i * len(places) + j
-                    sums[own] = emitter.multiply_add(factor, weight, sums[own])
+                    one = begin + i * len(places) + j
+                    sums[one] = emitter.multiply_add(factor, weight, sums[one])
 
     def _weight(
         self, word: Value, half: int, beside: "_Beside", zero: Value | None

@@ -342,8 +342,8 @@ class _Code(ScaledColumns):
                         self.factors, index, GROUP, GROUP, self.width
                     )
                     for j, vector in enumerate(vectors):
-                        own = i * len(vectors) + j
-                        held[own] = self._dot(held[own], vector[half], factor)
+                        one = i * len(vectors) + j
+                        held[one] = self._dot(held[one], vector[half], factor)
         if wide:
             return held
         ones = emitter.constant(Dtype.S16, 1, self.width // 2)

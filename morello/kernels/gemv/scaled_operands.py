@@ -21,16 +21,16 @@ def rows_of(product: ScaledProduct, sizes: tuple[Ints, ...]) -> Ints:
 
 def panels(axes: tuple[IndexMap, ...], columns: int, width: int) -> Layout:
     """Panels of columns of an operand, one after another."""
-    (own,) = (i for i, axis in enumerate(axes) if axis.dim == columns)
-    others = [PhysicalDim(i) for i in range(len(axes)) if i != own]
-    return Layout((PhysicalDim(own), *others, PhysicalDim(own, width)))
+    (axis,) = (i for i, index in enumerate(axes) if index.dim == columns)
+    others = [PhysicalDim(i) for i in range(len(axes)) if i != axis]
+    return Layout((PhysicalDim(axis), *others, PhysicalDim(axis, width)))
 
 
 def quads(axes: tuple[IndexMap, ...], columns: int, width: int) -> Layout:
     """Panels of columns of a matrix, whose neighbours along k go together."""
-    own = next(i for i, axis in enumerate(axes) if axis.dim == columns)
-    outer = PhysicalDim(own), PhysicalDim(1 - own)
-    return Layout((*outer, PhysicalDim(own, width), PhysicalDim(1 - own, GROUP)))
+    axis = next(i for i, index in enumerate(axes) if index.dim == columns)
+    outer = PhysicalDim(axis), PhysicalDim(1 - axis)
+    return Layout((*outer, PhysicalDim(axis, width), PhysicalDim(1 - axis, GROUP)))
 
 
 GROUP = 4

@@ -239,8 +239,8 @@ class _Code(ScaledColumns):
                     weights = tuple(map(emitter.subtract, weights, zero))
                 for row in range(self.rows):
                     factor = self._factor(row, at, 2 * half + odd)
-                    own = 2 * (row * len(places) + j)
-                    for side, weight in enumerate(weights, own):
+                    first = 2 * (row * len(places) + j)
+                    for side, weight in enumerate(weights, first):
                         added[side] = emitter.multiply_add(factor, weight, added[side])
                 # LLVM would decode all places first, for which there are no registers.
                 added = list(emitter.together(added))
