@@ -31,10 +31,11 @@ def write_whole(path: Path, data: bytes) -> None:
         if status is not None:
             new.chmod(stat.S_IMODE(status.st_mode))
         new.replace(path)
-    except BaseException:
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
         with contextlib.suppress(OSError):
             new.unlink(missing_ok=True)
-        raise
 
 
 def write_new(path: Path, data: bytes) -> None:

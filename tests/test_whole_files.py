@@ -47,6 +47,12 @@ def test_a_kernel_that_does_not_fit_leaves_the_old_one(
     assert path.stat().st_size > LIMIT
 
 
+def test_a_missing_folder_is_named_as_it_was_given(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "k.o"
+    with pytest.raises(FileNotFoundError, match=f"directory: '{path}'$"):
+        unsearched("move:7x9:f32").save(path)
+
+
 def test_outputs_of_the_tools_alike(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_text("old")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from morello.compiler.packing import pack
-from morello.compiler.pickling import Parts, Version
+from morello.compiler.pickling import Parts, Version, unpickled
 from morello.errors import CompileError
 from morello.lazy import cached_property
 from morello.runtime.calls.function import NativeFunction
@@ -376,7 +376,7 @@ class Kernel:
             self._settled,
             self.held,
         )
-        return _restore, (Version(), parts)
+        return _restore, (Version(), *parts.pickled())
 
     def __copy__(self) -> "Kernel":
         return self
@@ -385,12 +385,14 @@ class Kernel:
         return self
 
 
-def _restore(version: Version, parts: Parts) -> Kernel:
+def _restore(version: Version, checksum: bytes, data: bytes) -> Kernel:
     """The kernel that was pickled, by this version.
 
     Raises:
         TargetError: this machine lacks a feature that it may use.
+        CompileError: the bytes are not those that were pickled.
     """
+    parts = unpickled(checksum, data)
     function = parts.function()
     return Kernel(parts.stages, function, parts.times, parts.settled, parts.held)
 

@@ -7,6 +7,8 @@ bytes until one of them is asked for.
 """
 
 import dataclasses
+import hashlib
+import pickle
 from typing import Any
 
 from morello._version import __version__
@@ -53,6 +55,26 @@ class Parts:
         return NativeFunction(
             engine, self.name, self.parameters, self.workspace_bytes, self.threads
         )
+
+    def pickled(self) -> tuple[bytes, bytes]:
+        """Their checksum, and they themselves as bytes."""
+        data = pickle.dumps(self)
+        return hashlib.sha256(data).digest(), data
+
+
+def unpickled(checksum: bytes, data: bytes) -> Parts:
+    """`Parts.pickled` back: a wrong byte of machine code would end the process.
+
+    Raises:
+        CompileError: the bytes are not those that were pickled.
+    """
+    if hashlib.sha256(data).digest() != checksum:
+        raise CompileError(
+            "the pickled kernel is damaged: it does not have its checksum",
+            "compile it again",
+        )
+    parts: Parts = pickle.loads(data)
+    return parts
 
 
 class Version:

@@ -4,12 +4,15 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TextIO
 
 from morello.errors import MorelloError
 from morello.whole_files import write_whole
 
 STDIN_NAME = "<stdin>"
+_STREAMS = (("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
+"""The standard streams, and a way to open ``/dev/null`` in the place of a closed one: a
+program that has closed its errors wants none, the other two cannot be used."""
 _BYTECODE = b"ML\xefR"
 
 
@@ -19,6 +22,17 @@ class UsageError(MorelloError):
 
 class InputError(MorelloError):
     """An input that was read and is refused: exit code 1."""
+
+
+def open_closed_streams() -> None:
+    """Put a descriptor in the place of each standard stream that is closed, so that no
+    file which is opened later is taken for it."""
+    for number, (name, flags) in enumerate(_STREAMS):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, flags)
+            if descriptor == number:
+                mode = "r" if number == 0 else "w"
+                setattr(sys, name, open(number, mode, closefd=False))  # noqa: PTH123
 
 
 def read_input(path: str) -> str:
@@ -48,10 +62,10 @@ def read_mlir(path: str) -> str | bytes:
 
 def _read(path: str) -> bytes:
     try:
-        return _standard(sys.stdin).read() if path == "-" else Path(path).read_bytes()
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise UsageError(
-            f"{path}: error: cannot read: {error.strerror}",
+            f"{path}: error: cannot read: {_reason(error)}",
             "give a file of MLIR text, or - for the standard input",
         ) from error
 
@@ -96,31 +110,26 @@ def write_output(path: str, content: str | bytes) -> None:
         data = content
     try:
         if path == "-":
-            stream = _standard(sys.stdout)
             sys.stdout.flush()
-            stream.write(data)
-            stream.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
         else:
             write_whole(Path(path), data)
-    except BrokenPipeError:
-        # The reader has seen enough; keep the interpreter from failing at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
+        if path == "-":  # keep the interpreter from failing at its exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return  # the reader has seen enough
         raise UsageError(
-            f"{path}: error: cannot write: {error.strerror}",
+            f"{path}: error: cannot write: {_reason(error)}",
             "give a file that can be written with -o",
         ) from error
 
 
-def _standard(stream: TextIO | None) -> BinaryIO:
-    """The bytes of a standard stream; Python has None for one that is closed.
-
-    Raises:
-        OSError: it is closed.
-    """
-    if stream is None:
-        raise OSError(errno.EBADF, "the stream is closed")
-    return stream.buffer
+def _reason(error: OSError) -> str | None:
+    """Words of an error of the system; `open_closed_streams` makes this one."""
+    closed = error.errno == errno.EBADF
+    return "the stream is closed" if closed else error.strerror
 
 
 def printable(text: str, stream: TextIO) -> str:

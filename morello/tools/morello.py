@@ -16,7 +16,12 @@ from morello.errors import MorelloError
 from morello.suggestions import did_you_mean
 from morello.tools.commands import COMMANDS, Command
 from morello.tools.flags import add_flags, read_flags
-from morello.tools.input_output import UsageError, printable, write_output
+from morello.tools.input_output import (
+    UsageError,
+    open_closed_streams,
+    printable,
+    write_output,
+)
 
 DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -107,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    open_closed_streams()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning

@@ -15,6 +15,7 @@ from morello.tools.input_output import (
     UsageError,
     check_output,
     input_name,
+    open_closed_streams,
     read_mlir,
     write_output,
 )
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    open_closed_streams()
     try:
         return _run(parse_flags(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:

@@ -73,6 +73,14 @@ def test_copies_are_the_kernel_itself() -> None:
     assert copy.deepcopy({"layer": [kernel]})["layer"] == [kernel]
 
 
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_a_changed_byte_is_refused(share: float) -> None:
+    data = bytearray(pickle.dumps(morello.compile("fill:5x5:s32")))
+    data[int(share * len(data))] ^= 1
+    with pytest.raises(CompileError, match=r"damaged: it does not have its checksum"):
+        pickle.loads(data)
+
+
 def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(pickling, "__version__", "0.0.1")

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import shlex
 import signal
 import subprocess
@@ -195,14 +196,30 @@ def test_full_device(flags: list[str]) -> None:
     assert done.stderr.startswith(b"morello: error: -: cannot write: No space left")
 
 
-@pytest.mark.parametrize("line", ["run fill:3", "emit fill:3 --stage mlir"])
-def test_closed_standard_output(line: str) -> None:
-    shell = f"{shlex.join([*COMMAND, *line.split()])} >&-"
+@pytest.mark.parametrize(
+    "line",
+    [
+        "morello run fill:3 >&-",
+        "morello.tools.morello_opt <&-",
+        "morello.tools.morello_opt /dev/null <&- >&-",
+        "morello.tools.morello_opt --help >&-",
+    ],
+)
+def test_closed_standard_stream(line: str) -> None:
+    shell = f"{shlex.quote(sys.executable)} -m {line}"
     done = subprocess.run(
-        ["sh", "-c", shell], stderr=subprocess.PIPE, env=ENVIRONMENT, check=False
+        ["sh", "-c", shell], capture_output=True, env=ENVIRONMENT, check=False
     )
-    assert done.returncode == 2
-    assert done.stderr.startswith(b"morello: error: -: cannot write: the stream is")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert re.fullmatch(rb".*-: (error: )?cannot \w+: the stream is .*\n", done.stderr)
+
+
+def test_closed_standard_error() -> None:
+    shell = f"{shlex.join([*COMMAND, 'run', 'foo:3'])} 2>&-"
+    done = subprocess.run(
+        ["sh", "-c", shell], capture_output=True, env=ENVIRONMENT, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
 
 
 def test_terminal_shows_progress_and_interrupt_is_quiet() -> None:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from morello.passes.pipelines.pass_flag import PassFlag
 from morello.tools.flags import add_flags, flag, positional, read_flags
-from morello.tools.input_output import UsageError, printable
+from morello.tools.input_output import UsageError, printable, write_output
 from morello.tools.opt.refused import check_flag
 from morello.tools.opt.split_input import MARKER
 
@@ -275,6 +275,10 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         stream = file or sys.stdout
         super()._print_message(printable(message, stream), stream)
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        write_output("-", "")  # what is left in the buffer, or a closed pipe
+        super().exit(status, message)
 
 
 def parse_flags(arguments: Sequence[str]) -> Flags:
