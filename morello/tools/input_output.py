@@ -32,7 +32,7 @@ def open_closed_streams() -> None:
             descriptor = os.open(os.devnull, flags)
             if descriptor == number:
                 mode = "r" if number == 0 else "w"
-                setattr(sys, name, open(number, mode, closefd=False))  # noqa: PTH123
+                setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
 def read_input(path: str) -> str:

@@ -4,7 +4,7 @@ import dataclasses
 import math
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ _NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=
 """The letters of `struct` of metadata, by the numbers of their types."""
 
 _MOST_DIMS = 8
+
+_LARGEST = 1 << 59
+"""Elements that NumPy has no array of, be it empty along another dimension."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +48,8 @@ class Gguf(Mapping[str, Array | ScaledWeights]):
         self._path = Path(path)
         reader = _Reader(self._path)
         tensors, pairs = reader.header()
-        self.metadata = dict(reader.pair() for _ in range(pairs))
-        self._tensors = dict(reader.tensor() for _ in range(tensors))
+        self.metadata = reader.by_name("entries", reader.pair, pairs)
+        self._tensors = reader.by_name("tensors", reader.tensor, tensors)
         alignment = self.metadata.get(_ALIGNMENT, 32)
         if not isinstance(alignment, int) or alignment < 1:
             raise reader.error(f"its {_ALIGNMENT} is {alignment!r}, no size in bytes")
@@ -55,7 +58,7 @@ class Gguf(Mapping[str, Array | ScaledWeights]):
 
     def __getitem__(self, name: str) -> Array | ScaledWeights:
         tensor = self._tensors[name]
-        row = self._row(name, tensor.type)
+        row, name = self._row(name, tensor.type), shortened(name)
         *before, inner = tensor.shape or (1,)
         if inner % row.elements:
             raise self._error(
@@ -63,6 +66,8 @@ class Gguf(Mapping[str, Array | ScaledWeights]):
                 f"whole blocks of {row.elements}"
             )
         shape = (*before, inner // row.elements)
+        if 0 in shape and (row.parts or math.prod(filter(None, shape)) >= _LARGEST):
+            raise self._error(f"tensor '{name}' of {row.name} has no elements")
         begin, nbytes = (
             self._begin + tensor.offset,
             math.prod(shape) * row.block.itemsize,
@@ -89,7 +94,7 @@ class Gguf(Mapping[str, Array | ScaledWeights]):
         if row is None:
             known = ", ".join(row.name for row in BLOCK_TYPES.values())
             raise self._error(
-                f"tensor '{name}' has the type {OTHERS.get(number, number)}",
+                f"tensor '{shortened(name)}' has the type {OTHERS.get(number, number)}",
                 f"use one of {known}",
             )
         return row
@@ -134,6 +139,18 @@ class _Reader:
             )
         tensors, pairs = self.numbers("QQ")
         return tensors, pairs
+
+    def by_name(
+        self, what: str, read: Callable[[], tuple[str, Any]], count: int
+    ) -> dict[str, Any]:
+        """So many entries that follow, of which no two have one name."""
+        entries: dict[str, Any] = {}
+        for _ in range(count):
+            name, value = read()
+            if name in entries:
+                raise self.error(f"it has two {what} '{shortened(name)}'")
+            entries[name] = value
+        return entries
 
     def pair(self) -> tuple[str, Any]:
         """A name and a value of the metadata."""

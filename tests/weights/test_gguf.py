@@ -198,6 +198,16 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
         (image({"w": ((2, 32), 99, b"")}), "tensor 'w' has the type 99"),
         (image({"w": ((2, 33), 2, b"")}), "33 elements along its last dimension"),
         (image({"w": ((1 << 40, 32), 2, b"")}), "tensor 'w' ends behind the end"),
+        (image({"w": ((2, 0), 8, b"")}), "tensor 'w' of q8_0 has no elements"),
+        (image({"w": ((0, 1 << 62), 0, b"")}), "tensor 'w' of f32 has no elements"),
+        (
+            image({"w": ((1,), 24, b"1"), "v": ((1,), 24, b"2")}).replace(b"v", b"w"),
+            "it has two tensors 'w'",
+        ),
+        (
+            image({}, (text("a") + struct.pack("<IB", 0, 1),) * 2),
+            "it has two entries 'a'",
+        ),
         (image({"w": ((1,) * 9, 0, b"")}), "tensor 'w' has 9 dimensions"),
         (
             image({}, (text("a") + struct.pack("<IIQ", 9, 4, 1 << 62),)),
