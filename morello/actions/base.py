@@ -238,9 +238,12 @@ class Action(Interned):
 
     def loop_form(self, key: SpecKey, target: Target) -> LoopForm:
         """The form of the loop that it makes, and of others of its class along the same
-        dimension that are legal on the key."""
-        relevant = self.relevant(key, target)
-        return LoopForm(relevant, relevant)
+        dimension that are legal on the key.
+
+        Raises:
+            ScheduleError: the action makes no loop.
+        """
+        raise ScheduleError(f"{self.name} makes no loop")
 
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
         """The keys of the holes of `expand`, in their order."""

@@ -68,7 +68,8 @@ def lines(action: Action, frame: Frame, target: Target) -> Iterator[str]:
     key = frame.key
     dim, first = action.loop_dim(key), action.first_part(key)
     yield f"{action} {action.feature(key)!r} dim={dim} first={first} turn={action.turn}"
-    yield f"  relevant {_key(action.relevant(key, target))}"
+    if dim is None:
+        yield f"  relevant {_key(action.relevant(key, target))}"
     whole = action.expand(frame, target)
     applies = np.ones(POINTS + 1, bool)
     for condition in whole.conditions:

@@ -1,20 +1,39 @@
-"""Loops over tiles: what `Tile` and `Split` have in common."""
+"""Loops over tiles: what `Tile`, `Split` and `TileParallel` have in common."""
 
 import dataclasses
 from functools import lru_cache
+from typing import ClassVar
 
-from morello.actions.base import (
-    Child,
-    Expansion,
-    LoopForm,
-    canonical,
-    near_form,
-)
+from morello.actions.base import Action, Child, Expansion, LoopForm
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Layout, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.structure import is_common
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Loop(Action):
+    """A loop over tiles of ``size`` along ``dim``, then the remainder."""
+
+    turn: ClassVar[int] = 5
+    takes_ranges: ClassVar[bool] = True
+    dim: str
+    """The name of a dimension."""
+    size: int
+    """The size of a tile, smaller than the dimension."""
+
+    def loop_dim(self, key: SpecKey) -> int:
+        """The index of the dimension that the loop is over."""
+        return key.kind.dims.index(self.dim)
+
+    def loop_key(self, key: SpecKey) -> SpecKey:
+        """The key of the tiles."""
+        return tile_key(key, self.loop_dim(key))
+
+    def loop_form(self, key: SpecKey, target: Target) -> LoopForm:
+        """The form of a serial loop (`serial_form`)."""
+        return serial_form(key, self.loop_dim(key))
 
 
 def expand_loop(
@@ -81,20 +100,6 @@ def tile_key(key: SpecKey, dim: int) -> SpecKey:
         for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
     )
     return SpecKey(key.kind, tensors, key.serial)
-
-
-@lru_cache(maxsize=65536)
-def loop_relevant(key: SpecKey, dim: int) -> SpecKey:
-    """The part of a key that the cost of a serial loop along ``dim`` depends on
-    (`Action.relevant`): the layouts of operands that have the dimension, whose packs
-    the loop must not cut."""
-    tensors = tuple(
-        near_form(tensor.dtype, tensor.layout)
-        if dim in operand.dims and not tensor.level.is_registers
-        else canonical(tensor)
-        for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
-    )
-    return dataclasses.replace(key, tensors=tensors)
 
 
 @lru_cache(maxsize=65536)

@@ -17,8 +17,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.actions.base import Action, Child, Expansion
-from morello.actions.loops.base import expand_loop, loop_relevant, tile_key
+from morello.actions.base import Action, Child, Expansion, canonical, near_form
+from morello.actions.loops.base import expand_loop, tile_key
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Frame
@@ -61,8 +61,16 @@ class Peel(Action):
         return Expansion(loop.conditions, loop.cost, children)
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
-        """The part of the key that the loop depends on (`loop_relevant`)."""
-        return loop_relevant(key, key.kind.dims.index(self.dim))
+        """The key with the layouts of operands that have the dimension, whose packs the
+        loop must not cut."""
+        dim = key.kind.dims.index(self.dim)
+        tensors = tuple(
+            near_form(tensor.dtype, tensor.layout)
+            if dim in operand.dims and not tensor.level.is_registers
+            else canonical(tensor)
+            for operand, tensor in zip(key.kind.operands, key.tensors, strict=True)
+        )
+        return dataclasses.replace(key, tensors=tensors)
 
     def first_part(self, key: SpecKey) -> tuple[int, int] | None:
         """The reduction and the size of the first part, if tiles along it keep the

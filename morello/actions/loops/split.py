@@ -15,29 +15,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Expansion, LoopForm
-from morello.actions.loops.base import (
-    expand_loop,
-    loop_relevant,
-    serial_form,
-    tile_key,
-)
+from morello.actions.base import Expansion
+from morello.actions.loops.base import Loop, expand_loop
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Condition, Frame
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Split(Action):
+class Split(Loop):
     """A loop over parts of ``size`` of the reduction ``dim``, then the remainder."""
 
     name: ClassVar[str] = "split"
-    turn: ClassVar[int] = 5
-    takes_ranges: ClassVar[bool] = True
-    dim: str
-    """The name of a reduction dimension."""
-    size: int
-    """The size of a part, smaller than the dimension."""
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Expand into a loop (`expand_loop`): children ``main`` and ``remainder``."""
@@ -55,22 +44,6 @@ class Split(Action):
             lambda: f"{kind.label} overwrites its output: use to_accum first, or peel",
         )
         return expand_loop(frame, dim, self.size, target, (loops,))
-
-    def relevant(self, key: SpecKey, target: Target) -> SpecKey:
-        """The part of the key that the loop depends on (`loop_relevant`)."""
-        return loop_relevant(key, key.kind.dims.index(self.dim))
-
-    def loop_form(self, key: SpecKey, target: Target) -> LoopForm:
-        """The form of the loop (`serial_form`)."""
-        return serial_form(key, key.kind.dims.index(self.dim))
-
-    def loop_dim(self, key: SpecKey) -> int | None:
-        """The index of the reduction that the loop is over."""
-        return key.kind.dims.index(self.dim)
-
-    def loop_key(self, key: SpecKey) -> SpecKey:
-        """The key of the tiles."""
-        return tile_key(key, key.kind.dims.index(self.dim))
 
     @classmethod
     def candidates(

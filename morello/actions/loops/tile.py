@@ -15,30 +15,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Expansion, LoopForm
-from morello.actions.loops.base import (
-    expand_loop,
-    loop_relevant,
-    registers_hold,
-    serial_form,
-    tile_key,
-)
+from morello.actions.base import Expansion
+from morello.actions.loops.base import Loop, expand_loop, registers_hold
 from morello.machine import Target
 from morello.spec import SpecKey
 from morello.spec.frame import Frame
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Tile(Action):
+class Tile(Loop):
     """A loop over tiles of ``size`` along ``dim``, then the remainder by itself."""
 
     name: ClassVar[str] = "tile"
-    turn: ClassVar[int] = 5
-    takes_ranges: ClassVar[bool] = True
-    dim: str
-    """The dimension's name, one that the output has."""
-    size: int
-    """The size of a tile, smaller than the dimension."""
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Expand into a loop (`expand_loop`): children ``main`` and ``remainder``."""
@@ -53,22 +41,6 @@ class Tile(Action):
                 reason = f"'{self.dim}' is a reduction: use split"
             return Expansion.refused(reason)
         return expand_loop(frame, kind.dims.index(self.dim), self.size, target)
-
-    def relevant(self, key: SpecKey, target: Target) -> SpecKey:
-        """The part of the key that the loop depends on (`loop_relevant`)."""
-        return loop_relevant(key, key.kind.dims.index(self.dim))
-
-    def loop_form(self, key: SpecKey, target: Target) -> LoopForm:
-        """The form of the loop (`serial_form`)."""
-        return serial_form(key, key.kind.dims.index(self.dim))
-
-    def loop_dim(self, key: SpecKey) -> int | None:
-        """The index of the dimension that the loop is over."""
-        return key.kind.dims.index(self.dim)
-
-    def loop_key(self, key: SpecKey) -> SpecKey:
-        """The key of the tiles."""
-        return tile_key(key, key.kind.dims.index(self.dim))
 
     @classmethod
     def candidates(

@@ -19,8 +19,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
-from morello.actions.base import Action, Expansion
-from morello.actions.loops.base import expand_loop, tile_key
+from morello.actions.base import Expansion, LoopForm
+from morello.actions.loops.base import Loop, expand_loop
 from morello.actions.loops.tile import tiled_dims
 from morello.cost.of_target import cost_model
 from morello.machine import Target
@@ -29,20 +29,14 @@ from morello.spec.frame import Frame
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class TileParallel(Action):
+class TileParallel(Loop):
     """A parallel loop over tiles of ``size`` along ``dim``, then the remainder.
 
     It stands outside of every private memory, and what it leaves is serial.
     """
 
     name: ClassVar[str] = "tile_parallel"
-    turn: ClassVar[int] = 5
-    takes_ranges: ClassVar[bool] = True
     forks: ClassVar[bool] = True
-    dim: str
-    """The dimension's name, one that the output has."""
-    size: int
-    """The size of a tile, smaller than the dimension."""
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``main``, as often as the busiest thread runs it, and ``remainder``.
@@ -75,23 +69,20 @@ class TileParallel(Action):
 
     def team_runs(self, spec: Spec) -> dict[str, int]:
         """Every tile."""
-        whole, rest = divmod(spec.sizes[self._dim(spec.key)], self.size)
+        whole, rest = divmod(spec.sizes[self.loop_dim(spec.key)], self.size)
         return {"main": whole, "remainder": int(rest > 0)}
-
-    def loop_dim(self, key: SpecKey) -> int | None:
-        """The index of the dimension that the parallel loop is over."""
-        return key.kind.dims.index(self.dim)
 
     def loop_key(self, key: SpecKey) -> SpecKey:
         """The key of the tiles, which are serial."""
-        return dataclasses.replace(tile_key(key, self._dim(key)), serial=True)
+        return dataclasses.replace(super().loop_key(key), serial=True)
+
+    def loop_form(self, key: SpecKey, target: Target) -> LoopForm:
+        """The form is the key: packs and blocks count, and who runs the remainder."""
+        return LoopForm(key, key)
 
     def feature(self, key: SpecKey) -> str:
         """The dimension that threads share."""
         return f"parallel {self.dim}"
-
-    def _dim(self, key: SpecKey) -> int:
-        return key.kind.dims.index(self.dim)
 
     @classmethod
     def candidates(
