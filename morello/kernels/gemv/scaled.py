@@ -15,8 +15,8 @@ import numpy as np
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.cost.counts import Op as Counted
 from morello.kernels.emitter import Value
-from morello.kernels.gemv.scaled_code import Places, ScaledCode, ScaledColumns
-from morello.kernels.gemv.scaled_factors import Factors, factors_ops
+from morello.kernels.gemv.scaled_code import Places, ScaledCode
+from morello.kernels.gemv.scaled_factors import FactorColumns, Factors, factors_ops
 from morello.kernels.gemv.scaled_kernel import ScaledKernel
 from morello.kernels.gemv.scaled_operands import (
     GROUP,
@@ -168,29 +168,17 @@ class ScaledRows(ScaledKernel):
         is_apart = bool(_is_apart(of, product, m, k))
         is_folded = not is_apart and self._folds(spec.key, of, product)
         factors = Factors(*reads.fields).prepared(is_apart and bool(of.offsets))
-        return _Code(*reads.fields, is_apart, is_folded, factors)
+        return _Code(*reads.fields, factors, is_apart, is_folded)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Code(ScaledColumns):
+class _Code(FactorColumns):
     """Writes the code of some columns."""
 
     is_apart: bool
     """Whether each block of integers is summed by itself before it is scaled."""
     is_folded: bool
     """Whether zeros are taken off by the multiply-add that scales."""
-    factors: Factors
-
-    @property
-    def length(self) -> int:
-        """Places along k."""
-        return self.factors.length
-
-    @property
-    def blocks(self) -> tuple[int, int, int]:
-        """The blocks that share scales."""
-        each = self.factors.each
-        return self.length // each, each, self.length % each
 
     @property
     def sums_first(self) -> bool:

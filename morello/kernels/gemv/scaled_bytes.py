@@ -16,12 +16,11 @@ from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.kernels.emitter import Buffer, Index, Value
 from morello.kernels.gemv.scaled_code import Places, ScaledCode, ScaledColumns
 from morello.kernels.gemv.scaled_kernel import ScaledKernel
-from morello.kernels.gemv.scaled_operands import GROUP, Operands, product_of, quads
+from morello.kernels.gemv.scaled_operands import GROUP, Operands, product_of
 from morello.machine.isa import Op
-from morello.spec import Dtype, Layout, PhysicalDim, SpecKey, TensorSpec
+from morello.spec import Dtype, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.scaled import ScaledProduct
-from morello.spec.index_map import IndexMap
 
 _TRIP = 4
 """Places along k of a trip of the loop. Of halves they are 32 integers, which sums of
@@ -29,8 +28,6 @@ _TRIP = 4
 
 _ORDERED = 16
 """Bytes that are put in order at a time."""
-
-_ROW_MAJOR = Layout((PhysicalDim(0), PhysicalDim(1)))
 
 _Words = Callable[[Value], Sequence[Sequence[Value]]]
 """Gives the integers of each vector of columns at a place: those of each half."""
@@ -75,12 +72,6 @@ class ScaledBytes(ScaledKernel):
             and (product.block or 0) <= _most_summed(product)
         )
 
-    def panels_of_integers(
-        self, axes: tuple[IndexMap, ...], product: ScaledProduct
-    ) -> tuple[Layout, ...]:
-        """Panels of columns, four neighbours along k after one another."""
-        return (quads(axes, product.columns, self.columns),)
-
     def whole(self, frame: Frame, product: ScaledProduct) -> tuple[Condition, ...]:
         """Whole blocks, whose sums fit into 32 bits."""
         k, name = frame.sizes[product.inner], frame.key.kind.dims[product.inner]
@@ -112,9 +103,6 @@ class ScaledBytes(ScaledKernel):
             times(scaled, m * blocks * vectors),
             {"load": blocks * vectors * len(of.of_columns)},
         ]
-        total: Ops = {}
-        for ops in inner:
-            total = add(total, ops)
         streamed = (of.integers, *of.of_columns)
         near = (of.factors, *of.row_scales)
         lines = [
@@ -133,7 +121,7 @@ class ScaledBytes(ScaledKernel):
                 "scalar": m * blocks * (1 + bool(offsets)),
             },
         )
-        phases = Phase(before), Phase(total, {}, tuple(lines)), ends
+        phases = Phase(before), Phase(add(*inner), {}, tuple(lines)), ends
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
 
     @property
@@ -145,17 +133,14 @@ class ScaledBytes(ScaledKernel):
 
     def writer(self, reads: ScaledCode) -> "_Code":
         """Put the bytes in order, and add up those of each block."""
-        product, emitter = reads.product, reads.emitter
-        rows, length = reads.rows, reads.spec.sizes[product.inner]
+        product, rows = reads.product, reads.rows
+        length = reads.spec.sizes[product.inner]
         factors = reads.operands[reads.of.factors]
-        near = factors.tensor.level
         if product.halves:
-            form = TensorSpec(Dtype.S8, near, _ROW_MAJOR, contiguous=True)
-            factors = emitter.scratch(form, (rows, length))
-        form = TensorSpec(Dtype.F32, near, _ROW_MAJOR, contiguous=True)
+            factors = reads.scratch(rows, length, Dtype.S8)
         blocks = length // (product.block or length)
-        sums = emitter.scratch(form, (rows, blocks))
-        scaled = emitter.scratch(form, (rows, blocks)) if product.offsets else None
+        sums = reads.scratch(rows, blocks)
+        scaled = reads.scratch(rows, blocks) if product.offsets else None
         code = _Code(*reads.fields, factors, sums, scaled)
         for row in range(rows):
             if product.halves:
@@ -243,11 +228,6 @@ class _Code(ScaledColumns):
             self.emitter.loop(0, blocks, 1, (), one)
         else:
             one(0, ())
-
-    @property
-    def sums_first(self) -> bool:
-        """True if something is multiplied by the sum of a block."""
-        return bool(self.of.of_columns or self.of.row_scales)
 
     def block(
         self, number: Value, length: int, places: Places, totals: Sequence[Value],

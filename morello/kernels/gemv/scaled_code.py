@@ -16,7 +16,7 @@ from morello.kernels.gemv.scaled_operands import (
     rows_of,
 )
 from morello.lazy import cached_property
-from morello.spec import Dtype, Spec
+from morello.spec import Dtype, Layout, Spec, TensorSpec
 from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.index_map import IndexMap
 from morello.spec.tensors.layout import LINE_BYTES
@@ -110,6 +110,12 @@ class ScaledCode:
         zero = self.emitter.constant(Dtype.F32, 0, self.lanes)
         return self.emitter.subtract(zero, offset)
 
+    def scratch(self, rows: int, columns: int, dtype: Dtype = Dtype.F32) -> Buffer:
+        """Memory for numbers, where the factors are."""
+        near = self.operands[self.of.factors].tensor.level
+        form = TensorSpec(dtype, near, Layout.row_major(2), contiguous=True)
+        return self.emitter.scratch(form, (rows, columns))
+
     def _index_of_block(
         self, axes: tuple[IndexMap, ...], row: Value, number: Value, column: Value
     ) -> Index:
@@ -183,10 +189,10 @@ class ScaledColumns(ScaledCode, ABC):
         return 1
 
     @property
-    @abstractmethod
     def sums_first(self) -> bool:
         """Whether numbers are added up before they are scaled. Where one of them is
         infinite, or a sum is, the result may then be another one."""
+        return bool(self.of.of_columns or self.of.row_scales)
 
     def zeros(self, count: int) -> list[Value]:
         """Sums that begin."""

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from morello.cost.counts import Ops, add, times
 from morello.kernels.code.horizontal_sum import horizontal_sums, horizontal_sums_ops
 from morello.kernels.emitter import Buffer, Value
-from morello.kernels.gemv.scaled_code import ScaledCode
+from morello.kernels.gemv.scaled_code import ScaledCode, ScaledColumns
 from morello.machine.isa import Isa
-from morello.spec import Dtype, Layout, PhysicalDim, TensorSpec
+from morello.spec import Dtype
 from morello.spec.frame import Ints
 from morello.spec.tensors.layout import ceil_div
 
 _SEPARATE_ROWS = 4
 """Rows of factors that are read where they lie. More of them, at a distance of a power
 of two, would push each other out of L1: these are copied, those of a place together."""
-
-_ROW_MAJOR = Layout((PhysicalDim(0), PhysicalDim(1)))
 
 
 def factors_ops(isa: Isa, m: Ints, k: Ints, sums: Ints) -> Ops:
@@ -51,12 +49,12 @@ class Factors(ScaledCode):
         found, k = self, self.length * self.step
         if has_sums:
             blocks = ceil_div(k, self.each * self.step)
-            sums = self._scratch(self.rows, blocks)
+            sums = self.scratch(self.rows, blocks)
             for row in range(self.rows):
                 self._sum_blocks(row, sums)
             found = dataclasses.replace(found, block_sums=sums)
         if self.rows > _SEPARATE_ROWS:
-            copied = self._scratch(k, self.rows)
+            copied = self.scratch(k, self.rows)
             self._copy(copied)
             found = dataclasses.replace(found, copied=copied)
         return found
@@ -90,12 +88,6 @@ class Factors(ScaledCode):
     @property
     def _buffer(self) -> Buffer:
         return self.operands[self.of.factors]
-
-    def _scratch(self, rows: int, columns: int) -> Buffer:
-        """Memory for numbers, where the factors are."""
-        near = self._buffer.tensor.level
-        form = TensorSpec(Dtype.F32, near, _ROW_MAJOR, contiguous=True)
-        return self.emitter.scratch(form, (rows, columns))
 
     def _element(self, row: int, inner: Value) -> Value:
         """A factor in f32, from where it lies."""
@@ -154,3 +146,21 @@ class Factors(ScaledCode):
             total = vector(whole, length - whole, total)
         (total,) = horizontal_sums(emitter, [total])
         return emitter.extract(total, 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class FactorColumns(ScaledColumns):
+    """Writes the code of some columns, for which factors have been prepared."""
+
+    factors: Factors
+
+    @property
+    def length(self) -> int:
+        """Places along k."""
+        return self.factors.length
+
+    @property
+    def blocks(self) -> tuple[int, int, int]:
+        """The blocks that share scales."""
+        each = self.factors.each
+        return self.length // each, each, self.length % each

@@ -17,6 +17,7 @@ from morello.kernels.gemv.scaled_operands import (
     Operands,
     panels,
     product_of,
+    quads,
     rows_of,
 )
 from morello.kernels.predicates import free_vectors
@@ -131,11 +132,12 @@ class ScaledKernel(Kernel):
         """Whether the kernel is one of the dtypes of the operands."""
         return True
 
-    @abstractmethod
     def panels_of_integers(
         self, axes: tuple[IndexMap, ...], product: ScaledProduct
     ) -> tuple[Layout, ...]:
-        """The panels of integers that the kernel reads."""
+        """The panels of integers that the kernel reads: of columns, four neighbours
+        along k after one another."""
+        return (quads(axes, product.columns, self.columns),)
 
     def fits(self, key: SpecKey, operand: int, columns: int) -> bool:
         """Whether neighbours of an operand lie along n, if it has that, in no panels or

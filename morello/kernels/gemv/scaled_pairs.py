@@ -15,15 +15,14 @@ import numpy as np
 
 from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.kernels.emitter import Buffer, Value
-from morello.kernels.gemv.scaled_code import Places, ScaledCode, ScaledColumns
-from morello.kernels.gemv.scaled_factors import Factors, factors_ops
+from morello.kernels.gemv.scaled_code import Places, ScaledCode
+from morello.kernels.gemv.scaled_factors import FactorColumns, Factors, factors_ops
 from morello.kernels.gemv.scaled_kernel import ScaledKernel
-from morello.kernels.gemv.scaled_operands import GROUP, Operands, product_of, quads
-from morello.spec import Dtype, Layout, PhysicalDim, SpecKey, TensorSpec
+from morello.kernels.gemv.scaled_operands import GROUP, Operands, product_of
+from morello.spec import Dtype, SpecKey
 from morello.spec.elements.dtypes import UPPER_HALVES
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.scaled import ScaledProduct
-from morello.spec.index_map import IndexMap
 
 _STEP = 2 * GROUP
 """Integers of a column along k that are neighbours."""
@@ -40,8 +39,6 @@ _LARGEST_ZERO = 240
 
 (_HALF,) = UPPER_HALVES
 """The encoding of the integers: upper halves of floats."""
-
-_ROW_MAJOR = Layout((PhysicalDim(0), PhysicalDim(1)))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -77,12 +74,6 @@ class ScaledPairs(ScaledKernel):
             and abs(zero) <= _LARGEST_ZERO
         )
 
-    def panels_of_integers(
-        self, axes: tuple[IndexMap, ...], product: ScaledProduct
-    ) -> tuple[Layout, ...]:
-        """Panels of columns, four neighbours along k after one another."""
-        return (quads(axes, product.columns, self.columns),)
-
     def whole(self, frame: Frame, product: ScaledProduct) -> tuple[Condition, ...]:
         """Whole groups."""
         k, name = frame.sizes[product.inner], frame.key.kind.dims[product.inner]
@@ -110,9 +101,6 @@ class ScaledPairs(ScaledKernel):
             times({"fma": 1, "load": 1}, totals * bool(of.offsets)),
             {"load": blocks * vectors * len(of.of_columns)},
         ]
-        main: Ops = {}
-        for ops in parts:
-            main = add(main, ops)
         lines = [
             *(self.read(frame, i, passes) for i in (of.integers, *of.of_columns)),
             Lines(
@@ -123,45 +111,25 @@ class ScaledPairs(ScaledKernel):
         ends = self.ends(m, vectors, passes, bool(of.of_columns))
         ordered = times({"load": 1, "shuffle": 2, "store": 1}, m * groups)
         before = add(ordered, factors_ops(self.isa, m, k, blocks * bool(of.offsets)))
-        phases = Phase(before), Phase(main, {}, tuple(lines)), ends
+        phases = Phase(before), Phase(add(*parts), {}, tuple(lines)), ends
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
 
     def writer(self, reads: ScaledCode) -> "_Code":
         """Put the factors in order, and add up those of each block for offsets."""
-        near = reads.operands[reads.of.factors].tensor.level
-        form = TensorSpec(Dtype.F32, near, _ROW_MAJOR, contiguous=True)
-        k = reads.spec.sizes[reads.product.inner]
-        ordered = reads.emitter.scratch(form, (reads.rows, k))
+        ordered = reads.scratch(reads.rows, reads.spec.sizes[reads.product.inner])
         factors = Factors(*reads.fields).prepared(bool(reads.product.offsets))
-        code = _Code(*reads.fields, ordered, factors)
+        code = _Code(*reads.fields, factors, ordered)
         for row in range(reads.rows):
             code.put_in_order(row)
         return code
 
 
 @dataclasses.dataclass(frozen=True)
-class _Code(ScaledColumns):
-    """Writes the code of some columns."""
+class _Code(FactorColumns):
+    """Writes the code of some columns: the places along k are groups."""
 
     ordered: Buffer
     """The factors of each row in f32, in the order in which they are multiplied."""
-    factors: Factors
-
-    @property
-    def length(self) -> int:
-        """Groups along k."""
-        return self.spec.sizes[self.product.inner] // _STEP
-
-    @property
-    def each(self) -> int:
-        """Groups along k of a block."""
-        block = self.product.block
-        return self.length if block is None else min(block // _STEP, self.length)
-
-    @property
-    def blocks(self) -> tuple[int, int, int]:
-        """The blocks that share scales."""
-        return self.length // self.each, self.each, self.length % self.each
 
     def put_in_order(self, row: int) -> None:
         """Store the factors of each group in their order."""
@@ -177,11 +145,6 @@ class _Code(ScaledColumns):
 
         emitter.loop(0, self.length * _STEP, _STEP, (), group)
 
-    @property
-    def sums_first(self) -> bool:
-        """True if something is multiplied by the sum of a block."""
-        return bool(self.of.of_columns or self.of.row_scales)
-
     def block(
         self, number: Value, length: int, places: Places, sums: Sequence[Value],
         last: bool,
@@ -189,7 +152,7 @@ class _Code(ScaledColumns):
         """Add the scaled sums of a block to the totals."""
         emitter, of = self.emitter, self.of
         zeros = [self._twice(self.beside(of.zeros, 0, number, *p)) for p in places]
-        first = emitter.linear([(number, self.each)])
+        first = emitter.linear([(number, self.factors.each)])
 
         def group(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
             here = emitter.linear([(first, 1), (at, 1)])
@@ -207,19 +170,11 @@ class _Code(ScaledColumns):
         totals = []
         for i, total in enumerate(sums):
             row, j = divmod(i, len(places))
-            of_row, offset, scale = (
-                self.factors.of_block(row, number),
-                offsets[j],
-                scales[j],
-            )
+            of_row, offset = self.factors.of_block(row, number), offsets[j]
             if offset is not None and of_row is not None:
                 total = emitter.multiply_add(of_row, offset, total)
             inner = self._together(*inside[2 * i : 2 * i + 2])
-            totals.append(
-                emitter.add(inner, total)
-                if scale is None
-                else emitter.multiply_add(inner, scale, total)
-            )
+            totals.append(self.scaled(inner, scales[j], total))
         return totals
 
     def _group(
