@@ -430,6 +430,7 @@ def rules() -> dict[Any, Any]:
         aten.kthvalue.default: orders.of_rank,
         aten.median.default: orders.whole_median,
         aten.median.dim: orders.median,
+        aten.scatter_add.default: scatters.elements_added,
         aten.scatter_reduce.two: scatters.means_added,
         aten.sign.default: integers.sign,
         aten._int_mm.default: _integer_product,

@@ -18,6 +18,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda x, i: (
             x.index_add(1, i, x[:, :3]),
             x.index_add(-1, i, x[..., :3], alpha=-2),
+            x.scatter_add(1, i.reshape(1, 3, 1).expand_as(x[:, :3]), x[:, :3]),
             x.index_put((i - 1,), x[0, 0], accumulate=True),
             x.index_put((i, i - 1), x[0, :3], accumulate=True),
             x.index_fill(2, i, 7.0),
@@ -123,6 +124,21 @@ def _mixture(x: Any, gate: Any, up: Any, down: Any) -> Any:
     inner = torch.relu(products_of_groups(x[order // 2], up, ends))
     rows = products_of_groups(inner, down, ends) * shares.flatten()[order, None]
     return torch.zeros_like(x).index_add(0, order // 2, rows)
+
+
+def test_rows_are_added_by_one_place_each() -> None:
+    """Sums of neighbours, as layers of graphs compute them."""
+
+    def layer(x: Any, i: Any) -> Any:
+        wide = i[:, None].expand(-1, x.shape[1])
+        return x.scatter_add(0, wide, x[i]) + x.index_add(0, i, x[:3])
+
+    inputs = X[0], torch.tensor([2, 0, 2])
+    simple = lowered(traced(layer, *inputs), inputs)
+    assert simple is not None
+    targets = [str(node.target) for node in simple.graph.nodes]
+    assert targets.count("aten.index_put.default") == 2
+    assert "aten.scatter_add.default" not in targets
 
 
 def test_all_but_products_of_groups_is_compiled(

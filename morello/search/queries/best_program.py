@@ -278,6 +278,7 @@ def watch_of(patience: Patience) -> Watch | None:
         if patience.seconds is None:
             return
         if time.monotonic() - start >= patience.seconds:
-            raise SearchStoppedError(f"no more than {patience.seconds} seconds")
+            was = f"the {patience.seconds:.3g} seconds that it had are over"
+            raise SearchStoppedError(was if patience.seconds else "no time was left")
 
     return watch

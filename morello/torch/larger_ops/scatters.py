@@ -61,12 +61,26 @@ def rows_added(x: Any, dim: int, places: Any, source: Any, *, alpha: Any = 1) ->
     if not x.dim():
         return NotImplemented
     source = source if alpha == 1 else source * alpha
-    shape = [1] * x.dim()
-    shape[dim] = -1
-    wide = places.reshape(shape).expand(source.shape)
+    indices = [None] * (dim % x.dim()) + [places.reshape(-1).long()]
     if x.dtype is torch.bool:  # whose sums are the truth of any
-        return aten.scatter_add.default(x.long(), dim, wide, source.long()).ne(0)
-    return aten.scatter_add.default(x, dim, wide, source)
+        return aten.index_put.default(x.long(), indices, source.long(), True).ne(0)
+    return aten.index_put.default(x, indices, source, True)
+
+
+def elements_added(x: Any, dim: int, places: Any, source: Any) -> Any:
+    """A tensor to elements of which those of another are added; rows where a place is
+    that of a whole row."""
+    if not x.dim() or places.shape != source.shape:
+        return NotImplemented
+    dim %= x.dim()
+    others = [axis for axis in range(x.dim()) if axis != dim]
+    if not others or any(
+        places.stride(axis) or source.shape[axis] != x.shape[axis] for axis in others
+    ):
+        return NotImplemented
+    for axis in reversed(others):
+        places = places.select(axis, 0)
+    return rows_added(x, dim, places, source)
 
 
 def means_added(
