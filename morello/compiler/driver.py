@@ -10,6 +10,7 @@ from morello.aot.stages import Stages
 from morello.compiler.kernel import HeldArrays, Kernel, Times, native_function
 from morello.compiler.searches import Searches
 from morello.compiler.stages import build_stages
+from morello.errors import CompileError
 from morello.machine import Target
 from morello.runtime.calls.parameter import Parameter
 from morello.runtime.code_cache import compile_cached
@@ -34,6 +35,11 @@ class Driver:
     def __init__(
         self, target: Target, threads: int, search: Searches, load: bool = True
     ) -> None:
+        if not isinstance(load, bool):
+            raise CompileError(
+                f"'load' is {load!r}",
+                "give True, or False for code that is not run here",
+            )
         self._start = time.perf_counter()
         self._threads = threads
         self._load = load

@@ -13,7 +13,7 @@ _RANGE = re.compile(
     r"(?:([a-wyz]{1,16})=)?(\d{1,12})?\.\.(\d{1,12})(?:/(\d{1,12}))?", re.ASCII
 )
 _NAME = re.compile(r"[a-wyz]{1,16}", re.ASCII)  # x joins sizes
-_NUMBER = re.compile(r"\d{1,12}", re.ASCII)
+_NUMBER = re.compile(r"\d{1,99}", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -52,9 +52,23 @@ def dtype_of(ufunc: Any, inputs: Sequence[Any]) -> np.dtype[Any]:
         raise refusal(f"np.{ufunc.__name__}: {error}") from None
     if ufunc.__name__ in _OF_BITS and result != BOOL:
         raise refusal(f"np.{ufunc.__name__} of {result} is not traced")
+    if is_whole(result):
+        for one in inputs:
+            if type(one) is int and not has_number(result, one):
+                raise refusal(
+                    f"the number {one} in np.{ufunc.__name__} of {result}, which has "
+                    "no such number, is not traced",
+                    "write a float, or x.astype(np.float32)",
+                )
     if result == BOOL or is_whole(result):
         return result  # type: ignore[no-any-return]
     return result if is_narrow(result) else F32
+
+
+def has_number(dtype: np.dtype[Any], number: int) -> bool:
+    """Whether integers of a dtype have a number."""
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= number <= limits.max)
 
 
 _OF_BITS = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor", "invert"})
@@ -144,6 +158,10 @@ def is_wide(array: Any) -> bool:
 
 _TELLING = frozenset({"equal", "less", "less_equal", "where", "remainder", "fmod"})
 """Functions whose results are wrong where integers become the nearest f32."""
+
+
+REMAINDERS = frozenset({np.floor_divide, np.fmod, np.remainder})
+"""NumPy's functions of floats, likewise."""
 
 
 def summed_in(array: Any, reduction: str, count: int) -> Dtype:

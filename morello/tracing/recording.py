@@ -187,9 +187,9 @@ class Recording:
 
     def reversed(self, tensor: int, axes: frozenset[int]) -> int:
         """A tensor backwards along some axes."""
-        shape = self.shape(tensor)
-        code = reversal(shape, axes, self.tensors.name)
-        return self._add(Plain(code, 0, (tensor,), shape, Dtype.F32))
+        shape, dtype = self.shape(tensor), self.tensors.dtype(tensor)
+        code = reversal(shape, axes, dtype, self.tensors.name)
+        return self._add(Plain(code, 0, (tensor,), shape, dtype))
 
     def program(self, results: list[int], holds: bool) -> tuple[Tensors, list[Given]]:
         """The tensors that some results need, and what is given to them, in order.

@@ -43,7 +43,9 @@ class Cut:
                 raise refusal(f"the index {place} of an axis of {size} elements")
             return Cut(range(place % size, place % size + 1), size, True)
         if not isinstance(part, slice):
+            is_array = isinstance(part, np.ndarray)  # a traced one
             shown = part if isinstance(part, str) else type(part).__name__
+            shown = "an array that is computed" if is_array else shown
             raise refusal(
                 f"an index of {shown} is not traced",
                 "use integers, slices, lists, None or ...; np.where chooses by element",

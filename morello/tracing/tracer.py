@@ -28,6 +28,7 @@ from morello.spec.index_map import ONE, IndexMap, dims_of, renamed
 from morello.tracing.numbers import (
     BOOL,
     F32,
+    REMAINDERS,
     computed_in,
     constant_of,
     dtype_by_numpy,
@@ -35,7 +36,6 @@ from morello.tracing.numbers import (
     element_type,
     is_narrow,
     is_whole,
-    is_wide,
     together,
 )
 from morello.tracing.recording import Recording
@@ -181,11 +181,12 @@ class Tracer(NDArrayOperatorsMixin):
         if known is None:
             raise not_traced(f"np.{ufunc.__name__}", {f.__name__ for f in UFUNCS})
         try:
-            result = known(*map(widened, inputs))
+            dtype = dtype_of(ufunc, inputs)
+            as_numbers = dtype.kind == "f" and ufunc not in REMAINDERS
+            result = known(*(widened(one, as_numbers) for one in inputs))
         except Exception as error:
             noted(error)
             raise
-        dtype = dtype_of(ufunc, inputs)
         is_exact = ufunc in CHOOSING
         return rounded(result, dtype, f"np.{ufunc.__name__}", is_exact)
 
@@ -201,7 +202,7 @@ class Tracer(NDArrayOperatorsMixin):
         if all(dtype == F32 for dtype in dtypes):
             return called(known, name, args, kwargs)
         dtype = dtype_by_numpy(function, args, kwargs) or together(dtypes)
-        result = called(known, name, *(_wide((args, kwargs))))
+        result = called(known, name, *_wide((args, kwargs), dtype.kind == "f"))
         for one in result if isinstance(result, list) else []:
             one.dtype = dtype  # parts of an array
         is_exact = function in CHOOSING
@@ -323,9 +324,6 @@ class Tracer(NDArrayOperatorsMixin):
         read = dims_of(self._access.axes)
         back = [i for i, cut in enumerate(cuts) if cut.is_backwards and i in read]
         if back:
-            if self.element is not Dtype.F32:
-                cut = _as_f32(self)._cut(cuts, shape)
-                return rounded(cut, self.dtype, "a step back", is_exact=True)
             tensor = self._recording.reversed(self.stored(), frozenset(back))
             turned = [cut.turned if i in back else cut for i, cut in enumerate(cuts)]
             return whole(self._recording, tensor, self.dtype)._cut(turned, shape)
@@ -401,20 +399,23 @@ def numbers_of(array: Tracer) -> Tracer:
     return view
 
 
-def widened(given: Any) -> Any:
-    """An operand of which a narrow float is computed in f32."""
-    is_read = isinstance(given, Tracer) and is_narrow(given.dtype)
+def widened(given: Any, as_numbers: bool = False) -> Any:
+    """An operand of which a narrow float, and integers if it is asked for, are numbers
+    of f32."""
+    is_read = isinstance(given, Tracer) and (
+        is_narrow(given.dtype) or (as_numbers and given.is_integer)
+    )
     return numbers_of(given) if is_read else given
 
 
-def _wide(given: Any) -> Any:
+def _wide(given: Any, as_numbers: bool) -> Any:
     """Arguments with widened arrays."""
     if isinstance(given, dict):
-        return {name: _wide(one) for name, one in given.items()}
+        return {name: _wide(one, as_numbers) for name, one in given.items()}
     if isinstance(given, list | tuple):
         several = list if isinstance(given, list) else tuple
-        return several(map(_wide, given))
-    return widened(given)
+        return several(_wide(one, as_numbers) for one in given)
+    return widened(given, as_numbers)
 
 
 def tracers(given: Any) -> Iterator[Tracer]:
@@ -424,21 +425,6 @@ def tracers(given: Any) -> Iterator[Tracer]:
     elif isinstance(given, dict | list | tuple):
         for one in given.values() if isinstance(given, dict) else given:
             yield from tracers(one)
-
-
-def _as_f32(array: Tracer) -> Tracer:
-    """The elements as a tensor of f32, which has all of most integers.
-
-    Raises:
-        MorelloError: f32 does not have all integers of 32 bits.
-    """
-    if is_wide(array):
-        raise refusal(
-            f"int32 in float32, where {array.dtype} is moved so, is not traced",
-            "write x.astype(np.float32)",
-        )
-    recording = array._recording
-    return whole(recording, recording.copy(array._access, array._shape, Dtype.F32))
 
 
 def rounded(
@@ -472,8 +458,8 @@ def rounded(
     if is_whole(dtype) and not is_exact:
         raise refusal(
             f"{name} of {dtype} is not traced",
-            "write x.astype(np.float32), or x.astype(np.int32) for +, -, *, @, maximum "
-            "and minimum",
+            "write x.astype(np.float32), or x.astype(np.int32) for +, -, *, @, abs, "
+            "maximum and minimum",
         )
     result.dtype = dtype
     return result

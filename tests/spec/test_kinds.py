@@ -266,7 +266,7 @@ def test_what_kinds_say_of_themselves() -> None:
         (Matmul(True), (F32, S32, F32), "matmul_accum has no product f32,s32,f32"),
         (named("max"), (F32, S32), "max has no dtype s32; use f32, bf16 or f16"),
         (named("max_accum"), (BF16,), "a reduction, which has no bf16: it is computed"),
-        (named("exp"), (S32,), "'exp' is no function of s32; those are add, maximum"),
+        (named("exp"), (S32,), "'exp' is no function of s32; those are abs, add, copy"),
         (Move(2), (F32, S32), "move has no cast from f32 to s32"),
     ],
 )

@@ -142,6 +142,10 @@ MIXED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         ),
         ("i1",),
     ),
+    "integers in other shapes": (
+        lambda a: (a[::-1, ::3], np.pad(-a, 1), np.tile(abs(a), 2)),
+        ("i4",),
+    ),
     "comparisons of bytes": (lambda x, b: np.where(b == 3, x, b < x), ("f4", "i2")),
     "whole numbers": (lambda a, b: (a * b + 3, a - b, np.maximum(a, b)), ("i4", "i1")),
     "a product of bytes": (
@@ -162,6 +166,17 @@ def test_integers_and_truth_values_are_numpys(name: str) -> None:
     check(function, [numbers(dtype, *ROWS, seed=i) for i, dtype in enumerate(dtypes)])
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: (a * 4.0, 1.0 - a, a - 0.5, np.fabs(a)),
+        lambda a: (a**2.0, np.clip(a, 0.5, 2e9), np.linalg.norm(a)),
+    ],
+)
+def test_integers_with_floats_do_not_wrap(function: Callable[..., Any]) -> None:
+    check(function, [np.array([1 << 30, -(1 << 31), (1 << 31) - 1, -3], np.int32)])
+
+
 def test_sums_above_what_f32_counts_are_exact() -> None:
     ones = np.full((3, 70_000), 255, np.uint8)
     ones[0, 0] = 254
@@ -177,6 +192,8 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
         "i4",
         r"'equal' of int32 is not traced; .* rounds above 2\*\*24",
     ),
+    (lambda a: a + (1 << 31), "i4", r"the number 2147483648 in np\.add of int32"),
+    (lambda a: a % 2.5, "i4", r"'remainder' of int32 is not traced"),
     (lambda a: a.sum(), "i4", r"the sum of 32 elements of int32 is not traced"),
     (lambda a: np.cumprod(a, 0), "i2", r"a running product of int16"),
     (lambda m: m - m, "?", r"np\.subtract: numpy boolean subtract"),

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 
+from morello.errors import SpecError
 from morello.frontends.grouping.cheapest import Candidate
 from morello.frontends.grouping.group_dims import UnfitError
 from morello.frontends.grouping.parts import (
@@ -193,7 +194,10 @@ class Grouping:
             return self.part(group.nodes, group.copies)
         except UnfitError as error:  # groups are made of what fits: it is one node
             place = self.nodes[min(group.nodes)].place
-            raise ModelError((Refusal("map", place, *_TOO_LARGE),)) from error
+            cause, reason = error.__cause__, _TOO_LARGE
+            if isinstance(cause, SpecError):
+                reason = cause.what, cause.remedy
+            raise ModelError((Refusal("map", place, *reason),)) from error
 
     def _plain_part(self, nodes: frozenset[int]) -> PlainPart:
         results = {self.plain[i].number: i for i in nodes}

@@ -35,7 +35,6 @@ from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
 from morello.spec.matmul import flushing_product
-from morello.spec.mixes import has_dtypes
 from morello.spec.named_form import NamedForm, named_form
 from morello.spec.size_range import SizeRange
 from morello.spec.tensors.limits import Limits
@@ -477,8 +476,10 @@ def _checked(
         if draft.tensors.flushing:
             product = flushing_product(product, dtypes)
         return Part(draft.nodes, product, named.sizes, deeper, named.tensors, places)
-    if not has_dtypes(kind, dtypes):
-        raise UnfitError
+    try:
+        kind.check_dtypes(dtypes)
+    except SpecError as error:
+        raise UnfitError from error
     return Part(draft.nodes, kind, sizes, operands, forms, places)
 
 

@@ -6,16 +6,19 @@ from morello.frontends.nodes.tensors import PlainCode
 from morello.frontends.plain.lowering import PLAIN, lowered
 from morello.frontends.refusals import OpError
 from morello.mlir import dialect, generic, ir
+from morello.spec import Dtype
 
 _REASON = "a Spec reads no tensor backwards"
 
 
 @lru_cache(maxsize=256)
-def reversal(shape: tuple[int, ...], axes: frozenset[int], place: str) -> PlainCode:
-    """Code that copies a tensor of f32 with some axes the other way round."""
+def reversal(
+    shape: tuple[int, ...], axes: frozenset[int], dtype: Dtype, place: str
+) -> PlainCode:
+    """Code that copies a tensor with some axes the other way round."""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
-        kind = ir.RankedTensorType.get(shape, ir.F32Type.get())
+        kind = ir.RankedTensorType.get(shape, ir.Type.parse(dtype.mlir))
         with ir.InsertionPoint(module.body):
             function = dialect("func").FuncOp(PLAIN, ([kind], [kind]))
         with ir.InsertionPoint(function.add_entry_block()):

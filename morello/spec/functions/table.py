@@ -436,11 +436,20 @@ UNARY: dict[str, Code] = {name: row.code for name, row in _OF_ONE.items()}
 BINARY: dict[str, Code] = {name: row.code for name, row in _OF_TWO.items()}
 """The functions of two numbers that are kinds."""
 
+
+def _negative(e: Elements, x: Any) -> Any:
+    """An integer with the other sign, modulo 2^32."""
+    return e.subtract(e.constant(Dtype.S32, 0), x)
+
+
 INTEGER: dict[str, Code] = {
+    "abs": lambda e, x: e.maximum(Dtype.S32, x, _negative(e, x)),
     "add": _method("add"),
+    "copy": elementary.copy,
     "maximum": lambda e, a, b: e.maximum(Dtype.S32, a, b),
     "minimum": lambda e, a, b: e.minimum(Dtype.S32, a, b),
     "mul": _method("multiply"),
+    "neg": _negative,
     "square": elementary.square,
     "sub": _method("subtract"),
 }

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -172,10 +173,17 @@ def _axis(text: str, before: int, after: int) -> str:
     return f"pad({text},{before},{after})" if before or after else text
 
 
+_MOST = (1 << 16) - 1
+"""The largest padding, step and dilation."""
+
+
 def _count(options: Options, name: str, least: int, default: int) -> int:
     text = options.pop(name, str(default))
-    if not text.isascii() or not text.isdigit() or not least <= int(text) < 1 << 16:
-        raise SpecError(f"option {name}={text}", f"write {name}={max(least, 1)}")
+    if not re.fullmatch(r"\d{1,5}", text, re.ASCII) or not least <= int(text) <= _MOST:
+        raise SpecError(
+            f"option {name}={text} is no integer from {least} to {_MOST}",
+            f"write {name}={max(least, 1)}",
+        )
     return int(text)
 
 
