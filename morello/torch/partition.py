@@ -57,10 +57,18 @@ def _is_supported(node: Any) -> bool:
 
 
 def is_of_integers(node: Node) -> bool:
-    """Whether an op computes of places and masks alone."""
-    values = [source.meta.get("val") for source in node.all_input_nodes]
-    dtypes = {getattr(value, "dtype", None) for value in values}
-    return not is_free(node) and dtypes.issubset(INTEGERS)
+    """Whether an op computes of places and masks alone, and of numbers."""
+    data = [source for source in node.all_input_nodes if not _is_number(source)]
+    dtypes = {getattr(source.meta.get("val"), "dtype", None) for source in data}
+    is_of_any = data or not node.all_input_nodes
+    return bool(is_of_any) and not is_free(node) and dtypes.issubset(INTEGERS)
+
+
+def _is_number(node: Node) -> bool:
+    """Whether a node is a tensor of one number of the program."""
+    if node.target not in CREATED or node.meta["val"].numel() != 1:
+        return False
+    return all(_is_number(source) for source in node.all_input_nodes)
 
 
 def why_not(node: Node) -> str:

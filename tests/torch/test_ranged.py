@@ -39,7 +39,7 @@ class Pooled(nn.Module):
 
 class Counted(nn.Module):
     """Counts places but for one of padding, as RoBERTa, and how far they are apart: of
-    one place more than there are."""
+    one place more than there are; and adds a mask, as attention does."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,8 @@ class Counted(nn.Module):
         wide = torch.cat([counts[:, :1] - 1, counts], 1)
         size = places.shape[1]
         steps = wide[:, 1 : size + 1] - wide[:, :size]
-        return self.last(self.table(counts)) * steps.float().unsqueeze(-1)
+        rows = self.last(self.table(counts)) * steps.float().unsqueeze(-1)
+        return rows + torch.where(is_word, 0.0, -3.0).unsqueeze(-1)
 
 
 def mlp() -> nn.Module:
