@@ -65,6 +65,16 @@ def test_a_shelf_lets_go_of_what_was_not_read_for_longest() -> None:
     assert len(shelf) == 1
 
 
+def test_a_shelf_lets_go_of_large_tables_first_and_of_small_ones_in_time() -> None:
+    shelf = Shelf(most_points=100)
+    shelf.put("small", table_id(1), shelved(4))
+    for n in range(60):
+        shelf.put("large", table_id(n), shelved(64))
+        assert n >= 30 or shelf.get("small", table_id(1)) is not None
+    assert shelf.get("small", table_id(1)) is None
+    assert shelf.get("large", table_id(59)) is not None
+
+
 def test_tables_of_a_key_on_a_shelf_come_latest_first() -> None:
     shelf = Shelf(most_points=6)
     for n in range(1, 8):

@@ -2,13 +2,15 @@
 
 A table is found by all that its contents depend on but the axes of its goal and the
 memories that may have been taken from. One for the same axes is taken as it is, a
-larger one is cut. Those that were not read for longest are let go of where there are
-too many.
+larger one is cut. Where there are too many points, tables are let go of that were not
+read for long, and large ones sooner: one takes the room of many small ones, and not the
+time of as many to be solved again.
 """
 
 import dataclasses
+import heapq
+import itertools
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np
@@ -84,19 +86,32 @@ class Shelved:
         return Shelved(costs, Once(clipped), self.goal)
 
 
+Rank = tuple[float, int]
+"""The less it is, the sooner a table is let go of; of equal ones the one that was read
+before the other."""
+
+
 class Shelf:
-    """Tables of a process, which its searches share; of any number of threads."""
+    """Tables of a process, which its searches share; of any number of threads.
+
+    Each has a rank: that of the last one that was let go of by when it was put here or
+    read, and the more above that the smaller it is. The least is let go of next.
+    """
 
     def __init__(self, most_points: int = SHELF_POINTS) -> None:
         self.most_points = most_points
         self._lock = threading.RLock()
         self._points = 0
         self._tables: dict[Hashable, dict[TableId, Shelved]] = {}
-        self._order: OrderedDict[tuple[Hashable, TableId], int] = OrderedDict()
-        """The points of each table, the one that was not read for longest first."""
+        self._ranks: dict[tuple[Hashable, TableId], Rank] = {}
+        self._queue: list[tuple[Rank, Hashable, TableId]] = []
+        """Tables by a rank that they have or had, the least first."""
+        self._turns = itertools.count()
+        self._least = 0.0
+        """The rank of the last one that was let go of."""
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._ranks)
 
     def put(self, key: Hashable, identity: TableId, table: Shelved) -> None:
         """Keep a table, and let go of others if there are too many points.
@@ -109,10 +124,11 @@ class Shelf:
         with defer_forks(), self._lock:
             self._drop(key, identity)
             self._tables.setdefault(key, {})[identity] = table
-            self._order[key, identity] = table.points
             self._points += table.points
+            rank = self._rank(key, identity, table)
+            heapq.heappush(self._queue, (rank, key, identity))
             while self._points > self.most_points:
-                self._drop(*next(iter(self._order)))
+                self._drop_least()
 
     def get(self, key: Hashable, identity: TableId) -> Shelved | None:
         """The table of a key with this identity; None if there is none."""
@@ -121,7 +137,7 @@ class Shelf:
         with defer_forks(), self._lock:
             table = self._tables.get(key, {}).get(identity)
             if table is not None:
-                self._order.move_to_end((key, identity))
+                self._rank(key, identity, table)
             return table
 
     def others(self, key: Hashable) -> Iterator[tuple[TableId, Shelved]]:
@@ -136,15 +152,30 @@ class Shelf:
         """Let go of everything."""
         with defer_forks(), self._lock:
             self._tables.clear()
-            self._order.clear()
+            self._ranks.clear()
+            self._queue.clear()
             self._points = 0
 
+    def _rank(self, key: Hashable, identity: TableId, table: Shelved) -> Rank:
+        """Rank a table as one that was read now."""
+        rank = self._least + max(1, table.points) ** -0.5, next(self._turns)
+        self._ranks[key, identity] = rank
+        return rank
+
+    def _drop_least(self) -> None:
+        """Let go of the table of the least rank, or rank one anew that was read."""
+        rank, key, identity = heapq.heappop(self._queue)
+        now = self._ranks.get((key, identity))
+        if now == rank:
+            self._least, _ = rank
+            self._drop(key, identity)
+        elif now is not None:
+            heapq.heappush(self._queue, (now, key, identity))
+
     def _drop(self, key: Hashable, identity: TableId) -> None:
-        points = self._order.pop((key, identity), None)
-        if points is not None:
-            self._points -= points
+        if self._ranks.pop((key, identity), None) is not None:
             tables = self._tables[key]
-            del tables[identity]
+            self._points -= tables.pop(identity).points
             if not tables:
                 del self._tables[key]
 
