@@ -118,6 +118,9 @@ def check_ranges(spec: Spec) -> None:
         SpecError: an operand is not row-major.
     """
     reason = why_settled(spec)
+    for number in spec.kind.call_sizes:
+        if number >= len(spec.ranges):
+            reason = f"a number of it follows from size({number}), which no call says"
     for one in spec.ranges:
         for i, operand in enumerate(spec.kind.operands):
             if {*one.dims} & {*operand.dims} and not reason:

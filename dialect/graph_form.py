@@ -7,8 +7,9 @@
                output = "overwrite", reduction = "sum"}]}
 
 Maps are from the dimensions of the graph to the axes of a value, as ``indexing_maps``
-of ``linalg.generic``. A body is a value by its number, inputs first; a constant; or a
-function and its arguments. ``output`` is missing where a node is internal; it may be
+of ``linalg.generic``. A body is a value by its number, inputs first; a constant; a
+number that follows from the sizes of the call, ``"(1.0/size(0))"``; or a function and
+its arguments. ``output`` is missing where a node is internal; it may be
 ``"accumulate"``. ``after = [array<i64: 1>, …]`` has the zeros after the last element of
 each axis of the inputs, where there are any. ``halves = [array<i64: 0, 1>, …]`` has 1
 for each axis, divided by 2, whose elements are the halves of bytes.
@@ -29,12 +30,18 @@ from morello.spec.graphs.expression import (
     Constant,
     Expression,
     Reference,
+    SizeNumber,
     references,
 )
 from morello.spec.graphs.graph import NEUTRAL, Graph, Node, Output, canonical
-from morello.spec.graphs.text import MOST_RANK, MOST_VALUES, parse_canonical
+from morello.spec.graphs.text import (
+    MOST_RANK,
+    MOST_VALUES,
+    parse_canonical,
+    parse_number,
+)
 from morello.spec.index_map import IndexMap, dims_of, plain, plain_dims
-from morello.spec.text.graphs import print_graph
+from morello.spec.text.graphs import number_text, print_graph
 
 EXAMPLE = (
     "{inputs = [affine_map<(d0, d1) -> (d0, d1)>], nodes = [{body = 0, map = "
@@ -103,6 +110,8 @@ def _body(expression: Expression) -> ir.Attribute:
             return i64_attr(value)
         case Constant(number):
             return ir.FloatAttr.get(ir.F64Type.get(), number)
+        case SizeNumber():
+            return ir.StringAttr.get(number_text(expression))
         case Call(function, arguments):
             name = ir.StringAttr.get(function)
             return ir.ArrayAttr.get([name, *map(_body, arguments)])
@@ -257,6 +266,10 @@ def _expression(attr: Any, count: int, depth: int) -> Expression:
     value = None if attr is None else attr.maybe_downcast()
     if isinstance(value, ir.FloatAttr):
         return Constant(value.value)
+    if isinstance(value, ir.StringAttr):
+        number = parse_number(str(value.value))
+        if number is not None:
+            return number
     if isinstance(value, ir.IntegerAttr) and 0 <= int(value.value) < count:
         return Reference(int(value.value))
     if isinstance(value, ir.ArrayAttr) and len(value) and depth < MOST_DEPTH:

@@ -157,7 +157,7 @@ def size_value(op: Any, spec: Spec, number: int = 0) -> ir.Value:
     """
     arith = dialect("arith")
     size = sizes_of(op, spec)[number]
-    value = _argument(op, size.number)
+    value = call_size(op, size.number)
     for step in size.steps:
         factor = arith.ConstantOp(ir.IndexType.get(), abs(step)).result
         op_class = arith.RemUIOp if step > 0 else arith.MulIOp
@@ -223,8 +223,12 @@ def sized_view(
     return view
 
 
-def _argument(op: Any, number: int) -> ir.Value:
-    """A size that the function around an op is called with."""
+def call_size(op: Any, number: int) -> ir.Value:
+    """A size that the function around an op is called with.
+
+    Raises:
+        SpecError: the function does not take it.
+    """
     parent = op.operation
     while parent is not None and parent.name != "func.func":
         parent = parent.parent.operation if parent.parent else None
@@ -234,6 +238,6 @@ def _argument(op: Any, number: int) -> ir.Value:
         if number < len(sizes):
             return sizes[number]
     raise SpecError(
-        "it has a range of sizes, but its function takes no index for it",
+        "it depends on the size of a call, but its function takes no index for it",
         "give the function an index for each after its memrefs",
     )

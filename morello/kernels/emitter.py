@@ -15,6 +15,7 @@ from typing import Any
 from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, TensorSpec
 from morello.spec.elements.operations import Operations
+from morello.spec.graphs.expression import SizeNumber
 
 Value = Any
 """A scalar, a vector or an index in the code being written."""
@@ -144,6 +145,10 @@ class Emitter(Operations, ABC):
     @abstractmethod
     def constant(self, dtype: Dtype, number: float | int, width: int = 0) -> Value:
         """A number as a scalar (``width`` 0), or in every lane of a vector."""
+
+    @abstractmethod
+    def of_sizes(self, dtype: Dtype, number: SizeNumber) -> Value:
+        """A scalar that follows from the sizes of the call, computed once a call."""
 
     @abstractmethod
     def broadcast(self, scalar: Value, width: int) -> Value:

@@ -182,7 +182,7 @@ def _usual(goal: Spec, whole: Spec | None, period: int) -> Spec:
         not goal.ranges and goal in _unlike_most(whole, period, _usual_sizes(whole))
     ):
         return goal
-    return whole.at(*_usual_sizes(whole))
+    return whole.point(*_usual_sizes(whole))
 
 
 def _usual_sizes(whole: Spec) -> tuple[int, ...]:
@@ -207,11 +207,11 @@ def _unlike_most(whole: Spec, period: int, usual: tuple[int, ...]) -> tuple[Spec
     def aliased(goal: Spec) -> list[int]:
         return [_least_bytes(goal, o, period) for o in range(len(goal.tensors))]
 
-    sizes, most = whole.ranges[0].sizes(whole.greatest[0]), aliased(whole.at(*usual))
+    sizes, most = whole.ranges[0].sizes(whole.greatest[0]), aliased(whole.point(*usual))
     roundest = max(sizes, key=lambda size: size & -size)
-    if aliased(whole.at(roundest)) == most:
+    if aliased(whole.point(roundest)) == most:
         return ()
-    goals = (whole.at(size) for size in sizes if size > 1)
+    goals = (whole.point(size) for size in sizes if size > 1)
     few = [*islice((g for g in goals if aliased(g) != most), _FEW + 1)]
     return tuple(few) if len(few) <= _FEW else ()
 

@@ -17,12 +17,13 @@ from morello.spec.graphs.evaluate import evaluate
 from morello.spec.graphs.expression import (
     Call,
     Constant,
+    SizeNumber,
     call_count,
     computed,
     paired,
     parts,
 )
-from morello.spec.graphs.graph import Graph, canonical
+from morello.spec.graphs.graph import Graph, canonical, with_sizes
 from morello.spec.graphs.labels import label_of
 from morello.spec.graphs.text import parse_canonical
 from morello.spec.kind import Array, Kind, Reform
@@ -129,6 +130,22 @@ class Compose(Kind):
         operands = tuple(place.get(part.values[v], -1) for v in kind.values)
         return Reform(kind, part.dims, operands)
 
+    def at(self, sizes: tuple[Any, ...]) -> Kind:
+        """`Kind.at`."""
+        if not self.call_sizes:
+            return self
+        return Compose.of(canonical(with_sizes(self.graph, sizes.__getitem__)).graph)
+
+    @cached_property
+    def call_sizes(self) -> frozenset[int]:
+        """`Kind.call_sizes`."""
+        sizes: set[int] = set()
+        for node in self.graph.nodes:
+            for part in parts(node.expression):
+                if isinstance(part, SizeNumber):
+                    part.computed(sizes.add, operation=lambda *_: None)
+        return frozenset(sizes)
+
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """f32, or a narrow float for inputs and for outputs that are maps; or s32.
         Inputs may be integers that widen to that."""
@@ -193,6 +210,11 @@ class Compose(Kind):
                     raise SpecError(
                         f"'{part.function}' is no function of s32",
                         f"those are {', '.join(INTEGER)}; or use {FLOAT_NAMES}",
+                    )
+                if isinstance(part, SizeNumber):
+                    raise SpecError(
+                        "a number that follows from a size is none of s32",
+                        f"settle the size, or use {FLOAT_NAMES}",
                     )
                 if isinstance(part, Constant) and not _is_s32(part.number):
                     raise SpecError(

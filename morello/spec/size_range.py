@@ -106,6 +106,12 @@ class WrittenSizes:
         varying = (one for one in ranges.values() if one.least < greatest[one.dims[0]])
         return cls(tuple(greatest), tuple(varying))
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """For each place the number of its range; -1 where there is none."""
+        numbers = {p: n for n, one in enumerate(self.ranges) for p in one.dims}
+        return tuple(numbers.get(place, -1) for place in range(len(self.greatest)))
+
     def least(self, one: SizeRange) -> tuple[int, ...]:
         """The sizes with those of one range at its least."""
         return tuple(

@@ -238,6 +238,12 @@ class Spec(HashedOnce):
         return tuple(self.sizes[one.dims[0]] for one in self.ranges)
 
     @property
+    def range_numbers(self) -> tuple[int, ...]:
+        """For each dimension the number of its range; -1 of a settled one."""
+        numbers = {dim: n for n, one in enumerate(self.ranges) for dim in one.dims}
+        return tuple(numbers.get(dim, -1) for dim in range(len(self.sizes)))
+
+    @property
     def every_size(self) -> list[range]:
         """The sizes of each range."""
         pairs = zip(self.ranges, self.greatest, strict=True)
@@ -249,7 +255,20 @@ class Spec(HashedOnce):
         return itertools.product(*self.every_size)
 
     def at(self, *sizes: int) -> "Spec":
-        """The Spec of a call: every size settled.
+        """The Spec of a call: every size settled, and the numbers that follow from it.
+
+        Args:
+            sizes: a size for each of `ranges`, in order.
+
+        Raises:
+            SpecError: there are more or less, or one is not in its range.
+        """
+        point = self.point(*sizes)
+        return dataclasses.replace(point, kind=self.kind.at(sizes))
+
+    def point(self, *sizes: int) -> "Spec":
+        """The Spec that the programs of a call are of: its numbers still follow from
+        the sizes of the call.
 
         Args:
             sizes: a size for each of `ranges`, in order.
@@ -350,7 +369,10 @@ class Spec(HashedOnce):
         return results[0] if len(results) == 1 else results
 
     def outputs(self, *arrays: Array) -> tuple[Array, ...]:
-        """The definition, for arrays in logical order: every output."""
+        """The definition, for arrays in logical order: every output; of the greatest
+        sizes."""
+        if self.ranges:
+            return self.at(*self.greatest).outputs(*arrays)
         outputs = each(self.kind.evaluate(self.sizes, self.dtypes, arrays))
         return tuple(
             np.ascontiguousarray(np.broadcast_to(out, self.shape(operand)))

@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from morello.dialect.memrefs import whole_type
-from morello.dialect.sizes import size_value
+from morello.dialect.sizes import call_size, size_value
 from morello.kernels.code.range_check import write_range_check
 from morello.kernels.code.vectors import pieces
 from morello.kernels.emitter import Body, Buffer, Index, Pack, Value
 from morello.kernels.template import Kernel
 from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
+from morello.passes.parts.float_control import outermost
 from morello.passes.parts.tiles import Tiles
 from morello.passes.parts.vector_ops import (
     call,
@@ -27,8 +28,10 @@ from morello.passes.parts.vector_ops import (
     splat,
 )
 from morello.spec import Dtype, Layout, PhysicalDim, Spec, TensorSpec
+from morello.spec.graphs.expression import SizeNumber
 
 arith = dialect("arith")
+math = dialect("math")
 memref = dialect("memref")
 scf = dialect("scf")
 vector = dialect("vector")
@@ -270,6 +273,22 @@ class MlirEmitter(Tiles):
                 self._numbers[key] = arith.ConstantOp(kind, value).result
         return self._numbers[key]
 
+    def of_sizes(self, dtype: Dtype, number: SizeNumber) -> Value:
+        """`Emitter.of_sizes`: before all loops of the function, or of a thread."""
+        key = dtype, str(number), 0
+        if key not in self._numbers:
+            first = self._constants.ref_operation
+            with ir.InsertionPoint(outermost(first.operation)):
+                wide = number.computed(self._size_of_call, _f64, _of_f64)
+                kind = element_type(dtype)
+                self._numbers[key] = arith.TruncFOp(kind, wide).result
+        return self._numbers[key]
+
+    def _size_of_call(self, number: int) -> Value:
+        word = ir.IntegerType.get_signless(64)
+        size = arith.IndexCastOp(word, call_size(self._before, number)).result
+        return arith.SIToFPOp(ir.F64Type.get(), size).result
+
     def offset(self, index: Value, by: int) -> Value:
         """`Emitter.offset`."""
         if isinstance(index, Pack):
@@ -419,6 +438,22 @@ class MlirEmitter(Tiles):
             following = body(loop.induction_variable, tuple(loop.inner_iter_args))
             scf.YieldOp(list(following))
         return tuple(loop.results_)
+
+
+def _f64(number: float) -> Value:
+    return arith.ConstantOp(ir.F64Type.get(), number).result
+
+
+def _of_f64(function: str, *given: Value) -> Value:
+    """One of `FORMULAS` of numbers of f64."""
+    op = {
+        "add": arith.AddFOp,
+        "sub": arith.SubFOp,
+        "mul": arith.MulFOp,
+        "div": arith.DivFOp,
+        "sqrt": math.SqrtOp,
+    }[function]
+    return op(*given).result
 
 
 def _mask(like: Value, count: int) -> Value:

@@ -38,6 +38,14 @@ def thread_body(op: ir.Operation) -> ir.Operation:
     return around
 
 
+def outermost(op: ir.Operation) -> ir.Operation:
+    """The op around an op, or it itself, right within its function or parallel loop."""
+    body = thread_body(op)
+    while op.parent.operation != body:
+        op = op.parent.operation
+    return op
+
+
 def _guard(block: ir.Block) -> None:
     """Set the register at the start of a block, and back at its end."""
     word = ir.IntegerType.get_signless(32)

@@ -81,7 +81,10 @@ def test_the_spec_of_a_size() -> None:
         ("matmul:1..4X3x3", "did you mean '1..4x3x3'"),
         ("matmul:1..99999999999x3x3", "size 99999999999 of dimension m"),
         # The number 1/n is part of the graph of each n.
-        ("mean:4x1..64", "of no dimension that its kind has for each size alike"),
+        (
+            "conv:1x3x4..8x8x4x3x3",
+            "of no dimension that its kind has for each size alike",
+        ),
     ],
 )
 def test_wrong_ranges_are_refused(text: str, part: str) -> None:

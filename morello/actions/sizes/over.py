@@ -96,7 +96,7 @@ def rewrite_over(
 def _refuse(action: Rewriting, spec: Spec, target: Target, holds: Array) -> NoReturn:
     """Refuse an action that does not apply at some sizes."""
     call = next(itertools.islice(spec.calls, int(np.argmin(holds)), None))
-    settled = action.expand(Frame.of(spec.at(*call)), target)
+    settled = action.expand(Frame.of(spec.point(*call)), target)
     reason = settled.refusal() or "it leaves other holes"
     word = "size" if len(call) == 1 else "sizes"
     raise SizesError(

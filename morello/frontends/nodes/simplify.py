@@ -16,6 +16,7 @@ from morello.spec.graphs.expression import (
     Constant,
     Expression,
     Reference,
+    SizeNumber,
     numbers_last,
 )
 
@@ -30,7 +31,7 @@ def simplified(expression: Expression) -> Expression:
     match expression:
         case Constant(number):
             return Constant(_written(number))
-        case Reference():
+        case Reference() | SizeNumber():
             return expression
     arguments = tuple(simplified(a) for a in expression.arguments)
     call = numbers_last(Call(expression.function, arguments))

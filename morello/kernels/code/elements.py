@@ -11,6 +11,7 @@ from morello.kernels.code.casts import cast_ops
 from morello.kernels.emitter import Emitter, Value
 from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, Kind
+from morello.spec.graphs.expression import SizeNumber
 
 
 class Side(tuple[Any, ...]):
@@ -57,6 +58,11 @@ class EmittedElements:
     def constant(self, dtype: Dtype, number: float | int) -> Value:
         """`Elements.constant`."""
         return self.emitter.constant(dtype, number, self.width)
+
+    def of_sizes(self, dtype: Dtype, number: SizeNumber) -> Value:
+        """`Elements.of_sizes`."""
+        scalar = self.emitter.of_sizes(dtype, number)
+        return self.emitter.broadcast(scalar, self.width) if self.width else scalar
 
     @property
     def has_scale(self) -> bool:
@@ -115,6 +121,10 @@ class CountedElements:
 
     def constant(self, dtype: Dtype, number: float | int) -> Any:
         """`Elements.constant`."""
+        self.constants += 1
+
+    def of_sizes(self, dtype: Dtype, number: SizeNumber) -> Any:
+        """`Elements.of_sizes`: computed once a call."""
         self.constants += 1
 
     def convert(self, value: Any, source: Dtype, dest: Dtype) -> Any:

@@ -68,7 +68,7 @@ class CostsAtSizes:
     def at_greatest(self, impl: Impl) -> int:
         """The cost at the greatest size, at which less may remain of a loop than at
         others."""
-        spec = impl.spec.at(*impl.spec.greatest)
+        spec = impl.spec.point(*impl.spec.greatest)
         return int(self._whole(impl, Frame.of(spec), 1)[0])
 
     def _costs(self, impl: Impl, frame: Frame, count: int) -> Costs:

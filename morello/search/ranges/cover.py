@@ -561,7 +561,7 @@ def _looped(area: _Area) -> Iterator[tuple[Places, Impl]]:
         places = ((start, len(axis)),)
         part = part_of(spec, area.box(places))
         for action in (Tile, TileParallel):
-            loop = Impl(spec.at(axis[-1]), action(name, size), 0, ())
+            loop = Impl(spec.point(axis[-1]), action(name, size), 0, ())
             try:
                 yield places, area.over.program(loop, part, area.over.tables.root)
             except (ScheduleError, SearchError):

@@ -153,7 +153,7 @@ class Over:
         if spec.kind.reform is not None:
             actions.append(ToAccum())
         for action in actions:
-            loop = Impl(spec.at(*spec.greatest), action, 0, ())
+            loop = Impl(spec.point(*spec.greatest), action, 0, ())
             try:
                 yield self._decided(loop, spec, table, True)
             except (ScheduleError, SearchError):
@@ -189,7 +189,7 @@ class Over:
     def _best(self, spec: Spec, table: TableId, loops: bool) -> Impl:
         """The program that is best at the greatest sizes, on all."""
         try:
-            best = self.tables.program(spec.at(*spec.greatest), table)
+            best = self.tables.program(spec.point(*spec.greatest), table)
         except SearchError as error:
             raise ScheduleError(error.what) from error
         return self.program(best, spec, table, loops)
@@ -232,7 +232,7 @@ def part_of(spec: Spec, box: Box) -> Spec:
         for one, first, last in zip(spec.ranges, *box, strict=True)
         if first < last
     )
-    return dataclasses.replace(spec.at(*box.last), ranges=tuple(parts))
+    return dataclasses.replace(spec.point(*box.last), ranges=tuple(parts))
 
 
 def _parts(action: Range, spec: Spec) -> bool:

@@ -115,7 +115,7 @@ class Sizes:
         if call in self.best:
             return self.best[call]
         tables = self.tables[call]
-        return tables.program(self.spec.at(*call), tables.root)
+        return tables.program(self.spec.point(*call), tables.root)
 
 
 def check_ranges(spec: Spec) -> list[range]:
@@ -191,14 +191,16 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
             runs, most = runs_of(column, every.step), _searched_up_to(spec, one)
             some.append(tuple(sorted({m for run in runs for m in sampled(run, most)})))
         solved = columns if len(columns) > 1 else some  # a box may have any pair alone
-        searched = _searched(spec, target.at(spec.at(*members[0]), spec), solved, watch)
+        searched = _searched(
+            spec, target.at(spec.point(*members[0]), spec), solved, watch
+        )
         run = searched.solver.run_of(searched.greatest)
         with run.store.working():
             for call in itertools.product(*some):
-                best[call] = searched.program(spec.at(*call), searched.root)
+                best[call] = searched.program(spec.point(*call), searched.root)
                 costs[call] = best[call].cost
             if len(columns) > 1:
-                costs |= {call: searched.cost(spec.at(*call)) for call in members}
+                costs |= {call: searched.cost(spec.point(*call)) for call in members}
         tables |= dict.fromkeys(members, searched)
         parts.append(run.statistics(time.perf_counter() - start))
     return Sizes(
@@ -215,7 +217,7 @@ def _group(spec: Spec, call: Call, target: Target) -> Hashable:
     ones = tuple(size == 1 for size in call)
     if len(call) > 1:
         return ones
-    goal = spec.at(*call)
+    goal = spec.point(*call)
     context = target.at(goal, spec)
     return context, ax.room(goal, context), _others(spec, goal), ax.fine(goal), ones
 
@@ -242,7 +244,7 @@ def _searched(
 ) -> Searched:
     """The tables of some sizes of each range, none solved."""
     closed_axes = [closed(column) for column in sizes]
-    greatest = spec.at(*(column[-1] for column in sizes))
+    greatest = spec.point(*(column[-1] for column in sizes))
     goals = ax.Goals(frozenset(closed_axes), ax.fine(greatest))
     solver = Solver(target, watch=watch, goals=goals)
     axes = list(ax.goal_axes(greatest, 1))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.errors import SpecError
 from morello.spec.elements.casts import cast
 from morello.spec.elements.dtypes import Dtype
 
@@ -58,6 +59,17 @@ class ArrayElements:
     def constant(self, dtype: Dtype, number: float | int) -> Array:
         """`Elements.constant`."""
         return np.asarray(number, dtype.numpy)
+
+    def of_sizes(self, dtype: Dtype, number: Any) -> Array:
+        """`Elements.of_sizes`.
+
+        Raises:
+            SpecError: no call is known.
+        """
+        raise SpecError(
+            "a number follows from the sizes of a call, which are not known",
+            "take the Spec of a call: spec.at(37)",
+        )
 
     def convert(self, value: Array, source: Dtype, dest: Dtype) -> Array:
         """`Elements.convert`."""

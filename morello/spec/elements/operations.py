@@ -85,6 +85,9 @@ class Elements(Operations, Protocol):
     def constant(self, dtype: Dtype, number: float | int) -> Any:
         """A number."""
 
+    def of_sizes(self, dtype: Dtype, number: Any) -> Any:
+        """A number that follows from the sizes of the call (`SizeNumber`)."""
+
     @property
     def has_scale(self) -> bool:
         """Whether one instruction does what `scale` says."""

@@ -22,6 +22,7 @@ from morello.spec.graphs.expression import (
     Constant,
     Expression,
     Reference,
+    SizeNumber,
     computed,
 )
 from morello.spec.graphs.graph import MAP, Graph, Node
@@ -386,6 +387,8 @@ def _bounded_mesh(
             return Bounded(
                 spread(tree.value, known.number), spread(tree.value, known.error)
             )
+        if isinstance(tree, SizeNumber):
+            return Bounded(ArrayElements(()).of_sizes(Dtype.F32, tree), np.zeros(()))
         arguments = [visit(argument) for argument in tree.arguments]
         if tree.function == "where":
             return _chosen(*arguments)

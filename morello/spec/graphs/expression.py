@@ -2,9 +2,11 @@
 
 import dataclasses
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from morello.errors import SpecError
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.elements.operations import Elements
 from morello.spec.functions import FUNCTIONS, INTEGER
@@ -31,6 +33,76 @@ class Constant:
 
 
 @dataclasses.dataclass(frozen=True, order=True)
+class SizeNumber:
+    """A number, in f32, that follows from sizes: computed in f64, and rounded once.
+
+    Args:
+        function: ``size``, or one of `FORMULAS`.
+        arguments: of a size the name of its dimension, or the number of the range of
+            sizes that a call says; else numbers.
+    """
+
+    function: str
+    arguments: tuple["SizeNumber | float | str", ...]
+
+    def computed(
+        self,
+        size: Callable[[Any], Any],
+        number: Callable[[float], Any] = float,
+        operation: Callable[..., Any] = lambda name, *given: FORMULAS[name](*given),
+    ) -> Any:
+        """The number from sizes.
+
+        Args:
+            size: of a dimension, or of a range.
+            number: makes an operand of a number that is known.
+            operation: carries out one of `FORMULAS`.
+        """
+        if self.function == "size":
+            return size(self.arguments[0])
+        given = (
+            a.computed(size, number, operation)
+            if isinstance(a, SizeNumber)
+            else number(float(a))
+            for a in self.arguments
+        )
+        return operation(self.function, *given)
+
+    def settled(self, size: Callable[[Any], Any]) -> "Constant | SizeNumber":
+        """It with sizes that are known, or have other names.
+
+        Raises:
+            SpecError: it is no number of these sizes.
+        """
+        try:
+            result = self.computed(size, float, number_of_sizes)
+        except (ZeroDivisionError, ValueError) as error:
+            raise SpecError(
+                f"a number that follows from sizes is none of these: {error}",
+                "give a range of greater sizes",
+            ) from error
+        is_open = isinstance(result, SizeNumber)
+        return result if is_open else Constant(float(result))
+
+
+FORMULAS: dict[str, Callable[..., float]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "sqrt": math.sqrt,
+}
+"""What a number may be computed by from sizes: each operation in f64."""
+
+
+def number_of_sizes(function: str, *given: float | SizeNumber) -> float | SizeNumber:
+    """One of `FORMULAS` of numbers, some of which may follow from sizes."""
+    if any(isinstance(one, SizeNumber) for one in given):
+        return SizeNumber(function, given)
+    return FORMULAS[function](*given)
+
+
+@dataclasses.dataclass(frozen=True, order=True)
 class Call:
     """A function of `morello/spec/functions/`, by name."""
 
@@ -38,7 +110,10 @@ class Call:
     arguments: tuple["Expression", ...]
 
 
-Expression = Reference | Constant | Call
+Expression = Reference | Constant | SizeNumber | Call
+
+NUMBERS = Constant, SizeNumber
+"""Expressions that read no value."""
 
 COPY = Call("copy", (Reference(0),))
 """The first value that is read, as it is."""
@@ -124,8 +199,18 @@ def numbers_last(call: Call) -> Call:
     """A call with its number last, where the order of its arguments means nothing."""
     if call.function not in COMMUTATIVE:
         return call
-    order = sorted(call.arguments, key=lambda a: isinstance(a, Constant))
+    order = sorted(call.arguments, key=lambda a: isinstance(a, NUMBERS))
     return Call(call.function, tuple(order))
+
+
+def settled(expression: Expression, size: Callable[[Any], Any]) -> Expression:
+    """An expression whose numbers have sizes that are known, or other names of them."""
+    if isinstance(expression, SizeNumber):
+        return expression.settled(size)
+    if not isinstance(expression, Call):
+        return expression
+    arguments = tuple(settled(a, size) for a in expression.arguments)
+    return Call(expression.function, arguments)
 
 
 def renumbered(expression: Expression, numbers: dict[int, int]) -> Expression:
@@ -145,6 +230,8 @@ def computed(
     if isinstance(expression, Constant):
         value = expression.number if number.is_float else int(expression.number)
         return elements.constant(number, value)
+    if isinstance(expression, SizeNumber):
+        return elements.of_sizes(number, expression)
     arguments = [computed(a, elements, read, number) for a in expression.arguments]
     if not number.is_float:
         return INTEGER[expression.function](elements, *arguments)

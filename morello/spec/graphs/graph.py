@@ -12,6 +12,7 @@ dimensions it can be tiled along, `cuts.py` where it can be cut in two.
 import dataclasses
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import Any
 
 from morello.lazy import cached_property
 from morello.spec.graphs.expression import (
@@ -20,11 +21,13 @@ from morello.spec.graphs.expression import (
     Constant,
     Expression,
     Reference,
+    SizeNumber,
     depth,
     numbers_last,
     references,
     renumbered,
     rewritten,
+    settled,
     substituted,
 )
 from morello.spec.hashing import HashedOnce
@@ -251,6 +254,15 @@ def part_of(graph: Graph, nodes: Iterable[int], outputs: Iterable[Output]) -> Pa
     return Part(part, dims, values)
 
 
+def with_sizes(graph: Graph, size: Callable[[Any], Any]) -> Graph:
+    """A graph whose numbers have sizes that are known, or other names of them."""
+    nodes = (
+        dataclasses.replace(node, expression=settled(node.expression, size))
+        for node in graph.nodes
+    )
+    return dataclasses.replace(graph, nodes=tuple(nodes))
+
+
 def _first_uses(graph: Graph, nodes: list[int]) -> tuple[int, ...]:
     """The dimensions in the order in which nodes use them."""
     order: list[int] = []
@@ -345,8 +357,10 @@ def _is_cheap(expression: Expression) -> bool:
     match expression:
         case Call("neg", (Reference(),)):
             return True
-        case Call(name, (Reference(), Constant()) | (Constant(), Reference())):
-            return name != "div" or isinstance(expression.arguments[1], Constant)
+        case Call(name, (Reference(), Constant() | SizeNumber())):
+            return True
+        case Call(name, (Constant() | SizeNumber(), Reference())):
+            return name != "div"
     return False
 
 

@@ -35,14 +35,19 @@ LABELS = (*SHORT_NAMES, *REDUCTIONS, *ADDING, *MAPS)
 """All names of graphs."""
 
 
-def labelled(label: str, sizes: tuple[int, ...], options: Options) -> Named:
+def labelled(
+    label: str, sizes: tuple[int, ...], options: Options, ranges: tuple[int, ...] = ()
+) -> Named:
     """The graph that a name stands for.
+
+    Args:
+        ranges: see `expanded`.
 
     Raises:
         SpecError: another number of sizes than it takes, or an option without meaning.
     """
     if label in SHORT_NAMES:
-        return expanded(label, sizes, options)
+        return expanded(label, sizes, options, ranges)
     if len(sizes) >= MOST_RANK:
         raise SpecError(
             f"{label} of {len(sizes)} sizes", f"give at most {MOST_RANK - 1}"
@@ -50,13 +55,17 @@ def labelled(label: str, sizes: tuple[int, ...], options: Options) -> Named:
     letters = string.ascii_lowercase[: len(sizes)]
     by_name = dict(zip(letters, sizes, strict=True))
     if label not in MAPS:
-        return _reduction(label, by_name, options)
+        return _reduction(
+            label, by_name, options, dict(zip(letters, ranges, strict=False))
+        )
     over = ",".join(letters)
     values = ",".join(f"{x}[{over}]" for x in ("x0", "x1")[: 1 + (label in BINARY)])
     return named(f"y[{over}]={label}({values})", by_name)
 
 
-def _reduction(label: str, by_name: dict[str, int], options: Options) -> Named:
+def _reduction(
+    label: str, by_name: dict[str, int], options: Options, ranges: dict[str, int]
+) -> Named:
     """Reduction along some axes, the last one if none is given; where none is left, the
     input and the output have one of size 1 before all."""
     letters = "".join(by_name)
@@ -69,10 +78,8 @@ def _reduction(label: str, by_name: dict[str, int], options: Options) -> Named:
         by_name = {"z": 1, **by_name}
     read, out = f"x[{','.join(letters)}]", ",".join(output_letters)
     if label == "mean":
-        share = 1.0
-        for name in over:
-            share /= by_name[name]
-        return named(f"s[{out}]=sum({read});y[{out}]=s*{share!r}", by_name)
+        share = "".join(f"/size({name})" for name in over)
+        return named(f"s[{out}]=sum({read});y[{out}]=s*(1.0{share})", by_name, ranges)
     sign = "+=" if adds else "="
     return named(f"y[{out}]{sign}{label.removesuffix('_accum')}({read})", by_name)
 
@@ -93,12 +100,18 @@ def _axes(text: str, rank: int) -> set[int]:
 
 
 @lru_cache(maxsize=4096)
-def label_of(text: str, sizes: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
-    """The name of a canonical graph, and sizes in its order; None if it has none."""
+def label_of(
+    text: str, sizes: tuple[int, ...], ranges: tuple[int, ...] = ()
+) -> tuple[str, tuple[int, ...]] | None:
+    """The name of a canonical graph, and sizes in its order; None if it has none.
+
+    Args:
+        ranges: see `expanded`.
+    """
     graph = parse_graph(text)
     every = plain(*range(graph.rank))
     if len(graph.nodes) > 1 or any(axes != every for axes in graph.inputs):
-        return short_text(text, sizes)
+        return short_text(text, sizes, ranges)
     (node,), (out,) = graph.nodes, graph.outputs
     match node.expression:
         case Call(name, arguments) if name in MAPS and node.reduction == MAP:

@@ -12,7 +12,13 @@ Tiles along a dimension are Specs of the same graph if
 
 from functools import lru_cache
 
-from morello.spec.graphs.expression import Call, Constant, Expression, Reference
+from morello.spec.graphs.expression import (
+    NUMBERS,
+    Call,
+    Constant,
+    Expression,
+    Reference,
+)
 from morello.spec.graphs.graph import Graph, Output
 
 
@@ -61,7 +67,7 @@ def weight(graph: Graph, expression: Expression, value: int) -> int | None:
 
     0 for what does not depend on it; None where it scales in no such way.
     """
-    if isinstance(expression, Constant):
+    if isinstance(expression, NUMBERS):
         return 0
     if isinstance(expression, Reference):
         read = expression.value

@@ -3,14 +3,18 @@
 import dataclasses
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 from morello.errors import SpecError
-from morello.spec.graphs.graph import Graph, canonical
+from morello.spec.graphs.expression import SizeNumber
+from morello.spec.graphs.graph import Graph, canonical, with_sizes
 from morello.spec.graphs.loops import LOWEST
 from morello.spec.graphs.text import parse_named
 from morello.spec.text.graphs import print_graph
+
+NO_RANGES: Mapping[str, int] = MappingProxyType({})
 
 Options = dict[str, str]
 """Options of the text form that a name takes; what it takes is removed."""
@@ -56,16 +60,17 @@ def _softmax_complete(dims: dict[str, int], options: Options) -> str:
 
 
 def _layer_norm(dims: dict[str, int], options: Options) -> str:
-    share, eps = 1.0 / dims["n"], _eps(options)
     return (
-        f"s[r]=sum(x[r,n]);u[r]={share!r}*s;c[r,n]=x-u;q[r]=sum(square(c));"
-        f"w[r]=rsqrt({share!r}*q+{eps!r});y[r,n]=c*w*g[n]+b[n]"
+        "s[r]=sum(x[r,n]);u[r]=1.0/size(n)*s;c[r,n]=x-u;q[r]=sum(square(c));"
+        f"w[r]=rsqrt(1.0/size(n)*q+{_eps(options)!r});y[r,n]=c*w*g[n]+b[n]"
     )
 
 
 def _rms_norm(dims: dict[str, int], options: Options) -> str:
-    share, eps = 1.0 / dims["n"], _eps(options)
-    return f"q[r]=sum(square(x[r,n]));w[r]=rsqrt({share!r}*q+{eps!r});y[r,n]=x*w*g[n]"
+    return (
+        f"q[r]=sum(square(x[r,n]));w[r]=rsqrt(1.0/size(n)*q+{_eps(options)!r});"
+        "y[r,n]=x*w*g[n]"
+    )
 
 
 def _gelu_matmul(dims: dict[str, int], options: Options) -> str:
@@ -89,9 +94,8 @@ def _chain(dims: dict[str, int], options: Options) -> str:
 
 
 def _attention(dims: dict[str, int], options: Options) -> str:
-    scale = 1.0 / math.sqrt(dims["d"])
     b = "b," if dims["b"] > 1 else ""
-    scores = f"{scale!r}*s"
+    scores = "1.0/sqrt(size(d))*s"
     causal = options.pop("causal", "false")
     if causal not in ("true", "false"):
         raise SpecError(f"option causal={causal}", "write causal=true or causal=false")
@@ -273,8 +277,16 @@ class Named:
         return print_graph(self.graph)
 
 
-def expanded(label: str, given: tuple[int, ...], options: Options) -> Named:
+def expanded(
+    label: str,
+    given: tuple[int, ...],
+    options: Options,
+    ranges: tuple[int, ...] = (),
+) -> Named:
     """The graph that a short name stands for.
+
+    Args:
+        ranges: the number of the range that each size is the greatest of, -1 of none.
 
     Raises:
         SpecError: another number of sizes, or an option without a meaning.
@@ -290,16 +302,36 @@ def expanded(label: str, given: tuple[int, ...], options: Options) -> Named:
         )
     sizes = (1,) * missing + given
     by_name = dict(zip(short.dims, sizes, strict=True))
-    return named(short.text(by_name, options), by_name)
+    of_ranges = dict(zip(short.dims[missing:], ranges, strict=False))
+    return named(short.text(by_name, options), by_name, of_ranges)
 
 
-def named(text: str, sizes: dict[str, int]) -> Named:
+def named(
+    text: str, sizes: dict[str, int], ranges: Mapping[str, int] = NO_RANGES
+) -> Named:
     """The canonical form of a graph whose dimensions have sizes by name.
+
+    Args:
+        ranges: the number of the range that the size of a dimension is the greatest
+            of, -1 of none.
 
     Raises:
         SpecError: a dimension has no size.
     """
     graph, names = parse_named(text)
+
+    def size(of: str | int) -> SizeNumber | int:
+        if isinstance(of, int):
+            return SizeNumber("size", (of,))
+        if of not in sizes:
+            raise SpecError(
+                f"the graph has size({of}), and no dimension {of}",
+                f"name one of {', '.join(names.dims)}",
+            )
+        number = ranges.get(of, -1)
+        return sizes[of] if number < 0 else SizeNumber("size", (number,))
+
+    graph = with_sizes(graph, size)
     missing = [name for name in names.dims if name not in sizes]
     if missing:
         raise SpecError(
@@ -313,21 +345,31 @@ def named(text: str, sizes: dict[str, int]) -> Named:
 
 
 @lru_cache(maxsize=4096)
-def short_text(text: str, sizes: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
-    """The short name of a canonical graph, with its sizes; None if it has none."""
+def short_text(
+    text: str, sizes: tuple[int, ...], ranges: tuple[int, ...] = ()
+) -> tuple[str, tuple[int, ...]] | None:
+    """The short name of a canonical graph, with its sizes; None if it has none.
+
+    Args:
+        ranges: see `expanded`.
+    """
     for short in SHORT_NAMES.values():
         for optional in range(short.optional + 1):
             count = len(short.dims) - optional
             if count != len(sizes):
                 continue
-            sizes_of_name = _reordered(short, optional, text, sizes)
+            sizes_of_name = _reordered(short, optional, text, sizes, ranges)
             if sizes_of_name is not None:
                 return short.name, sizes_of_name
     return None
 
 
 def _reordered(
-    short: ShortName, optional: int, text: str, sizes: tuple[int, ...]
+    short: ShortName,
+    optional: int,
+    text: str,
+    sizes: tuple[int, ...],
+    ranges: tuple[int, ...],
 ) -> tuple[int, ...] | None:
     """The sizes in the order of a name, where its graph is ``text``."""
     names = short.dims[optional:]
@@ -341,5 +383,7 @@ def _reordered(
         return None
     by_name = dict(zip(order, sizes, strict=True))
     given = tuple(by_name[name] for name in names)
-    again = expanded(short.name, given, {})
+    of_ranges = dict(zip(order, ranges, strict=False))
+    own_ranges = tuple(of_ranges.get(name, -1) for name in names)
+    again = expanded(short.name, given, {}, own_ranges)
     return given if (again.text, again.sizes) == (text, sizes) else None

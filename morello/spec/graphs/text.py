@@ -18,11 +18,14 @@ from functools import lru_cache
 from morello.errors import SpecError, shortened
 from morello.spec.functions import FUNCTIONS
 from morello.spec.graphs.expression import (
+    FORMULAS,
     MOST_DEPTH,
+    NUMBERS,
     Call,
     Constant,
     Expression,
     Reference,
+    SizeNumber,
     references,
     renumbered,
 )
@@ -104,6 +107,16 @@ def parse_named(text: str) -> tuple[Graph, Names]:
     return _Reader().read(text)
 
 
+def parse_number(text: str) -> SizeNumber | None:
+    """The number that follows from the sizes of a call which a text is; None of other
+    text."""
+    try:
+        number = _Reader().number(text)
+    except SpecError:
+        return None
+    return number if isinstance(number, SizeNumber) else None
+
+
 class _Reader:
     """Reads the statements of a graph."""
 
@@ -133,6 +146,11 @@ class _Reader:
                 f"use at most {MOST_VALUES} and {MOST_RANK}: cut it in parts",
             )
         return self._graph()
+
+    def number(self, text: str) -> Expression:
+        """Parse an expression that reads no value."""
+        self.statement = text
+        return self._expression(self._parsed(text))
 
     def _graph(self) -> tuple[Graph, Names]:
         order = [*self.inputs, *self.nodes]
@@ -361,7 +379,7 @@ class _Reader:
                 return Call("neg", (self._expression(inner),))
             case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
                 arguments = self._expression(left), self._expression(right)
-                return Call(_OPERATORS[type(operator)], arguments)
+                return _called(_OPERATORS[type(operator)], arguments)
             case ast.Call(ast.Name(name), arguments, []):
                 return self._call(name, arguments)
             case ast.Subscript(ast.Name(name), index):
@@ -386,10 +404,13 @@ class _Reader:
         return Constant(value)
 
     def _call(self, name: str, arguments: list[ast.expr]) -> Expression:
+        match name, arguments:
+            case "size", [ast.Name(of) | ast.Constant(int() as of)]:
+                return SizeNumber("size", (of,))
         name = {"max": "maximum", "min": "minimum"}.get(name, name)
         if name not in FUNCTIONS or FUNCTIONS[name][0] != len(arguments):
             raise self._no_call(name, len(arguments))
-        return Call(name, tuple(map(self._expression, arguments)))
+        return _called(name, tuple(map(self._expression, arguments)))
 
     def _no_call(self, name: str, count: int) -> SpecError:
         if name in ("sum", "maximum", "minimum") and count == 1:
@@ -429,6 +450,16 @@ class _Reader:
             )
         self.read_names.add(name)
         return Reference(self.numbers[name])
+
+
+def _called(function: str, arguments: tuple[Expression, ...]) -> Expression:
+    """A call; of numbers alone that follow from sizes, one such number."""
+    numbers = [a for a in arguments if isinstance(a, NUMBERS)]
+    follow = any(isinstance(a, SizeNumber) for a in numbers)
+    if not follow or len(numbers) < len(arguments) or function not in FORMULAS:
+        return Call(function, arguments)
+    given = (a.number if isinstance(a, Constant) else a for a in numbers)
+    return SizeNumber(function, tuple(given))
 
 
 _LARGEST = 3.4028234663852886e38

@@ -1,6 +1,11 @@
 """Text of graphs as it is printed; `morello/spec/graphs/text.py` reads it."""
 
-from morello.spec.graphs.expression import Constant, Expression, Reference
+from morello.spec.graphs.expression import (
+    Constant,
+    Expression,
+    Reference,
+    SizeNumber,
+)
 from morello.spec.graphs.graph import MAP, Graph
 from morello.spec.index_map import IndexMap
 
@@ -39,6 +44,8 @@ class _Printer:
     def _expression(self, expression: Expression, whole: bool = False) -> str:
         if isinstance(expression, Constant):
             return repr(expression.number)
+        if isinstance(expression, SizeNumber):
+            return number_text(expression)
         if isinstance(expression, Reference):
             value = expression.value
             name = value_name(self.graph, value)
@@ -65,6 +72,17 @@ class _Printer:
             if not depth and place < len(text) - 1:
                 return text
         return text[1:-1]
+
+
+def number_text(number: SizeNumber) -> str:
+    """The formula of a number: ``(1.0/size(0))``."""
+
+    def operation(function: str, *given: str) -> str:
+        sign = _SIGNS.get(function)
+        return f"({sign.join(given)})" if sign else f"{function}({','.join(given)})"
+
+    text: str = number.computed("size({})".format, repr, operation)
+    return text
 
 
 def value_name(graph: Graph, value: int) -> str:

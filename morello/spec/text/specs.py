@@ -63,8 +63,13 @@ def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]
     options = _options(text, [p for p in rest if "=" in p])
     dtypes = _dtypes(text, [p for p in rest if "=" not in p])
     plain = dict(options)
-    kind, sizes = _kind(text, given.greatest, options)
+    kind, sizes = _kind(text, given.numbers, given.greatest, options)
     ranges = tuple(_settled(text, given, one, sizes, plain) for one in given.ranges)
+    if kind.call_sizes and list(ranges) != sorted(ranges):
+        order = sorted(range(len(ranges)), key=ranges.__getitem__)
+        numbers = tuple(order.index(n) if n >= 0 else n for n in given.numbers)
+        kind, _ = _kind(text, numbers, given.greatest, plain)
+        ranges = tuple(sorted(ranges))
     leading = _leading(kind, sizes, options)
     tensors = _tensors(kind, complete_mix(kind, dtypes), options, leading)
     limits = _limits(limits, options)
@@ -87,14 +92,18 @@ def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]
 
 
 def _kind(
-    text: str, given: tuple[int, ...], options: dict[str, str]
+    text: str,
+    numbers: tuple[int, ...],
+    given: tuple[int, ...],
+    options: dict[str, str],
 ) -> tuple[Kind, tuple[int, ...]]:
     """The kind that a text names, and the size of each of its dimensions.
 
     Its options are taken out of ``options``.
     """
     label = text.strip().partition(":")[0]
-    kind, sizes = kind_and_sizes(labels()[label], label, given, options)
+    kind_class = labels()[label]
+    kind, sizes = kind_and_sizes(kind_class, label, given, options, numbers)
     return kind, _complete_sizes(text, kind, sizes)
 
 
@@ -113,9 +122,9 @@ def _settled(
     Raises:
         SpecError: it is of no dimension, or the graph is another one.
     """
-    kind, least = _kind(text, given.least(one), dict(options))
+    kind, least = _kind(text, given.numbers, given.least(one), dict(options))
     moved = tuple(d for d in range(len(sizes)) if least[d : d + 1] != sizes[d : d + 1])
-    same = kind == _kind(text, given.greatest, dict(options))[0]
+    same = kind == _kind(text, given.numbers, given.greatest, dict(options))[0]
     if not moved or not same or any(least[dim] != one.least for dim in moved):
         raise SpecError(
             f"the range {one.text(given.greatest[one.dims[0]])} in the Spec '{text}' "
@@ -134,7 +143,7 @@ def print_spec(spec: Spec, limits: Limits) -> str:
         else 0
     )
     dtypes = [str(d) for d in spec.dtypes]
-    short = short_spelling(kind, spec.sizes)
+    short = short_spelling(kind, spec.sizes, spec.range_numbers)
     label, sizes = short or (kind.label, spec.sizes[omitted:])
     parts = [
         label,
@@ -171,7 +180,7 @@ def _print_sizes(spec: Spec, sizes: tuple[int, ...], omitted: int) -> str:
             one.least if dim in one.dims else size
             for dim, size in enumerate(spec.sizes)
         )
-        short = short_spelling(spec.kind, least)
+        short = short_spelling(spec.kind, least, spec.range_numbers)
         moved = short[1] if short else least[omitted:]
         places = (p for p, size in enumerate(sizes) if moved[p] != size)
         ranges.append(SizeRange(tuple(places), one.least, one.step))

@@ -6,8 +6,8 @@ from typing import Any
 
 from morello.errors import SpecError
 from morello.spec.compose import Compose
-from morello.spec.graphs.graph import canonical
 from morello.spec.graphs.labels import LABELS, label_of, labelled
+from morello.spec.graphs.names import named
 from morello.spec.graphs.text import parse_named, size_order
 from morello.spec.kind import Kind
 from morello.spec.spec import MAX_SIZE
@@ -67,10 +67,17 @@ def kind_of_label(
 
 
 def kind_and_sizes(
-    kind_class: type[Kind], label: str, sizes: tuple[int, ...], options: dict[str, str]
+    kind_class: type[Kind],
+    label: str,
+    sizes: tuple[int, ...],
+    options: dict[str, str],
+    ranges: tuple[int, ...] = (),
 ) -> tuple[Kind, tuple[int, ...]]:
     """The kind of a label, and sizes in the order of its dimensions, some of them left
     out perhaps.
+
+    Args:
+        ranges: the number of the range that each size is the greatest of, -1 of none.
 
     Raises:
         SpecError: as `kind_of_label`; or it is no graph.
@@ -83,29 +90,33 @@ def kind_and_sizes(
                 f"size {size} of {label} is not between 1 and {MAX_SIZE - 1}"
             )
     if label in LABELS:
-        label_graph = labelled(label, sizes, options)
+        label_graph = labelled(label, sizes, options, ranges)
         return Compose.of(label_graph.graph), label_graph.sizes
     if "graph" not in options:
         raise SpecError(
             f"{label} needs the option graph=…",
             "write for example compose:8x33:f32:graph=y[m]=sum(x[m,n])",
         )
-    graph, names = parse_named(options.pop("graph"))
+    text = options.pop("graph")
+    _, names = parse_named(text)
     if len(sizes) != len(names.dims):
         raise SpecError(
             f"the graph has {len(names.dims)} dimensions "
             f"({','.join(names.dims)}) but {len(sizes)} sizes",
             "give one for each, in this order",
         )
-    part, order = canonical(graph), size_order(names)
-    return Compose.of(part.graph), tuple(sizes[order[d]] for d in part.dims)
+    order = dict(zip(names.dims, size_order(names), strict=True))
+    by_name = {name: sizes[place] for name, place in order.items()}
+    of_ranges = {name: ranges[place] for name, place in order.items() if ranges}
+    graph = named(text, by_name, of_ranges)
+    return Compose.of(graph.graph), graph.sizes
 
 
 def short_spelling(
-    kind: Kind, sizes: tuple[int, ...]
+    kind: Kind, sizes: tuple[int, ...], ranges: tuple[int, ...] = ()
 ) -> tuple[str, tuple[int, ...]] | None:
     """A short name of a graph, and sizes in its order; None where there is none."""
-    return label_of(kind.text, sizes) if isinstance(kind, Compose) else None
+    return label_of(kind.text, sizes, ranges) if isinstance(kind, Compose) else None
 
 
 def _value(field: "dataclasses.Field[Any]", text: str) -> Any:

@@ -128,7 +128,7 @@ def _explain_cover(options: ExplainOptions, request: Request) -> None:
 
 def _alone(spec: Spec, call: Call, target: Target) -> int:
     """The cost of the best program of one size of each range, searched by itself."""
-    goal = spec.at(*call)
+    goal = spec.point(*call)
     solver = Solver(target.at(goal, spec), shelf=SHELF)
     return best_program(goal, target, solver=solver).impl.cost
 
