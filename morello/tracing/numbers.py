@@ -52,6 +52,11 @@ def dtype_of(ufunc: Any, inputs: Sequence[Any]) -> np.dtype[Any]:
         raise refusal(f"np.{ufunc.__name__}: {error}") from None
     if ufunc.__name__ in _OF_BITS and result != BOOL:
         raise refusal(f"np.{ufunc.__name__} of {result} is not traced")
+    if ufunc is np.power and hasattr(inputs[1], "element") and is_wide(inputs[1]):
+        raise refusal(
+            "a power by an array of int32 is not traced",
+            "write x.astype(np.float32), which rounds above 2**24",
+        )
     if is_whole(result):
         for one in inputs:
             if type(one) is int and not has_number(result, one):

@@ -200,6 +200,29 @@ def test_numbers_become_integers_of_16_bits() -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", ["int16", "uint16"])
+def test_numbers_are_rounded_to_what_16_bits_have(dtype: str) -> None:
+    text = (
+        f"(float[2,3] x, float[3] s, {dtype}[3] z) => (float[2,3] y) "
+        "{ q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z) }"
+    )
+    x = np.array([[0, 2.75, -2.4], [7e4, -7e5, 3.5]], np.float32)
+    zeros, scales = np.array([3, 0, 9], dtype), np.array([0.5, 2, 1], np.float32)
+    q = np.rint(x / scales) + zeros
+    right = (np.clip(q, np.iinfo(dtype).min, np.iinfo(dtype).max) - zeros) * scales
+    np.testing.assert_array_equal(run(text, x, scales, zeros), right)
+
+
+def test_unsigned_integers_of_16_bits_are_no_results() -> None:
+    text = (
+        "(float[2] x, float s, uint16 z) => (uint16[2] y) "
+        "{ y = QuantizeLinear(x, s, z) }"
+    )
+    arguments = (np.ones(2, np.float32), np.float32(1), np.uint16(0))
+    with pytest.raises(CompileError, match="uint16, which no Spec writes"):
+        run(text, *arguments)
+
+
 @pytest.mark.parametrize("keeps", [0, 1])
 @pytest.mark.parametrize(
     ("kind", "right"),

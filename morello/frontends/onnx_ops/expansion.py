@@ -83,14 +83,14 @@ class Expansion(NodeWriter):
                 if name:
                     self.op("Identity", result, output=name)
         if changed:
-            self._nodes = self._without_unused_sequences()
+            self._nodes = self._without_unread()
         return self.written() if changed else self._given
 
-    def _without_unused_sequences(self) -> list[Any]:
-        """The nodes, but for those of sequences whose tensors all readers read."""
+    def _without_unread(self) -> list[Any]:
+        """The nodes whose results are read: rules have seen to that of the others."""
         used, nodes = {value.name for value in self._model.graph.output}, []
         for node in reversed(self._nodes):
-            if "Sequence" not in node.op_type or not used.isdisjoint(node.output):
+            if not used.isdisjoint(node.output):
                 nodes.append(node)
                 used.update(_read([node]))
         return nodes[::-1]
@@ -141,6 +141,13 @@ class Expansion(NodeWriter):
         """The node that has a result; None where the model is given it."""
         node = self._makers.get(name)
         return None if node is None else Arguments(self._helper, node)
+
+    def readers(self, name: str) -> set[str]:
+        """The ops that read a value; one without a name reads results of the model."""
+        nodes = self._model.graph.node
+        kinds = {node.op_type for node in nodes if name in _read([node])}
+        is_result = any(value.name == name for value in self._model.graph.output)
+        return kinds | {""} if is_result else kinds
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         """The shape of a value; None where it is not known."""

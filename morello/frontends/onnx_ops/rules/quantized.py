@@ -205,7 +205,14 @@ def dequantized(to: Expansion, node: Arguments) -> Results:
     scale = _spread(to, node, 1)
     if scale is None or not to.has(node.input(1), "FLOAT"):
         return None
-    y = _cast(to, node.input(0), "FLOAT")
+    maker = to.maker(node.input(0))
+    if maker is not None and maker.kind == "QuantizeLinear" and dtype.itemsize == 2:
+        integers = _rounded(to, maker, dtype)  # which no graph writes
+        if integers is None:
+            return None
+        y = integers
+    else:
+        y = _cast(to, node.input(0), "FLOAT")
     if node.input(2):
         zero = _spread(to, node, 2) or node.input(2)
         y = to.op("Sub", y, _cast(to, zero, "FLOAT"))
@@ -213,14 +220,32 @@ def dequantized(to: Expansion, node: Arguments) -> Results:
 
 
 def quantized(to: Expansion, node: Arguments) -> Results:
-    """Numbers over their scales, to the nearest integers of a type."""
-    x, zero = node.input(0), node.input(2)
+    """Numbers over their scales, to the nearest integers of a type.
+
+    Raises:
+        CompileError: unsigned ones of 16 bits are read by other ops than
+            `DequantizeLinear`.
+    """
+    zero = node.input(2)
     dtype = to.dtype_of(node.get("output_dtype", 0)) or np.dtype(np.uint8)
     if zero:
         dtype = to.dtype(zero) or dtype
-    # torch-mlir quantises to integers of 16 bits, and has no cast to them.
+    if dtype == np.uint16 and to.readers(node.output(0)) - {"DequantizeLinear"}:
+        raise CompileError(
+            f"{node.name} (onnx.QuantizeLinear) gives integers of the type uint16, "
+            "which no Spec writes, to others than DequantizeLinear",
+            "quantise to int16 or to 8 bits, or outside of the model",
+        )
+    # torch-mlir quantises to int16, and has no cast to it.
     if dtype.kind not in "iu" or dtype.itemsize == 2:
         return None
+    y = _rounded(to, node, dtype)
+    return None if y is None else [to.op("Cast", y, to=to.code(dtype))]
+
+
+def _rounded(to: Expansion, node: Arguments, dtype: np.dtype[Any]) -> str | None:
+    """What a `QuantizeLinear` gives, as floats; None where a shape is not known."""
+    x, zero = node.input(0), node.input(2)
     scale = _spread(to, node, 1)
     if scale is None or not all(to.has(v, "FLOAT") for v in (x, node.input(1))):
         return None
@@ -228,8 +253,7 @@ def quantized(to: Expansion, node: Arguments) -> Results:
     if zero:
         y = to.op("Add", y, _cast(to, _spread(to, node, 2) or zero, "FLOAT"))
     bounds = np.iinfo(dtype)
-    y = to.op("Clip", y, to.number(bounds.min), to.number(bounds.max))
-    return [to.op("Cast", y, to=to.code(dtype))]
+    return to.op("Clip", y, to.number(bounds.min), to.number(bounds.max))
 
 
 def _numbers(packed: Array, bits: int, count: int) -> Array:
