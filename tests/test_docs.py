@@ -101,7 +101,7 @@ def test_generated_pieces_are_current(user: Environment) -> None:
     _run(sys.executable, "docs/generate.py", "--check", env=user)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=_id)
 def test_examples_run(path: Path, tmp_path: Path, user: Environment) -> None:
     """In order: the commands of a page, then its Python, in a folder of their own."""
@@ -125,7 +125,7 @@ def test_the_example_runs(user: Environment) -> None:
     assert out.endswith("replayed to the same bytes\n")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_the_example_of_attention_runs(user: Environment) -> None:
     out = _run(sys.executable, "examples/attention.py", env=user)
     assert out.endswith("masked keys weigh nothing\n")

@@ -180,7 +180,7 @@ def test_a_child_of_another_thread_gets_sigint() -> None:
     check_in_child(child)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_forks_amid_compilations(tmp_path: Path) -> None:
     """A thread compiles, with a database; children compile, too."""
     path = tmp_path / "tables.sqlite"

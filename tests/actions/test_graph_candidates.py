@@ -131,7 +131,7 @@ def test_outputs_in_bf16_that_are_read_have_programs(text: str, dtypes: str) -> 
     check_program(program, 0)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_heads_are_taken_one_by_one() -> None:
     text = "graph=t[{0}m,n]=sum(a[{0}m,k]*w[{0}k,n]);y[{0}m,n]=relu(t)*r[{0}m,n]"
     spec = _serial("compose:3x5x4x8:f32:" + text.format("b,"))

@@ -250,7 +250,7 @@ def shared_out(text: str) -> Kernel:
     return kernel
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @NEEDS_CC
 @pytest.mark.parametrize("text", PARALLEL_SPECS)
 def test_parallel_kernels(text: str, tmp_path: Path) -> None:

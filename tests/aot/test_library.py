@@ -39,7 +39,7 @@ def test_some_kernels_have_a_workspace() -> None:
     assert min(sizes) == 0 < max(sizes)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @NEEDS_CC
 @pytest.mark.parametrize("file", [".o", ".s"])
 @pytest.mark.parametrize("text", SPECS)
@@ -49,7 +49,7 @@ def test_a_linked_kernel_computes_its_spec(
     check_linked(unsearched(text), tmp_path, file)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @NEEDS_CC
 @pytest.mark.parametrize("kind", instances(), ids=str)
 def test_a_linked_kernel_of_every_kind_computes_its_spec(

@@ -73,7 +73,7 @@ def test_commits_by_name(repository: Path) -> None:
         commit_of(repository, "nowhere")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.usefixtures("small_memories")
 def test_a_run_beside_peers(tmp_path: Path, capsys: Capture) -> None:
     words = [TINY, "matmul:2x2x2:f32,f32,s32", "--peers", "openblas,mkl", *QUICK]
@@ -95,7 +95,7 @@ def test_a_run_beside_peers(tmp_path: Path, capsys: Capture) -> None:
     assert (tmp_path / "run.svg").read_text().startswith("<svg")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.usefixtures("small_memories")
 def test_search_first_and_two_commits(tmp_path: Path, capsys: Capture) -> None:
     db = ["--db", str(tmp_path / "db")]
@@ -114,7 +114,7 @@ def test_search_first_and_two_commits(tmp_path: Path, capsys: Capture) -> None:
     assert f"## {new} against the best peer" in capsys.readouterr().out
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_any_spec_by_two_versions_of_the_files(capsys: Capture) -> None:
     specs = ["softmax:2x8:f32", "softmax:2x8:f31"]
     assert commits([".", ".", *specs, *QUICK]) == 1

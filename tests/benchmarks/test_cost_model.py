@@ -93,7 +93,7 @@ def test_the_plot_has_a_point_a_program() -> None:
     assert "a<b:1x2: rank correlation 1.00, regret 1.000" in "".join(root.itertext())
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_a_run(tmp_path: Path, capsys: Capture) -> None:
     words = ["--spec", "fill:100:f32", "--spec", "max:9x17:f32", "--samples", "6"]
     assert main([*words, "--seconds", "0.002", "-o", str(tmp_path)]) == 0
@@ -135,7 +135,7 @@ def test_the_ablation_has_a_row_a_coefficient(capsys: Capture, tmp_path: Path) -
     assert [row.split("`")[1] for row in rows[3:]] == list(names(Coefficients))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_the_ablation_fits_the_others_anew(capsys: Capture) -> None:
     sample = ["--samples", "3", "--seconds", "0.001"]
     words = ["--spec", "fill:100:f32", "--refit", "3", "--fit-spec", "max:16x100:f32"]

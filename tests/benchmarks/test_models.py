@@ -35,7 +35,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.usefixtures("tiny")
 def test_models_beside_a_peer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

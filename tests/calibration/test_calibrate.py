@@ -43,7 +43,7 @@ def times_of_truth(spec: Spec, impls: Sequence[Impl], *rest: object) -> list[flo
     return [cost / 1000 for cost in Ledger(impls, AVX2).costs(TRUTH)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_a_file_that_is_read_back(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "here.target"
     assert main([*QUICK, "-o", str(path)]) == 0
@@ -160,7 +160,7 @@ def test_a_machine_that_slows_down_makes_no_choice_slow(
     assert all(time == pytest.approx(100) for _, time in drawn.times)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_wrong_choices_are_unlearnt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draw, "cycles_of_all", times_of_truth)
     monkeypatch.setattr(module, "probe", lambda watch, isa: {})
@@ -197,7 +197,7 @@ def test_what_is_timed_already_is_not_timed_again() -> None:
         assert again.choice in known[again.spec]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_processes_draw_what_one_does() -> None:
     goals = specs(QUICK_SPECS, AVX2)
     plans = Plan(2, seconds=0.002), Plan(2, seconds=0.002, jobs=2)

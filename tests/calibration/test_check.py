@@ -85,7 +85,7 @@ def test_the_exit_status_says_whether_prices_hold(
     assert ("do not hold" in out) == bool(code)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_programs_are_timed_here(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

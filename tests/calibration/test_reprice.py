@@ -105,7 +105,7 @@ def test_samples_are_legal_different_and_priced(text: str) -> None:
         assert sum(1 for _ in impl.walk()) <= MAX_NODES
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "text", ["move:16x24:f32", "matmul:5x6x12:f32", "max:9x17:f32"]
 )

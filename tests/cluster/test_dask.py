@@ -95,7 +95,7 @@ def cluster(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
         running.communicate("\n", timeout=60)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_a_killed_worker_loses_nothing(
     tmp_path: Path, cluster: "subprocess.Popen[str]", capsys: Capture
 ) -> None:
@@ -119,7 +119,7 @@ def test_a_killed_worker_loses_nothing(
     assert "4 were there, 0 failed" in capsys.readouterr().out
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_tuning_loses_nothing_with_a_killed_worker(
     tmp_path: Path, cluster: "subprocess.Popen[str]", capsys: Capture
 ) -> None:

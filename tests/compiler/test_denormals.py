@@ -65,7 +65,7 @@ def controlled(control: int) -> Iterator[None]:
     assert after.value == control
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("control", CONTROLS)
 def test_the_control_register_of_the_caller_does_not_matter(

@@ -66,7 +66,7 @@ def _check_call(kernel: Kernel, side: Side, seed: int) -> None:
         assert spec.to_logical(index, placed[index]).tobytes() == want.tobytes()
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("text", "threads"),
     [*((text, 1) for text in SPECS), *((text, 2) for text in SHARED)],
@@ -80,7 +80,7 @@ def test_nothing_but_rows_is_touched(text: str, threads: int) -> None:
         check_in_child(partial(_check_call, kernel, side, 3))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("text", SPECS)
 def test_random_programs_touch_nothing_but_rows(text: str) -> None:
     for seed in range(2):
@@ -240,7 +240,7 @@ def test_costs_know_the_distance_of_rows() -> None:
     assert apart.operand_context.aliased == ("lhs",)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_pin_holds_for_every_distance_of_rows(tmp_path: Path) -> None:
     """Programs below a goal do not know how far its rows are apart; nor do pins."""
     path = tmp_path / "pins.sqlite"

@@ -23,7 +23,7 @@ def settled(form: str) -> Spec:
     return parse_spec(LARGE.replace("any", form), AVX2.limits)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_the_choice_costs_no_more_than_any_layout() -> None:
     goal = parse_open_spec(LARGE, AVX2.limits)
     spec, found = best_settled(goal, AVX2)

@@ -51,7 +51,7 @@ def check(kernel: Kernel, seed: int) -> None:
     assert same_bytes(arrays, expected)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("text", SPECS)
 def test_threads_give_the_bits_of_the_definition(text: str, threads: int) -> None:
@@ -62,7 +62,7 @@ def test_threads_give_the_bits_of_the_definition(text: str, threads: int) -> Non
         check(kernel, seed)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("text", "action"),
     [

@@ -25,7 +25,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("text", CASES)
 def test_it_has_the_bits_of_the_definition(text: str) -> None:
     """Also for infinities, denormal numbers and either zero; NaN is NaN."""

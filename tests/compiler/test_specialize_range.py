@@ -25,7 +25,7 @@ def check(kernel: morello.Kernel, lhs: Array, rhs: Array) -> None:
     np.testing.assert_array_equal(kernel(lhs, rhs), wanted)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("text", "threads"),
     [("64x256x64", 1), ("64x256x64", 2), ("30x50x70", 1), ("9x13x33", 2)],

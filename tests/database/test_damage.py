@@ -62,7 +62,7 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
     return bytes(changed)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("part", range(5))
 def test_a_damaged_file_never_changes_a_program(
     whole: Path, tmp_path: Path, part: int

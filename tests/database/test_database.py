@@ -157,7 +157,7 @@ def test_other_versions_are_named(tmp_path: Path) -> None:
             Database(path)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_killed_writers_lose_nothing_that_they_acknowledged(tmp_path: Path) -> None:
     """D1: one file, a hundred writers killed one after another."""
     path = tmp_path / "tables.sqlite"

@@ -45,7 +45,7 @@ def test_a_lookup_gives_the_chosen_program(path: Path) -> None:
     assert found.impl.cost > 0
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "change",
     [
@@ -83,7 +83,7 @@ def test_rows_that_are_damaged_give_way(path: Path, replace: bool) -> None:
     assert {*database.measured()} == {(row, True) for row in kept}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "program",
     ["null", "[]", '["select",["gemm_outer"],[]]', "x", '["tile",["m",2],[]]'],
@@ -118,7 +118,7 @@ def test_the_first_file_of_several_decides(tmp_path: Path) -> None:
     assert found.rows == rows
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("seconds", "cycles"),
     [(5e-324, 1e308), (1e-300, 1e-300), (1e-6, 1e-300), (1e300, 1e309), (-1.0, -3e9)],
@@ -134,7 +134,7 @@ def test_times_that_no_machine_has_are_a_miss(
     assert not database.measured()[0][1]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_a_pin_that_is_made_after_tuning_is_followed(path: Path) -> None:
     measured_database(path)
     spec = parse_spec(TEXT, AVX2.limits)

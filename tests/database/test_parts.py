@@ -50,7 +50,7 @@ def spread(rng: random.Random, spec: Spec) -> Spec:
     return dataclasses.replace(spec, tensors=tuple(forms), serial=True)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_tables_of_a_larger_goal_hold_those_of_a_smaller(
     kind: Kind, tmp_path: Path

@@ -25,7 +25,7 @@ from tests.database.small import TEXTS, cold, filled, forget_programs, program, 
 MATMUL = "matmul:5x4x9:f32"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("text", [*TEXTS, MATMUL])
 def test_cold_warm_half_filled_and_merged_agree(text: str, tmp_path: Path) -> None:
     wanted = cold(text)
@@ -114,7 +114,7 @@ def test_where_a_database_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (found.top is not None and found.top.path) == tmp_path / "x"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_an_interrupted_search_keeps_what_it_solved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -266,7 +266,7 @@ def test_a_crafted_table_never_changes_a_program(
     assert "\x1b" not in capsys.readouterr().out
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", CRAFTED)
 def test_crafted_parts_never_change_a_program(name: str, path: Path) -> None:
     """Without the table of the goal itself, its search reads costs of all others."""

@@ -169,7 +169,7 @@ def role(op: ir.Operation, action: type[Action]) -> list[str]:
     return [r for r in roles_of(action) if f"test.{r}" in op.attributes]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_the_ir_holds_the_predicted_holes(seed: int) -> None:
     rng = random.Random(seed)

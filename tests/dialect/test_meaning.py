@@ -96,7 +96,7 @@ def check(spec: Spec, module: ir.Module, seed: int) -> None:
         assert np.array_equal(bits(before[i]), bits(arrays[i]))
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_a_program_computes_its_spec(seed: int) -> None:
     choice = random.Random(seed)

@@ -27,7 +27,7 @@ def left(impl: Impl) -> bool:
     return bool(cutting.temporaries)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("text", ["softmax:3x19:f32", "gelu_matmul:5x8x17:f32"])
 def test_temporaries_are_those_of_the_cuts(text: str) -> None:
     spec = parse_spec(text, AVX2.limits)

@@ -124,7 +124,7 @@ def weighed(x: Any, w: Any) -> Any:
     return np.swapaxes(products + x, 0, 1)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("function", "shape", "axes"),
     [

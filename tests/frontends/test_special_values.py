@@ -150,7 +150,7 @@ def jax_functions(jax: Any) -> dict[str, Functions]:
     return {"unary": unary, "binary": binary, "rows": rows}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("which", GIVEN)
 def test_of_jax(which: str) -> None:
     jax = pytest.importorskip("jax", reason="jax is not installed")
@@ -220,7 +220,7 @@ def torch_functions(torch: Any) -> dict[str, Functions]:
     return {"unary": unary, "binary": binary, "rows": rows}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("which", GIVEN)
 def test_of_torch(which: str) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -257,7 +257,7 @@ NUMPY: dict[str, Functions] = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(("which", "name"), [(w, n) for w in NUMPY for n in NUMPY[w]])
 def test_of_numpy(which: str, name: str) -> None:

@@ -142,13 +142,13 @@ def check(function: Function, given: tuple[Any, ...], fallback: bool) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", LINEAR)
 def test_what_takes_linear_time_needs_no_leave(name: str) -> None:
     check(*LINEAR[name], fallback=False)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", SLOW)
 def test_what_takes_longer_needs_fallback(name: str) -> None:
     check(*SLOW[name], fallback=True)
@@ -182,7 +182,7 @@ def test_a_loop_in_a_branch_is_refused() -> None:
         morello.from_mlir(text, fallback=True)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("size", [2, 3, 33, 20_000])
 def test_sorts_of_any_size_are_stable(size: int) -> None:
     """The long one takes n·log(n) steps: n² would be 400 million."""

@@ -145,7 +145,7 @@ def _refused(spec: Any, name: str) -> bool:
     return False
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "text",
     [

@@ -43,7 +43,7 @@ def searched(text: str) -> tuple[Spec, Impl]:
     return spec, Solver(AVX2).solve(spec).impl
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", FIRST)
 def test_programs_begin_with_what_is_simpler(text: str) -> None:
     _, impl = searched(text)
@@ -84,7 +84,7 @@ def test_a_copy_into_another_order_costs_what_the_copy_of_rows_does() -> None:
     assert whole == searched("move:40x324:f32:dst=[1,0]")[1].cost
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_a_graph_that_is_a_product_costs_what_the_product_does() -> None:
     text = "compose:48x40x32:f32:graph=y[m,n]=sum(a[m,k]*b[k,n])"
     assert searched(text)[1].cost == searched("matmul:48x32x40:f32")[1].cost

@@ -55,7 +55,7 @@ def actions(impl: Impl) -> set[str]:
     return found.union(*(actions(branch.impl) for branch in impl.branches))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", SEARCHED)
 def test_searched_programs_are_within_the_bound(text: str) -> None:
     spec = parse_spec(text, AVX2.limits)

@@ -182,7 +182,7 @@ def _graphs() -> Iterator[Graph]:
         yield canonical(random_graph(rng)).graph
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_halves_compute_the_graph() -> None:
     count = again = 0
     rng = random.Random(0)

@@ -83,7 +83,7 @@ GRAPHS: dict[str, tuple[str, str, Callable[..., Array], str, int]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_what_the_search_finds_is_right(name: str) -> None:
     text, sizes, meant, target, threads = GRAPHS[name]

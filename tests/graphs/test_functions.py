@@ -17,7 +17,7 @@ SPECIAL = [0, -0.0, 1, -1, 0.5, -2.5, 3, 1e-40, 3e38, -3e38, np.inf, -np.inf, np
 NAMES = sorted(ROWS.keys() - {"add", "copy", "div", "mul", "sub"})
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("target", ["avx2", "native"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_kernel_has_the_bits_of_the_definition(name: str, target: str) -> None:

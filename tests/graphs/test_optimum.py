@@ -105,7 +105,7 @@ def _goal(rng: random.Random, text: str) -> Spec:
     return Spec(kind, sizes, tuple(forms), rng.choice(LIMITS), serial=True)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_no_program_of_a_graph_is_better(name: str) -> None:
     found = Agreement()

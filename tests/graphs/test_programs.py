@@ -57,7 +57,7 @@ def _actions(impl: Impl) -> Iterator[str]:
         yield from _actions(branch.impl)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_random_programs_are_within_the_bound(name: str) -> None:
     spec = parse_spec(GRAPHS[name], AVX2.limits)
@@ -73,7 +73,7 @@ def test_random_programs_are_within_the_bound(name: str) -> None:
     assert count >= most // 2
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_random_programs_are_cut_online_and_bordered() -> None:
     used = Counter[str]()
     for name, text in GRAPHS.items():
@@ -88,7 +88,7 @@ def test_random_programs_are_cut_online_and_bordered() -> None:
     assert used["border"] >= 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("first", range(0, 16, 8))
 def test_random_graphs_that_were_searched(first: int) -> None:
     """Few have no program: those with many operands beside each other in L1. Every

@@ -79,7 +79,7 @@ def _repeated(array: Array, k: int) -> Array:
     return np.repeat(array.astype(np.float64), 32, axis=0)[:k]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("target", "sizes"),
@@ -117,7 +117,7 @@ def _check_exact(kernel: morello.Kernel, m: int, n: int) -> None:
         np.testing.assert_array_equal(out, wanted.astype(np.float32))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", [form for form in FORMS if "nibbles" in form])
 @pytest.mark.parametrize(
     ("target", "kernel", "sizes"),
@@ -155,7 +155,7 @@ SUMMED_FORMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("form", "target", "kernel", "sizes", "quads"), SUMMED_FORMS)
 def test_infinities_and_nan_are_where_the_definition_has_them(
     form: str, target: str, kernel: str, sizes: tuple[int, int, int], quads: bool
@@ -174,7 +174,7 @@ def test_infinities_and_nan_are_where_the_definition_has_them(
                 check_as_defined(compiled, changed)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("form", "target", "kernel", "sizes", "quads"), SUMMED_FORMS)
 def test_sums_that_overflow_before_they_are_scaled_are_right(
     form: str, target: str, kernel: str, sizes: tuple[int, int, int], quads: bool
@@ -236,7 +236,7 @@ ALONG = "y[m,n]=sum(a[m,k]*(s[n,k//32]*(q[n,k/2]-8)))"
 """Neighbours along k are neighbours in memory."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("sizes", "dtypes", "text"),
     [

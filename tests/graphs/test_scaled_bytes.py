@@ -101,7 +101,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("form", "target", "sizes"), CASES)
 def test_products_are_exact(
     form: str, target: str, sizes: tuple[int, int, int]
@@ -123,7 +123,7 @@ def test_products_are_exact(
         np.testing.assert_array_equal(out, wanted.astype(np.float32))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("form", "target", "sizes"), CASES)
 def test_infinities_nan_and_large_scales_are_as_the_definition_has_them(
     form: str, target: str, sizes: tuple[int, int, int]

@@ -153,7 +153,7 @@ def _definition(x: Array) -> Array:
 SOFTMAXES = {"online": online_softmax, "shared": shared_softmax}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("way", SOFTMAXES)
 @pytest.mark.parametrize("name", ROWS)
 def test_softmax_in_parts_is_the_definition(name: str, way: str) -> None:
@@ -178,7 +178,7 @@ def test_rows_without_a_softmax_are_nan_and_leave_others_alone(
     np.testing.assert_allclose(result[[0, 2]], [_definition(_row())] * 2, rtol=3e-6)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("columns", [17, 31, 33])
 def test_tiles_of_one_column_and_more(columns: int) -> None:
     """Remainders of 1 and 15: the maximum is last, or all but it is masked."""
@@ -230,7 +230,7 @@ def _inputs(seed: int = 0) -> tuple[Array, Array, Array]:
     return q, k, v
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("first", [0, 100, 1000, 1023])
 def test_attention_where_keys_before_one_are_masked(first: int) -> None:
     """The last coordinate is 1 of queries and -inf of masked keys."""

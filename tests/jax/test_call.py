@@ -62,7 +62,7 @@ def same(kernel: Kernel, found: Any, expected: list[np.ndarray[Any, Any]]) -> bo
     )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("text", SPECS)
 def test_it_computes_what_the_kernel_does(text: str) -> None:
     kernel = unsearched(text)

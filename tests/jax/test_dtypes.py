@@ -59,13 +59,13 @@ def check(dtype: str) -> None:
         )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", SMALL + FLOATS)
 def test_dtypes_in_and_out(dtype: str) -> None:
     check(dtype)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["int8", "float32", *WIDE])
 def test_dtypes_with_64_bits(dtype: str) -> None:
     with jax.enable_x64(True):

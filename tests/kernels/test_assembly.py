@@ -96,7 +96,7 @@ def test_loops_over_panels_ask_for_a_line_of_each_row_in_a_trip(
         assert not touches_stack(body)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "dtypes", ["f32 f32 f32", "f32 bf16 f32", "bf16 bf16 f32", "s32 s32 s32"]
 )

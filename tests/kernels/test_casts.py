@@ -42,7 +42,7 @@ def all_patterns(source: str, dest: str = "bf16") -> np.ndarray[Any, Any]:
     return lower.reshape(-1).view(np.float32)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("src", "dst"), CASTS)
 @pytest.mark.parametrize("name", ["copy_rows", "scalar"])
 def test_all_patterns_of_narrow_floats(name: str, src: str, dst: str) -> None:

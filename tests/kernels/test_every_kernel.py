@@ -58,7 +58,7 @@ def check_zeros(case: Case, address: int) -> None:
     assert not np.any(found), case
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("name", KERNELS)
 def test_it_is_exact_stays_within_bounds_and_repeats_itself(name: str) -> None:
     """A3, B1, B3, B8, A10: edge sizes, forbidden pages on either side, canaries."""

@@ -177,7 +177,7 @@ for table in (fills, copies, transposes, interleaves, elements, maxima):
         GROUPS[row.group].append(row)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_edge_size_is_exact(group: str) -> None:
     every: list[Case] = []

@@ -331,7 +331,7 @@ TABLES = (
 EXACT = [row for table in TABLES for row in table()]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("row", EXACT, ids=str)
 def test_every_edge_size_is_exact(row: Exact) -> None:
     limits = limits_of(row.kernel)

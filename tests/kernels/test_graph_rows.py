@@ -54,7 +54,7 @@ FULL = ("map", "row", "column")
 """Those that take all sizes; the loops of the others are the same."""
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("kernel", ["graph_rows", "graph_rows_512"])
 def test_edge_sizes_of_each_axis(kernel: str, name: str) -> None:

@@ -144,7 +144,7 @@ def quads_512(sizes: tuple[int, ...], signs: tuple[str, str]) -> Spec:
     return spec(MATMUL, sizes, *forms, "s32@VRF[0,1,2]v16")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("signs", BY_SIGNS, ids=",".join)
 def test_extreme_bytes_of_any_signs_wrap_as_sums_do(signs: tuple[str, str]) -> None:
     sizes = [(1, 2, k, 17) for k in (4, 6, 255, 4096)]

@@ -10,7 +10,7 @@ from tests.kernels.harness import Case, check_random
 ISAS = {kernel.isa.name: kernel.isa for kernel in KERNELS.values()}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("isa", ISAS.values(), ids=list(ISAS))
 def test_every_kernel_is_exact_on_one_spec(isa: Isa) -> None:
     names = [name for name, kernel in KERNELS.items() if kernel.isa == isa]

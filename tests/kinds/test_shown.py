@@ -20,7 +20,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_kind_that_is_registered_goes_all_the_way(name: str, tmp_path: Path) -> None:
     python(

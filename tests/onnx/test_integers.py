@@ -87,7 +87,7 @@ def test_a_negative_of_a_large_number_is_exact(dtype: str) -> None:
     np.testing.assert_array_equal(y, -x)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
 @pytest.mark.parametrize("op", ["Add", "Sub", "Mul", "Max", "Min", "Equal"])
 def test_a_constant_keeps_digits_that_f32_lacks(op: str, dtype: str) -> None:

@@ -64,7 +64,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("layer", "given", "made", "value"),
     CASES,

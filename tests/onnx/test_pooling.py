@@ -77,7 +77,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("layer", "given", "result", "constants"),
     CASES,

@@ -114,7 +114,7 @@ def test_a_product_of_several_scales_is_refused() -> None:
         run(text, integers("int8", 2, 3), integers("int8", 3, 4))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_convolution_of_integers_has_zero_points_of_channels(

@@ -234,7 +234,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", CASES)
 def test_it_computes_what_the_reference_does(name: str) -> None:
     layer, given, constants = CASES[name]
@@ -352,7 +352,7 @@ def of_integers(layer: Any, dtype: Any, *shapes: tuple[int, ...]) -> bytes:
     return bytes(proto.SerializeToString())
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
 @pytest.mark.parametrize(
     ("direction", "wanted"),

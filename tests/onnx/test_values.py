@@ -162,7 +162,7 @@ def test_remainders_are_exact(fmod: int, define: Any) -> None:
     np.testing.assert_array_equal(np.signbit(result[zeros]), np.signbit(wanted[zeros]))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize(
     "options",
@@ -247,7 +247,7 @@ def attended(scores: Array, seen: Array) -> Array:
     return powers / np.where(total > 0, total, 1) @ V.astype(float)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("options", "mask", "seen"),
     [

@@ -35,7 +35,7 @@ def fifty() -> tuple[Program, ...]:
     return tuple(build_programs(impls, [str(impl.spec) for impl in impls]))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_every_run_gives_the_same_bits() -> None:
     programs = fifty()
     assert len(programs) == KERNELS
@@ -54,7 +54,7 @@ def test_every_run_gives_the_same_bits() -> None:
     check_in_child(runs)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_no_integers_are_made_pointers_and_nothing_is_undefined() -> None:
     """Lanes of constant vectors aside: LLVM's optimizer names those undef that no
     instruction reads."""

@@ -6,7 +6,7 @@ import pytest
 from tests.quality.exponentials import BLOCK, check_exponentials, near
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_a_block_of_all_patterns() -> None:
     assert check_exponentials([77]) >= BLOCK
 

@@ -45,7 +45,7 @@ def test_no_name_is_left_out() -> None:
     assert named >= {*SHORT_NAMES, *REDUCTIONS}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_random_programs_of_names(dtype: Dtype) -> None:
     texts = F32 if dtype is Dtype.F32 else NARROW

@@ -57,7 +57,7 @@ def sums_of(loop: Loop) -> set[str]:
     return {m[1] for line in loop.lines if (m := re.match(pattern, line))}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("hot", LOOPS, ids=lambda hot: hot.text)
 def test_products_are_on_registers_without_spills(hot: Hot) -> None:
     def products(loop: Loop) -> list[str]:

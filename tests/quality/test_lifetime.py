@@ -72,7 +72,7 @@ def workspaces() -> int:
     return sum(unsearched(text).workspace_bytes > 0 for text in SHARED)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_compile_run_drop_does_not_grow() -> None:
     def cycles() -> int:
         rng = np.random.default_rng(0)
@@ -135,7 +135,7 @@ def test_threads_share_kernels() -> None:
     check_in_child(shared, seconds=100)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_threads_compile_at_once() -> None:
     made = [unsearched(text) for text in SHARED]
     texts = ("fill:{n}x7:f32", "move:{n}x5:s32:dst=[1,0]", "max:{n}x9:f32")

@@ -33,7 +33,7 @@ def matmul(m: int, k: int, n: int, seed: int) -> Kernel:
     return unsearched(f"matmul:{m}x{k}x{n}:f32", seed)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_k_in_two_parts(seed: int) -> None:
     a, b = whole_numbers(seed, (13, 31), (31, 19))
@@ -44,6 +44,7 @@ def test_k_in_two_parts(seed: int) -> None:
     assert same(whole, parts)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rows_and_columns_in_another_order(seed: int) -> None:
     a, b = whole_numbers(seed, (13, 31), (31, 19))
@@ -55,7 +56,7 @@ def test_rows_and_columns_in_another_order(seed: int) -> None:
     assert same(kernel(a, b[:, columns].copy()), whole[:, columns])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_matrices_side_by_side(seed: int) -> None:
     a, b = whole_numbers(seed, (13, 31), (31, 19))
@@ -67,6 +68,7 @@ def test_matrices_side_by_side(seed: int) -> None:
     assert same(np.concatenate(halves, axis=1), whole)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("power", [-20, -1, 1, 30])
 def test_powers_of_two(seed: int, power: int) -> None:
@@ -77,6 +79,7 @@ def test_powers_of_two(seed: int, power: int) -> None:
     assert same(kernel(a, b * scale), whole)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_batch_is_its_matrices(seed: int) -> None:
     a, b = whole_numbers(seed, (3, 9, 31), (3, 31, 19))
@@ -86,6 +89,7 @@ def test_a_batch_is_its_matrices(seed: int) -> None:
     assert same(batch, each)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_filled_and_added_is_overwritten(seed: int) -> None:
     a, b = whole_numbers(seed, (13, 31), (31, 19))
@@ -94,7 +98,7 @@ def test_filled_and_added_is_overwritten(seed: int) -> None:
     assert same(out, matmul(13, 31, 19, seed)(a, b))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("layout", ["[0,2,1]", "[0,2,1,2p16]", "[0,2,1,2p24]"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_moved_and_multiplied_in_another_layout(seed: int, layout: str) -> None:
@@ -104,7 +108,7 @@ def test_moved_and_multiplied_in_another_layout(seed: int, layout: str) -> None:
     assert same(product, matmul(13, 31, 19, seed)(a, b))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("layout", ["[1,0]", "[1,0,1p4]", "[0,1,0p6]", "[0,1,1oe8]"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_there_and_back(seed: int, layout: str) -> None:
@@ -113,6 +117,7 @@ def test_there_and_back(seed: int, layout: str) -> None:
     assert same(unsearched(f"move:23x19:f32:src={layout}", seed)(there), a)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_maximum_of_parts(seed: int) -> None:
     (a,) = normal(seed, (23, 57))

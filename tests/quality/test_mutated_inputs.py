@@ -9,7 +9,7 @@ CASES = 30
 BATCH = 10
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("first", range(0, CASES, BATCH))
 @pytest.mark.parametrize("name", ALL_INPUTS)
 def test_a_mutated_input_is_taken_or_refused(name: str, first: int) -> None:

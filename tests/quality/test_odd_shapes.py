@@ -24,7 +24,7 @@ SQUARE = "matmul:512x512x512:f32"
 OTHERS = ("max:33x65:f32", "move:33x65:f32:dst=[1,0]", "fill:33x65:s32", "max:7x3:s32")
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("text", ODD)
 def test_odd_shapes_are_exact_and_bounded(text: str) -> None:
     made = program(text)
@@ -48,7 +48,7 @@ def work(impl: Impl, times: int = 1) -> list[tuple[str, int, int]]:
     return [(impl.action.kernel, times * b * m * k * n, times * b * m * k * vectors)]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", ODD)
 def test_lanes_are_in_use(text: str) -> None:
     """At least 0.9 of the lanes that are in use if only the last vector of a row has
@@ -65,7 +65,7 @@ def test_lanes_are_in_use(text: str) -> None:
     assert products / sum(lanes for _, _, lanes in leaves) >= 0.9 * best
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("text", [*ODD, SQUARE])
 def test_loops_of_products_are_vectors_without_spills(text: str) -> None:
     assembly = kernel(text).asm
@@ -82,7 +82,7 @@ def test_loops_of_products_are_vectors_without_spills(text: str) -> None:
             assert not stored or len(loop.spills) <= allowed, (text, loop.spills)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_the_hot_loop_of_a_square_is_products_on_registers() -> None:
     hot = max(innermost(kernel(SQUARE).asm), key=lambda loop: loop.accumulators)
     products = [line for line in hot.lines if line.startswith("vfmadd")]
@@ -128,13 +128,13 @@ def test_an_odd_shape_is_faster_than_any_scalar_code() -> None:
     assert made.spec.flops / best >= 36e9
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("text", [*ODD, SQUARE, *OTHERS])
 def test_no_integers_are_made_pointers_and_nothing_is_undefined(text: str) -> None:
     assert not re.search(r"\b(inttoptr|ptrtoint|undef)\b", kernel(text).llvm)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("text", [*ODD, SQUARE, *OTHERS])
 def test_a_schedule_replayed_gives_the_same_bytes(text: str) -> None:
     made = kernel(text)

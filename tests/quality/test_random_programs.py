@@ -16,7 +16,7 @@ SPECS = 300
 BATCH = 30
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("first", range(0, SPECS, BATCH))
 def test_random_programs_are_exact(first: int) -> None:
     seeds = range(first, first + BATCH)

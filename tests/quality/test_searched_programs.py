@@ -12,7 +12,7 @@ PROGRAMS = 300
 BATCH = 60
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("first", range(0, PROGRAMS, BATCH))
 def test_searched_programs_are_exact_and_bounded(first: int) -> None:
     assert check_searched_programs(range(first, first + BATCH)) == BATCH

@@ -72,7 +72,7 @@ def check(goals: list[Spec], target: Target, rng: random.Random, most: int) -> i
     return count
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_goals_of_every_kind_are_as_alone(kind: Kind) -> None:
     rng = random.Random(f"together {kind}")

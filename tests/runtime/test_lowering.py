@@ -166,7 +166,7 @@ LANES = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", LANES)
 def test_lanes(name: str) -> None:
     body, expected = LANES[name]
@@ -187,7 +187,7 @@ def test_last_vector_and_last_scalar_touch_the_end() -> None:
     )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("count", range(9))
 def test_masked_edge(count: int) -> None:
     # The mask's other lanes lie on the forbidden page when the array ends there.

@@ -34,7 +34,7 @@ for number in USED: loaded[number].omp_get_max_threads()
 """
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("names", "used", "found"),
     [

@@ -56,7 +56,7 @@ def check(spec: Spec, budget: int) -> int:
     return count
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(4))
 def test_alternatives_of_random_programs_cost_what_enumeration_says(seed: int) -> None:
     rng = random.Random(seed)

@@ -44,7 +44,7 @@ HURRIED = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("text", HURRIED)
 @pytest.mark.parametrize("seconds", [0.0, 0.6])
 def test_a_time_limit_holds_and_there_is_a_program(text: str, seconds: float) -> None:
@@ -135,7 +135,7 @@ def test_enough_time_gives_the_optimum_and_remembers_it() -> None:
     assert time.process_time() - start < 0.1
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(STOPS))
 def test_an_interrupt_at_any_table_leaves_a_whole_database(
     seed: int, tmp_path: Path
@@ -160,7 +160,7 @@ def test_an_interrupt_at_any_table_leaves_a_whole_database(
     assert again.impl == best
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_ctrl_c_at_any_moment_is_answered_within_two_seconds(tmp_path: Path) -> None:
     """C8: a signal, wherever the search is. CPU seconds: the machine may be busy."""
     rng = random.Random(8)

@@ -102,7 +102,7 @@ def test_few_boxes_hold_an_affine_table() -> None:
     assert np.array_equal(CostBoxes.of(Costs.of(box, costs)).expand(), costs)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_solved_tables_come_back(tables: tuple[Table, ...]) -> None:
     points = boxes = 0
     for table in tables:

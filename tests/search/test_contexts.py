@@ -47,7 +47,7 @@ def random_context(rng: random.Random, goal: Spec) -> OperandContext:
     )
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_tables_depend_on_no_more_of_a_context(
     kind: Kind, monkeypatch: pytest.MonkeyPatch

@@ -94,7 +94,7 @@ def goals() -> list[Spec]:
     return found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_small_counts_are_exact() -> None:
     kinds, largest = set(), 0
     for goal in goals():

@@ -75,7 +75,7 @@ def test_a_target_asks_for_what_its_kernels_read() -> None:
         assert (Form(Dtype.S8, wide) in forms) is asked
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_products_of_few_k_ask_for_out_where_that_pays() -> None:
     for target, asks in ((AVX2, False), (GOLDEN_COVE, True)):
         spec = parse_spec("matmul:1000x3x1000:f32", target.limits)
@@ -142,7 +142,7 @@ def test_other_bytes_are_widened_to_pairs_of_s16(dtypes: str, out: str) -> None:
     assert casts == {"" if out == "s32" else "s32"}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("rhs", ["[0,1,2]", "[0,1,2,1p6]", "[0,2,1,1p3]"])
 @pytest.mark.parametrize("lhs", ["[0,1,2]", "[0,1,2,2oe4]", "[0,1,2,2p3]"])
 def test_packs_that_cut_pairs_leave_a_program(lhs: str, rhs: str) -> None:

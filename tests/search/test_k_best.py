@@ -75,7 +75,7 @@ def _compare(spec: Spec, target: Target, budget: int = BUDGET) -> int:
     return len(found)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_classes_are_those_of_the_enumeration(kind: Kind) -> None:
     classes = goals = 0
@@ -93,7 +93,7 @@ def test_classes_are_those_of_the_enumeration(kind: Kind) -> None:
     assert classes > GOALS
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("text", "target"),
     [

@@ -83,7 +83,7 @@ def pairs(draw: st.DrawFn) -> Pair:
     return Pair(goal, table, tuple(less), tuple(more))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @many
 @given(pairs())
 def test_more_memory_is_never_worse(pair: Pair) -> None:
@@ -91,7 +91,7 @@ def test_more_memory_is_never_worse(pair: Pair) -> None:
     assert costs[pair.more] <= costs[pair.less]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @many
 @given(pairs())
 def test_what_a_program_needs_is_enough_for_it(pair: Pair) -> None:

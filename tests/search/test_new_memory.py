@@ -194,7 +194,7 @@ def test_the_search_moves_to_it(target: Target) -> None:
         assert node.spec.limits[VRF] == 32 or not taken
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_few_of_it_are_too_few_for_its_kernel(target: Target) -> None:
     """A tile for sums and two for factors."""
     for free, used in ((2, False), (3, True)):
@@ -205,7 +205,7 @@ def test_few_of_it_are_too_few_for_its_kernel(target: Target) -> None:
         Solver(target).solve(parse_spec(f"{GOAL}:tmm=9", target.limits))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     "goal",
     [
@@ -223,7 +223,7 @@ def test_no_program_is_better(goal: str, target: Target) -> None:
     assert found.programs[spec.kind.label] > 0
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_tables_in_a_database_count_it(target: Target, tmp_path: Path) -> None:
     spec = parse_spec(GOAL, target.limits)
     few = dataclasses.replace(spec, limits=spec.limits.replace(TMM, 2))
@@ -257,7 +257,7 @@ SIDE = Memory("SIDE", MEM, count=24, feature="toy-cache")
 """A cache of 24 lines, beside L2: L1 is not filled from it."""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_tables_have_an_axis_for_each_of_three_caches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

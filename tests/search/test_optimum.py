@@ -28,7 +28,7 @@ BUDGET = 1000
 FEW_LIMITS = (Limits.of(vrf=7, l1=16, l2=1024), Limits.of(vrf=16, l1=0, l2=8))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", ALONE, ids=str)
 def test_no_program_is_better(kind: Kind) -> None:
     found = Agreement()
@@ -42,7 +42,7 @@ def test_no_program_is_better(kind: Kind) -> None:
     assert found.programs[label] >= 150
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "kind", [k for k in ALONE if k.reductions and not k.accumulates], ids=str
 )
@@ -56,7 +56,7 @@ def test_no_program_is_better_where_short_reductions_are_peeled(kind: Kind) -> N
     assert found.points[kind.label] >= 100
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("other", [GOLDEN_COVE, AVX512], ids=lambda t: t.name)
 @pytest.mark.parametrize("kind", ALONE, ids=str)
 def test_no_program_is_better_on_a_target_with_other_kernels(
@@ -81,7 +81,7 @@ def test_no_transpose_is_better(rows: int) -> None:
     assert found.goals[spec.kind.label] == 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("text", "peeled"),
     [

@@ -35,7 +35,7 @@ def with_threads(threads: int, fork: int) -> Target:
     return dataclasses.replace(AVX2, threads=threads, coefficients=units)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("threads", "fork"), [(2, 10), (4, 8000000)])
 def test_the_optimum_with_threads(threads: int, fork: int) -> None:
     target = with_threads(threads, fork)

@@ -63,7 +63,7 @@ def _parts(impl: Impl) -> list[Impl]:
     return [impl, *(p for branch in impl.branches for p in _parts(branch.impl))]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 def test_first_programs_are_as_pins_say() -> None:
     met = 0
     for kind in KINDS:
@@ -81,7 +81,7 @@ def test_first_programs_are_as_pins_say() -> None:
     assert met > len(KINDS)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_pins_are_respected_and_all_else_is_best(kind: Kind) -> None:
     found, met, pinned = Agreement(), 0, 0

@@ -47,7 +47,7 @@ def programs() -> Iterator[tuple[Impl, Target]]:
             yield solver.solve(spec).impl, AVX2
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_every_program_is_legal_and_costs_what_it_says() -> None:
     seen = 0
     for impl, target in programs():
@@ -57,7 +57,7 @@ def test_every_program_is_legal_and_costs_what_it_says() -> None:
     assert seen >= 50
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_more_memory_is_never_worse(kind: Kind) -> None:
     rng = random.Random(f"memory {kind}")

@@ -20,7 +20,7 @@ class Fold(Select):
     name: ClassVar[str] = "fold"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_every_candidate_comes_back() -> None:
     solver = Solver(dataclasses.replace(AVX2, threads=4))
     found = set()

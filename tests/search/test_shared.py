@@ -58,7 +58,7 @@ def program(solver: Solver, goal: Spec) -> tuple[int, str] | None:
     return None if cost is None else (cost, str(Partial.of(solver.solve(goal).impl)))
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_pairs_of_goals_are_as_alone(kind: Kind, store: str, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ FEW_SETS = dataclasses.replace(AVX2, l1_lines=64, l2_lines=256, l3_lines=300)
 """A machine on which small products are what large ones are elsewhere."""
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("store", STORES)
 def test_products_of_a_model_are_as_alone(store: str, tmp_path: Path) -> None:
     goals = [parse_spec(text, FEW_SETS.limits) for text in PRODUCTS]
@@ -105,7 +105,7 @@ def test_products_of_a_model_are_as_alone(store: str, tmp_path: Path) -> None:
             assert program(make(FEW_SETS.at(goal)), goal) == alone[goal], goal
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("store", STORES)
 def test_threads_on_one_store_find_what_each_finds_alone(
     store: str, tmp_path: Path
@@ -130,7 +130,7 @@ def test_threads_on_one_store_find_what_each_finds_alone(
 def test_what_was_solved_is_not_solved_again() -> None:
     """A goal of a smaller batch reads the tables of the larger; a goal that was
     searched reads one."""
-    large, small = (parse_spec(f"matmul:{m}x32x32:f32", AVX2.limits) for m in (32, 16))
+    large, small = (parse_spec(f"matmul:{m}x16x16:f32", AVX2.limits) for m in (16, 8))
     shelf = Shelf()
     Solver(AVX2, shelf=shelf).solve(large)
     again, smaller, alone = (Solver(AVX2, shelf=s) for s in (shelf, shelf, None))
@@ -140,7 +140,7 @@ def test_what_was_solved_is_not_solved_again() -> None:
     assert set(smaller.run_of(small).store.goals) == {again.run_of(large).store.goal}
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_tables_with_less_left_have_those_with_more(kind: Kind) -> None:
     """A table of which nothing was taken from a memory is a part of one where something
@@ -164,7 +164,7 @@ def test_norms_have_tables_that_are_parts_of_others() -> None:
     assert specs[0] < specs[1]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_what_is_in_the_database_is_not_packed_again(tmp_path: Path) -> None:
     """Packing takes longer than all else of a table that another goal has solved."""
     goal, fused = map(spec, ("matmul:8x16x16:f32", "gelu_matmul:8x16x16:f32"))

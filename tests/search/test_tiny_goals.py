@@ -18,7 +18,7 @@ BUDGET = 300
 """Specs enumerated for a goal: `test_optimum.py` has more of both."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_no_program_of_a_tiny_goal_is_better(kind: Kind) -> None:
     found = Agreement()
@@ -29,7 +29,7 @@ def test_no_program_of_a_tiny_goal_is_better(kind: Kind) -> None:
     assert found.goals[kind.label] + found.points[kind.label] > 0
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_costs_of_goals_without_products_have_not_changed() -> None:
     wrong = compare_costs([goal for goal in goals() if goal.is_quick][::3])
     assert not wrong, "\n".join([*wrong, REMEDY])

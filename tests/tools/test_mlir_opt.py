@@ -162,7 +162,7 @@ def difference(theirs: str, ours: str) -> str:
     return "".join(difflib.unified_diff(*lines, "mlir-opt", "morello-opt"))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("case", CASES)
 def test_the_output_is_that_of_mlir_opt(
     case: str, capfd: pytest.CaptureFixture[str]

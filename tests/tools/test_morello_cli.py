@@ -116,7 +116,7 @@ HELP = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("words", HELP, ids=" ".join)
 def test_help_prints_where_output_is_ascii(words: list[str]) -> None:
     """In the C locale without UTF-8 mode nothing but ASCII can be written."""

@@ -83,7 +83,7 @@ def test_braces_that_are_refused(text: str) -> None:
     assert len(str(caught.value)) < 1000
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_a_family_is_solved_and_then_was_there(tmp_path: Path, capsys: Capture) -> None:
     paths = [tmp_path / "one.sqlite", tmp_path / "two.sqlite"]
     for jobs, path in enumerate(paths, 1):
@@ -159,7 +159,7 @@ def test_what_is_left_is_estimated() -> None:
     )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_open_layouts_are_solved_and_then_were_there(
     tmp_path: Path, capsys: Capture
 ) -> None:

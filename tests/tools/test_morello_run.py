@@ -61,7 +61,7 @@ def test_random_inputs_are_exact(spec: str, capsys: pytest.CaptureFixture[str]) 
     assert re.search(r"^cost +[\d.,]+ cycles = \S+ .?s at 3 GHz$", out, re.M)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.usefixtures("one_database")
 @pytest.mark.parametrize("kind", instances(), ids=str)
 def test_every_kind_is_exact(kind: Kind, capsys: pytest.CaptureFixture[str]) -> None:

@@ -416,7 +416,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name: str) -> None:
     function = FUNCTIONS[name]
@@ -456,7 +456,7 @@ def test_other_shapes(told: pytest.LogCaptureFixture) -> None:
     assert message.startswith("a graph has been called with more than 2 shapes")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("is_cast", [False, True])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_models_in_narrow_floats(

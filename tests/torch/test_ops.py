@@ -230,7 +230,7 @@ IN_BF16 = ("attention with a mask", "gates of an LSTM", "group norm", "losses", 
 BOTH = [(name, False) for name in MODULES] + [(name, True) for name in IN_BF16]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "is_bf16"), BOTH)
 def test_an_op_is_taken(
     name: str,
@@ -485,7 +485,7 @@ bits."""
 DTYPES = ["bool", "uint8", "int8", "int64", "float16", "float64"]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", COUNTED)
 def test_dtypes(name: str, dtype: str, evaluated: list[Any]) -> None:

@@ -75,7 +75,7 @@ def compiled(layer: Layer) -> Any:
     return torch.compile(layer.eval(), backend="morello", options=OPTIONS)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", LAYERS)
 def test_products_are_of_integers(name: str, caplog: pytest.LogCaptureFixture) -> None:
     layer, shape = LAYERS[name]

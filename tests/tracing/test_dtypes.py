@@ -58,7 +58,7 @@ HALVES: dict[str, Case] = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", [np.dtype(np.float16), BF16], ids=str)
 @pytest.mark.parametrize("name", HALVES)
 def test_narrow_floats_are_rounded_as_numpy_rounds(name: str, dtype: Any) -> None:
@@ -159,7 +159,7 @@ MIXED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", MIXED)
 def test_integers_and_truth_values_are_numpys(name: str) -> None:
     function, dtypes = MIXED[name]

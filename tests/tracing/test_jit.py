@@ -57,7 +57,7 @@ FUNCTIONS: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("function", "shapes"), FUNCTIONS)
 def test_it_computes_what_numpy_does(
     function: Callable[..., Any], shapes: list[tuple[int, ...]]
@@ -91,7 +91,7 @@ def test_functions_of_nn_are_short_names() -> None:
         assert part.sizes == wanted.sizes
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("stride", [1, 2])
 def test_images_are_convolved(stride: int) -> None:
     x, w = arrays((2, 3, 9, 8), (4, 3, 3, 3))
@@ -341,7 +341,7 @@ def _filtered(x: Any) -> Any:
     return h
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("function", "count", "shape"),
     [

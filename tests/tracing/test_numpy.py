@@ -64,7 +64,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Array, ...]]] = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("function", "arrays"), CASES)
 def test_numbers_are_those_of_numpy(
     function: Callable[..., Any], arrays: tuple[Array, ...]

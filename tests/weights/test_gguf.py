@@ -98,7 +98,7 @@ def test_any_bits_are_what_the_package_reads(name: str, tmp_path: Path) -> None:
     assert not is_nan.all()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("activations", ["f32", "s8"])
 @pytest.mark.parametrize("name", ["Q4_1", "Q4_K"])
 def test_kernels_read_blocks_with_least_values(

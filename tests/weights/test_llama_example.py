@@ -120,7 +120,7 @@ class Reference:
         return self.product(self.norm(x, "output_norm"), "output")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("activations", "bound"), [("f32", 1e-4), ("s8", 5e-2)])
 def test_scores_are_those_of_numpy(path: Path, activations: str, bound: float) -> None:
     """Where activations are bytes, one that lies between two of them may become the

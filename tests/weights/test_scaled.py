@@ -96,7 +96,7 @@ def test_bytes_of_groups(
     np.testing.assert_array_equal(found, [[127] * 4 + integers])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("target", ["avx2", "avx512"])
 @pytest.mark.parametrize("sizes", [(3, 37), (5, 16), (64, 32), (1, 200), (9, 1)])
 def test_a_kernel_gives_scales_and_bytes(target: str, sizes: tuple[int, int]) -> None:

@@ -90,7 +90,7 @@ def test_where_no_thread_can_be_made_candidates_are_checked_all_the_same(
     assert right[0].candidate is found[0]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("llvm", "tried"), [(0.01, 5), (0.7, 4), (1.0, 3), (2.0, 2), (2.3, 1), (9.0, 1)]
 )
@@ -131,7 +131,7 @@ def test_a_call_that_is_predicted_to_take_too_long_is_not_made(
     assert end < 3.5
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "text",
     [

@@ -54,7 +54,7 @@ def test_every_program_is_timed_and_one_is_chosen(tmp_path: Path) -> None:
     assert all(1e8 < row.cycles / row.seconds < 1e11 for row in rows)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_the_choice_is_used_until_somebody_says_otherwise(tmp_path: Path) -> None:
     db = tmp_path / "db"
     model = morello.compile(TEXT, db=db)

@@ -49,7 +49,7 @@ def test_it_asks_for_an_operand_unless_the_other_is_packed_along_k(
     assert tuple(bool(kernel.forms(key, operand)) for operand in (0, 1)) == asks
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_every_layout_and_narrower_factors_are_exact() -> None:
     sizes = [(1, 6, 7, 16), (1, 4, 7, 24), (1, 3, 5, 9), (1, 1, 4, 1)]
     dtypes = (("f32", "f32"), ("f32", "bf16"), ("bf16", "bf16"))

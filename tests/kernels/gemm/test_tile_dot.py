@@ -75,7 +75,7 @@ def cases_of(name: str) -> list[Case]:
     return found
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_exact_at_every_edge_size_on_emulated_tiles(name: str) -> None:
     check_emulated(cases_of(name))

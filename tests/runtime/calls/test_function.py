@@ -255,7 +255,7 @@ def test_many_threads_share_a_function(add: Call) -> None:
     assert not failures
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_many_threads_compile() -> None:
     def work(failures: list[str]) -> None:
         for _ in range(20):

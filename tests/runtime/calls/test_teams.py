@@ -89,7 +89,7 @@ def together(call: Call, count: int) -> list[int]:
     return sorted(side_by_side(call, count))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("way", ["checked", "bound", "slow"])
 @pytest.mark.parametrize(
     ("processors", "calls", "teams"),
