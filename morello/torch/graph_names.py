@@ -61,6 +61,31 @@ def graph_name(
     return digest.hexdigest()
 
 
+def name_of_sizes(
+    graphs: Sequence[GraphModule],
+    inputs: Sequence[Sequence[Any]],
+    weights: Sequence[int],
+    options: Options,
+    sizes: range,
+) -> str | None:
+    """A hash of a graph one size of which each call says, of its names at some of them;
+    None where it has none.
+
+    Args:
+        graphs: at each of these sizes.
+        inputs: of each.
+        weights, options: as `graph_name` takes them.
+        sizes: those that a call may say.
+    """
+    names = [
+        graph_name(graph, own, weights, options)
+        for graph, own in zip(graphs, inputs, strict=True)
+    ]
+    if None in names:
+        return None
+    return hashlib.sha256(repr((sizes, names)).encode()).hexdigest()
+
+
 def _line(node: Node, numbers: dict[Node, int]) -> str:
     """The text of a node, whose arguments are numbers of others.
 

@@ -78,7 +78,9 @@ class Group:
         simple = None
         with self._or_eager():
             name = graph_name(self._graph, self._inputs, self._weights, self._options)
-            if self._load(name):
+            kernel = kept_program(name, self._graph, self._options)
+            if kernel is not None:
+                self._take(kernel)
                 return
             simple = lowered(self._graph, self._inputs)
         if simple is None:
@@ -87,25 +89,6 @@ class Group:
         future = submit(functools.partial(self._compile, simple, name))
         if self._options.wait:
             future.result()
-
-    def _load(self, name: str | None) -> bool:
-        """Take the program that a process before has made; whether there is one."""
-        if name is None:
-            return False
-        options = self._options
-        kept = kept_kernel(
-            name,
-            target=options.target,
-            threads=threads_of(options),
-            db=options.database,
-            tune=options.tune,
-        )
-        if kept is None:
-            return False
-        kernel, text = kept
-        self._take(kernel)
-        log.info("compiled a group of %s before:\n%s", _names(self._graph), text)
-        return True
 
     def _compile(self, simple: GraphModule, name: str | None) -> None:
         with self._or_eager():
@@ -247,6 +230,33 @@ def _signature(graph: GraphModule) -> Signature:
 def threads_of(options: Options) -> int:
     """The most threads that a program may use."""
     return torch.get_num_threads() if options.threads is None else options.threads
+
+
+def kept_program(
+    name: str | None, graph: GraphModule, options: Options, threads: int | None = None
+) -> Kernel | None:
+    """The program that a process before has made of a graph; None if there is none.
+
+    Args:
+        name: under which it was kept.
+        graph: what the log says that it computes.
+        options: of the user.
+        threads: the most that it uses, if those of the user are not.
+    """
+    if name is None:
+        return None
+    kept = kept_kernel(
+        name,
+        target=options.target,
+        threads=threads or threads_of(options),
+        db=options.database,
+        tune=options.tune,
+    )
+    if kept is None:
+        return None
+    kernel, text = kept
+    log.info("compiled a group of %s before:\n%s", _names(graph), text)
+    return kernel
 
 
 def compiled_model(

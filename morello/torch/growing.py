@@ -15,7 +15,6 @@ from torch.fx.node import map_arg
 from morello.errors import MorelloError
 from morello.frontends.ranged import probe_sizes
 from morello.torch.group import log
-from morello.torch.lowering import lowered
 from morello.torch.native_call import SizedCall
 from morello.torch.options import Options
 from morello.torch.partition import is_take
@@ -85,21 +84,17 @@ class OfAnySize:
         """Compile it in the background, or now if the user waits."""
         try:
             traced = [self._at(size) for size in probe_sizes(self.sizes)]
-            simple = [lowered(*one) for one in traced]
+            graphs, inputs = zip(*traced, strict=True)
+            compiled = program_of_sizes(
+                graphs, inputs, self.sizes, self.size, self.options, call=self.call
+            )
         except Exception as error:  # noqa: BLE001 (tracing raises anything)
             log.warning("%s stays eager: %s", self.what, error)
             return
 
         def work() -> None:
             try:
-                self.run = program_of_sizes(
-                    traced[0][0],
-                    simple,
-                    self.sizes,
-                    self.size,
-                    self.options,
-                    call=self.call,
-                )
+                self.run = compiled()
             except MorelloError as error:
                 log.warning("%s stays eager: %s", self.what, error)
 

@@ -6,6 +6,7 @@ of any size (`morello.frontends.ranged`), calls of all sizes run these.
 """
 
 import dataclasses
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Sequence
@@ -15,13 +16,15 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 from torch.fx.passes.tools_common import stable_topological_sort
-from torch.fx.passes.utils.fuser_utils import fuse_as_graphmodule
 
+from morello.compiler.kernel import Kernel
 from morello.errors import MorelloError
-from morello.frontends.model import Model
 from morello.frontends.ranged import probe_sizes, ranged
+from morello.torch.constants import fused
+from morello.torch.graph_names import name_of_sizes
 from morello.torch.group import (
     compiled_model,
+    kept_program,
     log,
     read_model,
     results_of,
@@ -124,20 +127,21 @@ def over_sizes(
 
 
 def program_of_sizes(
-    whole: GraphModule,
-    simple: list[GraphModule],
+    graphs: Sequence[GraphModule],
+    inputs: Sequence[Sequence[Any]],
     sizes: range,
     name: str,
     options: Options,
     weights: Sequence[int] = (),
     guarded: Sequence[int] = (),
     call: type[SizedCall] = SizedCall,
-) -> Function:
-    """The program of a graph for all sizes, as a function of tensors.
+) -> Callable[[], Function]:
+    """The compilation of a graph for all sizes, which is lowered at once: its result is
+    a function of tensors.
 
     Args:
-        whole: the graph at the greatest size.
-        simple: it lowered, at each size of `probe_sizes`.
+        graphs: it at each size of `probe_sizes`.
+        inputs: of each.
         sizes: those that calls may say.
         name: of the size, as errors have it.
         options: of the user.
@@ -146,21 +150,31 @@ def program_of_sizes(
         call: how it is called, where it has the size.
 
     Raises:
-        MorelloError: there is none.
+        MorelloError: as `Model.compile`; so does the compilation if there is none.
     """
-    models = dict(zip(probe_sizes(sizes), simple, strict=True))
+    results = results_of(graphs[0])
 
-    def read(size: int) -> Model:
-        return read_model(models[size], weights, options)
+    def called(kernel: Kernel) -> Function:
+        is_sized = any(parameter.sizes for parameter in kernel.parameters)
+        how = call if is_sized else NativeCall
+        return how(kernel, results, weights, guarded, freeze=options.freeze)
 
-    model = ranged(read, sizes, name)
-    kernel = compiled_model(model, simple[0], options)
-    results = results_of(whole)
-    is_settled = model.tensors.size is None
-    if not is_settled and not all(one.is_contiguous() for one in results[0]):
-        raise MorelloError("a result is not row-major in eager")
-    how = NativeCall if is_settled else call
-    return how(kernel, results, weights, guarded, freeze=options.freeze)
+    keep = name_of_sizes(graphs, inputs, weights, options, sizes)
+    kept = kept_program(keep, graphs[0], options, threads=1)
+    if kept is not None:
+        return functools.partial(called, kept)
+    simple = dict(zip(probe_sizes(sizes), map(lowered, graphs, inputs), strict=True))
+
+    def compiled() -> Function:
+        model = ranged(
+            lambda size: read_model(simple[size], weights, options), sizes, name
+        )
+        is_sized = model.tensors.size is not None
+        if is_sized and not all(one.is_contiguous() for one in results[0]):
+            raise MorelloError("a result is not row-major in eager")
+        return called(compiled_model(model, simple[sizes[-1]], options, keep))
+
+    return compiled
 
 
 @dataclasses.dataclass(eq=False)
@@ -230,7 +244,18 @@ class _Sized:
             for first in zip(*own, strict=True)
         ]
         self._take_sizes(traced)
-        simple = [list(map(lowered, g.graphs, g.inputs)) for g in groups]
+        compilations = [
+            program_of_sizes(
+                group.graphs,
+                group.inputs,
+                self._batch.sizes,
+                "the batch",
+                self._options,
+                group.weights,
+                group.guarded,
+            )
+            for group in groups
+        ]
         whole = traced[0]
         for old, new in zip(own[0], groups, strict=True):
             for node in whole.graph.nodes:
@@ -240,16 +265,8 @@ class _Sized:
 
         def work() -> None:
             try:
-                for group, graphs in zip(groups, simple, strict=True):
-                    group.run = program_of_sizes(
-                        group.graphs[0],
-                        graphs,
-                        self._batch.sizes,
-                        "the batch",
-                        self._options,
-                        group.weights,
-                        group.guarded,
-                    )
+                for group, compiled in zip(groups, compilations, strict=True):
+                    group.run = compiled()
             except MorelloError as error:
                 self.give_up(error)
             else:
@@ -355,9 +372,7 @@ def _divided(graph: GraphModule, weights: frozenset[int]) -> list[_SizedGroup]:
     own = frozenset(node for place, node in enumerate(given) if place in weights)
     groups = []
     for number, nodes in enumerate(groups_of(graph, _is_left)):
-        inner, inputs, _ = fuse_as_graphmodule(
-            graph, nodes, f"group{number}", always_return_tuple=True
-        )
+        inner, inputs, _ = fused(graph, nodes, f"group{number}")
         group = _SizedGroup(
             [inner],
             [[node.meta["val"] for node in inputs]],

@@ -12,7 +12,7 @@ from torch import nn
 from morello.frontends import kept_kernels
 from morello.runtime.code_cache import entries
 from morello.search.storage.shelf import SHELF
-from morello.torch import group
+from morello.torch import group, ranged
 from morello.torch.graph_names import graph_name
 from morello.torch.options import Options
 
@@ -52,13 +52,17 @@ def lowered(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         graphs.append(graph)
         return whole(graph, inputs)
 
-    monkeypatch.setattr(group, "lowered", lower)
+    for module in (group, ranged):
+        monkeypatch.setattr(module, "lowered", lower)
     return graphs
 
 
 def run(model: nn.Module, x: Any = X, **options: Any) -> None:
-    """Compile a model as a new process does, and compare it with eager."""
+    """Compile a model as a new process does, and compare it with eager; with the option
+    ``batch`` for all sizes of a batch."""
     torch._dynamo.reset()
+    if "batch" in options:
+        torch._dynamo.mark_dynamic(x, 0)
     every = {"wait": True, "threads": 1, **options}
     fast = torch.compile(model.eval(), backend="morello", options=every)
     with torch.no_grad():
@@ -84,6 +88,13 @@ def test_other_graphs_constants_forms_and_options_are_others(
     run(nn.Sequential(Small(), nn.ReLU()))
     run(Small(), freeze=True)
     assert len(lowered) == 5
+
+
+def test_a_second_process_lowers_nothing_of_all_sizes(lowered: list[Any]) -> None:
+    for batch, count in ((5, 3), (5, 3), (4, 6)):
+        run(Small(), X.clone(), batch=batch)
+        run(Small(), X[:2].clone(), batch=batch)
+        assert len(lowered) == count
 
 
 def test_without_a_database_nothing_is_kept(folder: Path, lowered: list[Any]) -> None:
