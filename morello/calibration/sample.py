@@ -260,11 +260,11 @@ def code_of(impl: Impl) -> Hashable:
     )
 
 
-def perturbed(target: Target, rng: random.Random, spread: float = 2.0) -> Target:
-    """The target with each cost multiplied by a random factor up to ``spread``."""
+def perturbed(target: Target, rng: random.Random) -> Target:
+    """The target with each cost multiplied by a random factor of at most two."""
     numbers = {}
     for name in FITTED:
-        factor = spread ** rng.uniform(-1, 1)
+        factor = 2.0 ** rng.uniform(-1, 1)
         value = cost_of(target, name)
         numbers[name] = max(1, round(value * factor))
     return with_costs(target, numbers)

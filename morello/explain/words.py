@@ -100,10 +100,10 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def continuation(impl: Impl, count: int = 3) -> tuple[str, ...]:
-    """The actions that follow the first one, along the costliest holes."""
+def continuation(impl: Impl) -> tuple[str, ...]:
+    """The three actions that follow the first one, along the costliest holes."""
     actions: list[str] = []
-    while impl.branches and len(actions) < count:
+    while impl.branches and len(actions) < 3:
         impl = max(impl.branches, key=lambda b: b.times * b.impl.cost).impl
         actions.append(str(impl.action))
     return tuple(actions)

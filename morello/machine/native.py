@@ -57,13 +57,9 @@ def native_target(machine: Host | None = None) -> Target:
     return next(fitting, AVX2)
 
 
-def unmeasured_cpu(machine: Host | None = None) -> str | None:
-    """The name of a CPU whose costs no known target has; None if one has them.
-
-    Args:
-        machine: as for `native_target`.
-    """
-    machine = host() if machine is None else machine
+def unmeasured_cpu() -> str | None:
+    """The name of this CPU, if no known target has its costs; else None."""
+    machine = host()
     return None if _measured(machine) else machine.cpu
 
 

@@ -15,14 +15,11 @@ from morello.passes.pipelines.pipeline import (
     closest,
     refusal_of,
 )
-from morello.passes.registry import PASSES, Registry
+from morello.passes.registry import PASSES
 
 
 def pipeline_text(
-    flags: Sequence[PassFlag],
-    anchor: str,
-    known_flags: Sequence[str] = (),
-    registry: Registry = PASSES,
+    flags: Sequence[PassFlag], anchor: str, known_flags: Sequence[str]
 ) -> str:
     """The pipeline that flags stand for.
 
@@ -30,16 +27,13 @@ def pipeline_text(
         flags: in order.
         anchor: the op that it runs on.
         known_flags: the names of other flags, for spelling hints.
-        registry: the passes of ours.
 
     Raises:
         PipelineError: a flag is the name of no pass.
     """
     with ir.Context():
         elements = [
-            flag.element
-            if flag.name in registry
-            else _nested(flag, anchor, known_flags)
+            flag.element if flag.name in PASSES else _nested(flag, anchor, known_flags)
             for flag in flags
         ]
     return f"{anchor}({','.join(elements)})"

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from morello.errors import PipelineError
-from morello.passes.registry import PASSES, Registry, Row
+from morello.passes.registry import PASSES, Row
 
 
-def load_plugins(paths: Iterable[str], registry: Registry = PASSES) -> None:
+def load_plugins(paths: Iterable[str]) -> None:
     """Import each file and add its rows.
 
     Raises:
@@ -22,7 +22,7 @@ def load_plugins(paths: Iterable[str], registry: Registry = PASSES) -> None:
     """
     for path in paths:
         for row in _rows(Path(path)):
-            registry.add(row)
+            PASSES.add(row)
 
 
 def _rows(path: Path) -> Iterable[Row]:
