@@ -156,6 +156,16 @@ def shared_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "morello.db"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def smaller_space(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Search without other layouts, in half of the time, in folders whose tests are not
+    about which programs are found."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.parent.name in ("jax", "onnx", "torch", "tracing"):
+            patch.setenv("MORELLO_TARGET", "avx2{relayouts=0}")
+        yield
+
+
 @pytest.fixture(scope="module")
 def one_database(shared_database: Path) -> Iterator[None]:
     """Compile with the database of the run, in which each Spec is searched once: for

@@ -69,7 +69,7 @@ def test_through_torch() -> None:
         return torch.div(x, o, rounding_mode="trunc"), torch.floor(x / o)
 
     torch._dynamo.reset()
-    options = {"wait": True, "time_limit": 1}
+    options = {"wait": True, "time_limit": 0.2}
     compiled = torch.compile(quotients, backend="morello", options=options)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         x, o = torch.from_numpy(ROWS).to(dtype), torch.from_numpy(N).to(dtype)

@@ -80,16 +80,24 @@ def mixes(kind: Kind) -> tuple[tuple[Dtype, ...], ...]:
     return tuple(m for m in legal_mixes(kind) if m in wanted)
 
 
-def layouts(kind: Kind, operand: int) -> tuple[Layout, ...]:
-    """Row-major, the other order of the last two, and what some kernel asks for."""
+@functools.cache
+def layouts(
+    kind: Kind, operand: int, given: tuple[tuple[Dtype, ...], ...]
+) -> tuple[Layout, ...]:
+    """Row-major, the other order of the last two, and what some kernel asks for, of
+    products with one of the given mixes of dtypes."""
     if not isinstance(kind, Matmul):
         rank = kind.operands[operand].rank
         plain = [Layout.row_major(rank)]
         plain += [Layout.parse("[1,0]")] if rank == 2 else []
-        packed = layouts(Matmul(accum=True), 0) + layouts(Matmul(accum=True), 1)
-        return tuple(dict.fromkeys([*plain, *packed] if rank == 3 else plain))
+        if rank == 3:
+            product = Matmul(accum=True)
+            plain += [
+                one for i in (0, 1) for one in layouts(product, i, mixes(product))
+            ]
+        return tuple(dict.fromkeys(plain))
     found = [Layout.row_major(3), Layout.parse("[0,2,1]")]
-    for mix in mixes(kind):
+    for mix in given:
         tensors = tuple(map(_row_major, mix))
         for rhs in found[:2]:
             across = TensorSpec(tensors[1].dtype, L1, rhs)
@@ -105,8 +113,9 @@ def _row_major(dtype: Dtype) -> TensorSpec:
 
 def _keys() -> Iterator[SpecKey]:
     for kind in instances():
-        pools = [layouts(kind, i) for i in range(len(kind.operands))]
-        for mix, levels in itertools.product(mixes(kind), _LEVELS[len(pools)]):
+        count = len(kind.operands)
+        for mix, levels in itertools.product(mixes(kind), _LEVELS[count]):
+            pools = [layouts(kind, i, (mix,)) for i in range(count)]
             forms = [
                 tuple(_forms(dtype, Memory.parse(level), pool))
                 for dtype, level, pool in zip(mix, levels.split(), pools, strict=True)
