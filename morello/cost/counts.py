@@ -112,6 +112,12 @@ class OpCounts:
     trips: Ints = 0
     """Trips of the loops, not counting their bodies."""
 
+    def beside(self, lines: tuple[Lines, ...]) -> "OpCounts":
+        """All phases as one, in which lines arrive."""
+        ops = add(*(times(phase.ops, phase.times) for phase in self.phases))
+        chain = add(*(times(phase.chain, phase.times) for phase in self.phases))
+        return dataclasses.replace(self, phases=(Phase(ops, chain, lines),))
+
     @classmethod
     def of(cls, ops: Ops, kernels: int = 0) -> "OpCounts":
         """Straight code: one phase of instructions alone."""

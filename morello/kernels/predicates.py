@@ -23,6 +23,15 @@ def free_vectors(frame: Frame) -> Ints:
     return frame.limits[VRF]
 
 
+def free_lines(frame: Frame) -> tuple[Ints, Ints]:
+    """The lines of the first- and second-level cache that no operand occupies."""
+    return frame.limits[L1], frame.limits[L2]
+
+
+ROOM_IN_L2 = frozenset({L2})
+"""The cache that kernels need which read an operand from it more than once."""
+
+
 def in_registers(tensor: TensorSpec, isa: Isa) -> bool:
     """Whether the operand is in whole vector registers."""
     return tensor.level is VRF and tensor.vector_width == isa.lanes(tensor.dtype)

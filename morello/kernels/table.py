@@ -212,8 +212,10 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
         GraphRows(
             "graph_rows",
             isa,
-            "A graph without products of matrices, in one pass over rows in L1.",
+            "A graph without products of matrices, in one pass over rows in L1, or "
+            "over windows of an image where it lies.",
             unroll=4,
+            together=8,
             taps=16,
         ),
         ReduceRows(

@@ -130,3 +130,31 @@ def test_long_expressions_are_written_out_for_few_vectors() -> None:
     for _ in range(30):
         wanted = np.tanh(wanted) + np.float32(0.5)
     np.testing.assert_allclose(kernel(x), wanted, rtol=1e-5)
+
+
+WINDOWS = {
+    "3x3": (
+        "t[h,w,c]=sum(x[pad(h+i,1,1),pad(w+j,1,1),c]*f[i,j,c]);"
+        "out y[h,w,c]=relu(t+b[c])"
+    ),
+    "5x5 in steps": ("y[h,w,c]=sum(x[pad(2*h+i,2,1),pad(2*w+j,2,1),c]*f[i,j,c])"),
+    "one side": "y[h,w,c]=sum(x[pad(h+i,0,2),pad(w+j,2,0),c]*f[i,j,c])",
+    "spread": "y[h,w,c]=sum(x[pad(h+2*i,2,2),w+2*j,c]*f[i,j,c])",
+    "largest": "y[h,w,c]=max(x[2*h+i,2*w+j,c])",
+}
+"""Windows of images that lie in memory."""
+
+
+@pytest.mark.parametrize("kernel", ["graph_rows", "graph_rows_512"])
+def test_windows_of_images_in_memory(kernel: str) -> None:
+    """Rows side by side in groups of any size, the first and last with fewer taps."""
+    specs = []
+    for place, (name, text) in enumerate(WINDOWS.items()):
+        taps = int(name[0]) if name[0].isdigit() else 3
+        for sizes in ("7x7x19", "6x25x8")[: 1 + (place < 2)]:
+            given = f"compose:{sizes}x{taps}x{taps}:f32:graph={text}"
+            whole = parse_spec(given, limits_of(kernel))
+            specs.append(dataclasses.replace(whole, serial=True))
+    cases = legal_cases(kernel, tuple(specs))
+    assert len(cases) == len(specs)
+    check_random(cases)

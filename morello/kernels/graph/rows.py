@@ -5,11 +5,13 @@ which is innermost in every operand that has it; windows may move along it in st
 two, as under a filter with a stride. A value that lacks the dimension, or has one
 element for all of it, is computed once a row, as a scalar. A reduction along it is
 carried in vectors, whose lanes are reduced at the end of the row; one across it is
-carried from row to row.
+carried from row to row. Rows of windows, as under a filter, are computed side by side,
+and read images where they lie (`lines.py`): places beyond an image add nothing.
 """
 
 import dataclasses
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,15 +21,19 @@ from morello.kernels.code.elements import CountedElements
 from morello.kernels.code.running import Running
 from morello.kernels.code.vectors import piece_count, tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.graph.lines import RowLines, reads_windows
 from morello.kernels.graph.shape import (
     MOST_STEP,
     factors_of,
     rows_of,
     shares_rows,
     step_of,
+    together_of,
 )
 from morello.kernels.graph.writer import GraphWriter
 from morello.kernels.predicates import (
+    ROOM_IN_L2,
+    free_lines,
     in_l1,
     in_registers,
     is_interleaved,
@@ -41,6 +47,7 @@ from morello.spec import (
     Dtype,
     Form,
     Layout,
+    Memory,
     PhysicalDim,
     Spec,
     SpecKey,
@@ -50,6 +57,7 @@ from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.functions import FUNCTIONS, INTEGER
 from morello.spec.graphs.blocks import block_of, in_one_block
+from morello.spec.graphs.borders import Sides, border
 from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
@@ -65,23 +73,29 @@ class GraphRows(Kernel):
 
     unroll: int
     """Vectors that are computed side by side."""
+    together: int
+    """Rows that are computed side by side, where they read something alike."""
     taps: int
     """The most places of reduced dimensions that are written out, as those of a filter:
     of more, the loop costs little."""
 
     def accepts(self, key: SpecKey) -> bool:
-        """Graphs whose nodes need no second pass; nothing packed, nothing padded."""
+        """Graphs whose nodes need no second pass; nothing packed, and padded windows
+        along rows alone."""
         kind = key.kind
-        if not isinstance(kind, Compose) or kind.graph.padded_dims:
+        if not isinstance(kind, Compose):
             return False
-        for tensor in key.tensors:
-            if tensor.layout.is_packed or is_interleaved(tensor.layout):
-                return False
-            if not in_l1(tensor) and not self._in_registers(key, tensor):
-                return False
+        if any(t.layout.is_packed or is_interleaved(t.layout) for t in key.tensors):
+            return False
         inner = _inner(key)
         if inner is None or one_pass(kind.graph) is None:
             return False
+        if _reads_far(key) or kind.graph.padded_dims:
+            registers = any(tensor.level.is_registers for tensor in key.tensors)
+            return _is_windowed(key) and _has_borders(key) and not registers
+        for tensor in key.tensors:
+            if not in_l1(tensor) and not self._in_registers(key, tensor):
+                return False
         plan = one_pass(in_one_block(kind.graph, inner))
         if plan is None:
             return False
@@ -117,10 +131,10 @@ class GraphRows(Kernel):
         inner = _inner(frame.key)
         assert inner is not None
         block, name = block_of(_value(frame.key), inner), frame.key.kind.dims[inner]
-        conditions: tuple[Condition, ...] = ()
+        conditions = self._of_windows(frame)
         if block is not None:
             reason = f"takes {block} {name} at most: tile it"
-            conditions = (Condition(frame.sizes[inner] <= block, reason),)
+            conditions = (*conditions, Condition(frame.sizes[inner] <= block, reason))
         if not any(t.level.is_registers for t in frame.key.tensors):
             return conditions
         vectors = vectors_of(
@@ -129,10 +143,39 @@ class GraphRows(Kernel):
         rows = product(tuple(s for d, s in enumerate(frame.sizes) if d != inner))
         return (*conditions, within_block(rows * vectors, self.isa))
 
+    def _of_windows(self, frame: Frame) -> tuple[Condition, ...]:
+        """Conditions of windows that reach beyond an image, or are beyond L1."""
+        graph = _value(frame.key)
+        conditions: tuple[Condition, ...] = ()
+        plan = one_pass(graph)
+        assert plan is not None
+        if graph.padded_dims:
+            there = Sides.of(graph, frame.sizes) is not None
+            few = frame.sizes[max(plan.reduced)] <= self.taps
+            conditions = (
+                Condition(there, "takes rows with taps inside the image, one with all"),
+                Condition(few, f"takes {self.taps} taps of a padded row at most"),
+            )
+        if _reads_far(frame.key):
+            fits = self._lines(frame).band <= free_lines(frame)[1]
+            reason = "needs room in L2 for a row of windows: tile it"
+            conditions = (*conditions, Condition(fits, reason))
+        return conditions
+
     def op_counts(self, frame: Frame) -> OpCounts:
         """The operations of each vector, of each row and after each reduction."""
-        counts = _Counts.of(frame, self.isa, self.unroll, self.taps)
-        return counts.total()
+        counts = _Counts.of(frame, self).total()
+        if not _reads_far(frame.key):
+            return counts
+        return counts.beside(self._lines(frame).lines())
+
+    def levels_needed(self, key: SpecKey) -> frozenset[Memory]:
+        """L2, where rows of windows stay."""
+        return ROOM_IN_L2 if _is_windowed(key) else frozenset()
+
+    def _lines(self, frame: Frame) -> RowLines:
+        graph, inner = _seen(frame.key)
+        return RowLines(frame, rows_of(graph, inner), self.together)
 
     def takes_any(self, spec: Spec) -> bool:
         """Any number of rows, and of rows that are reduced, unless several are computed
@@ -150,7 +193,8 @@ class GraphRows(Kernel):
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Loops over rows, and in them over vectors."""
         seen = _seen(spec.key)
-        GraphWriter(emitter, spec, operands, *seen, self.unroll, self.taps).write()
+        side = (self.unroll, self.together, self.taps)
+        GraphWriter(emitter, spec, operands, *seen, *side).write()
 
 
 def _lead(key: SpecKey) -> int:
@@ -211,6 +255,41 @@ def _is_inner(key: SpecKey, inner: int) -> bool:
     return True
 
 
+def _reads_far(key: SpecKey) -> bool:
+    """Whether operands are read and written where they lie, beyond L1."""
+    return not in_l1(*key.tensors) and _is_windowed(key)
+
+
+@lru_cache(maxsize=65536)
+def _is_windowed(key: SpecKey) -> bool:
+    """Whether rows side by side read windows of an operand."""
+    kind = key.kind
+    if not isinstance(kind, Compose):
+        return False
+    inner, plan = _inner(key), one_pass(kind.graph)
+    if inner is None or plan is None:
+        return False
+    graph = in_one_block(kind.graph, inner)
+    return shares_rows(graph, inner) and reads_windows(
+        graph, rows_of(graph, inner), plan.reduced
+    )
+
+
+def _has_borders(key: SpecKey) -> bool:
+    """Whether what is beyond images adds nothing, and the last taps are those along
+    the rows side by side, where these are padded."""
+    graph, inner = _seen(key)
+    plan = one_pass(graph)
+    assert plan is not None
+    padded, rows = graph.padded_dims - plan.reduced, rows_of(graph, inner)
+    edges = {dim: border(graph, dim) for dim in padded}
+    last = max(plan.reduced)
+    return not padded - {*rows} and all(
+        edge is not None and (edge.taps == last) == (dim == rows[-1])
+        for dim, edge in edges.items()
+    )
+
+
 def _value(key: SpecKey) -> Graph:
     assert isinstance(key.kind, Compose)
     return key.kind.graph
@@ -231,6 +310,7 @@ class _Counts:
     frame: Frame
     lanes: int
     unroll: int
+    together: int
     taps: int
     vector: Ops
     """In each vector."""
@@ -245,7 +325,8 @@ class _Counts:
     chain: int
 
     @classmethod
-    def of(cls, frame: Frame, isa: Isa, unroll: int, taps: int) -> "_Counts":
+    def of(cls, frame: Frame, kernel: GraphRows) -> "_Counts":
+        isa = kernel.isa
         kind, (graph, inner) = frame.key.kind, _seen(frame.key)
         number = computed_in(frame.key.dtypes)
         plan = one_pass(graph)
@@ -289,8 +370,9 @@ class _Counts:
         return cls(
             frame,
             isa.lanes(number),
-            unroll,
-            taps,
+            kernel.unroll,
+            kernel.together,
+            kernel.taps,
             {**vector, "vector_op": both},
             scalar,
             late,
@@ -362,19 +444,30 @@ class _Counts:
         is hidden behind the others."""
         graph, inner = _seen(self.frame.key)
         along, sizes = rows_of(graph, inner)[-1], self.frame.sizes
-        groups, rest = sizes[along] // self.unroll, sizes[along] % self.unroll
+        together = together_of(sizes[along], self.together)
+        groups, rest = sizes[along] // together, sizes[along] % together
         outer = rows // np.maximum(sizes[along], 1)
         loads = np.maximum(self.loads, 1)
         phases = []
-        for count, many in ((self.unroll, groups), (rest, (rest > 0) * 1)):
+        for count, many in ((together, groups), (rest, (rest > 0) * 1)):
             read = self._read(along, again, count)
             ops: Ops = {
                 **times(row, count * again),
                 "load": row["load"] // loads * read,
                 "masked_load": row["masked_load"] // loads * read,
             }
-            phases.append(Phase(ops, times=outer * many * self._together()))
+            often = outer * many * self._together()
+            phases.append(Phase(self._inside(ops), times=often))
         return phases
+
+    def _inside(self, ops: Ops) -> Ops:
+        """The operations of the taps that are inside the image."""
+        graph, _ = _seen(self.frame.key)
+        sides = Sides.of(graph, self.frame.sizes)
+        shares = [] if sides is None else [sides.share(dim) for dim in sides.strips]
+        for inside, every in shares:
+            ops = {op: count * inside // every for op, count in ops.items()}
+        return ops
 
     def _read(self, along: int, again: Ints, count: Ints) -> Ints:
         """How often so many rows side by side load a vector, all that is reduced."""

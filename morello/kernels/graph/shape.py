@@ -7,6 +7,7 @@ from typing import Any
 from morello.spec.graphs.expression import Call, Expression, call_count
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
+from morello.spec.tensors.layout import ceil_div
 
 MOST_STEP = 2
 """Windows move along vectors in steps of so many elements, at most."""
@@ -90,3 +91,9 @@ def factors_of(graph: Graph, value: int) -> tuple[Expression, ...]:
         case "sum", Call("square", (factor,)):
             return factor, factor
     return ()
+
+
+def together_of(size: Any, most: int) -> Any:
+    """Rows that are computed side by side, ``most`` at most, in groups as equal as they
+    can be (integers or arrays)."""
+    return ceil_div(size, ceil_div(size, most))

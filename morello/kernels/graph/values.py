@@ -101,7 +101,8 @@ class GraphValues:
         if axis.dim is not None:
             return at[axis.dim]
         total = self.emitter.linear([(at[dim], step) for dim, step in axis.terms])
-        return self.emitter.quotient(total, axis.divisor)
+        inside = self.emitter.offset(total, -axis.before)
+        return self.emitter.quotient(inside, axis.divisor)
 
     def _store_scalar(self, value: int, at: Mapping[int, Any], scalar: Value) -> None:
         if value in self.graph.modes:

@@ -3,6 +3,7 @@
 Written from the expressions of the nodes, for `GraphRows`.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,10 +19,12 @@ from morello.kernels.graph.shape import (
     rows_of,
     shares_rows,
     taps_of,
+    together_of,
 )
 from morello.kernels.graph.values import Columns, Env, GraphValues
 from morello.kernels.reduce import reduce_lanes
 from morello.spec import Spec
+from morello.spec.graphs.borders import Sides
 from morello.spec.graphs.graph import Graph
 
 _LONG_ROW = 2048
@@ -39,10 +42,13 @@ class GraphWriter(GraphValues):
         graph: Graph,
         inner: int,
         unroll: int,
+        together: int,
         most_taps: int,
     ) -> None:
         super().__init__(emitter, spec, operands, graph, inner)
         reduced = self.plan.reduced
+        self.together = together
+        """Rows that are computed side by side, where they read something alike."""
         self.unroll = unroll if reduced else min(unroll, most_written(graph))
         """Vectors that a loop takes at a time."""
         self.varying = {
@@ -55,22 +61,34 @@ class GraphWriter(GraphValues):
         wide = sum(v in self._wide for v in self.buffers)
         self.side = most_side_by_side(wide, self.unroll, emitter.isa.registers)
         """Vectors whose instructions are written in turn."""
+        sides = Sides.of(graph, spec.sizes)
+        assert sides is not None
+        self.sides = sides
+        self.spans = {dim: (0, size) for dim, size in enumerate(spec.sizes)}
+        """The places of each dimension that loops go over: the first, and how many."""
         self.registers = any(b.tensor.level.is_registers for b in self.buffers.values())
         self.reductions = [v for v in graph.node_values if graph.node(v).reduced]
 
     def write(self) -> None:
         """Loops over the rows that outputs keep."""
         dims = rows_of(self.graph, self.inner)
-        if self.taps and shares_rows(self.graph, self.inner):
-            self._nest(dims[:-1], {}, (), lambda at, carried: self._rows(at, dims[-1]))
-        else:
+        if not self.taps or not shares_rows(self.graph, self.inner):
             self._nest(dims, {}, (), lambda at, carried: self._row(at))
+            return
+        outer = [dim for dim in dims[:-1] if dim in self.sides.strips]
+        for strips in itertools.product(*(self.sides.strips[dim] for dim in outer)):
+            for dim, strip in zip(outer, strips, strict=True):
+                self.spans[dim] = strip.row, strip.rows
+                self.spans[self.sides.taps[dim]] = strip.tap, strip.taps
+            self._nest(dims[:-1], {}, (), lambda at, carried: self._rows(at, dims[-1]))
 
     def _rows(self, at: dict[int, Any], dim: int) -> Sequence[Value]:
         """Everything that all rows along a dimension have, several side by side: what
-        they read alike is loaded once for all of them."""
-        size, together = self.spec.sizes[dim], self.unroll
-        whole = size // together * together
+        they read alike is loaded once for all of them. Groups whose windows reach
+        beyond the image are written out, each with the taps that are inside."""
+        size = self.spec.sizes[dim]
+        together = together_of(size, self.together)
+        starts = range(0, size // together * together, together)
 
         def group(start: Any, count: int) -> Sequence[Value]:
             places = (self.emitter.offset(start, i) for i in range(count))
@@ -78,15 +96,26 @@ class GraphWriter(GraphValues):
             self._reduce_across([(row, self._scalars(row)) for row in rows])
             return ()
 
-        if whole > together:
-            self.emitter.loop(
-                0, whole, together, (), lambda start, _: group(start, together)
-            )
-        elif whole:
-            group(0, together)
+        inside = [s for s in starts if self._is_inside(dim, range(s, s + together))]
+        for start in starts:
+            if start not in inside or len(inside) == 1:
+                group(start, together)
+            elif start == inside[0]:
+                end = inside[-1] + together
+                self.emitter.loop(
+                    start, end, together, (), lambda start, _: group(start, together)
+                )
+        whole = len(starts) * together
         if whole < size:
             group(whole, size - whole)
         return ()
+
+    def _is_inside(self, dim: int, rows: range) -> bool:
+        """Whether some rows read no place beyond the image."""
+        if dim not in self.sides.strips:
+            return True
+        every = self.spec.sizes[self.sides.taps[dim]]
+        return all(len(self.sides.inside(dim, row)) == every for row in rows)
 
     def _nest(
         self,
@@ -99,17 +128,19 @@ class GraphWriter(GraphValues):
         if not dims:
             return body(dict(at), carried)
         dim, rest = dims[0], dims[1:]
-        size = self._size(dim)
-        if size == 1 or self.registers or dim in self.taps:
-            for place in range(size):
+        start, size = self.spans[dim]
+        if dim in self.varying:
+            size = self._size(dim)
+        elif size == 1 or self.registers or dim in self.taps:
+            for place in range(start, start + size):
                 carried = self._nest(rest, {**at, dim: place}, carried, body)
             return carried
         # Of few long rows LLVM would write each out: a stream of its own each time to a
         # prefetcher that goes by the address of the load.
         is_long = self.spec.sizes[self.inner] >= _LONG_ROW
         return self.emitter.loop(
-            0,
-            size,
+            start,
+            self.emitter.offset(size, start),
             1,
             carried,
             lambda place, held: self._nest(rest, {**at, dim: place}, held, body),
@@ -325,18 +356,24 @@ class GraphWriter(GraphValues):
         places = [(row, env, *column) for row, env in rows for column in columns]
         initial = [own.start(self.lanes) for own in running] * len(places)
         width = len(running)
+        *outer, last = sorted(self.plan.reduced)
+        in_turn = last in self.taps
+        order: list[tuple[int, int | None]] = [(i, None) for i in range(len(places))]
+        if in_turn:
+            order = self._in_turn([row for row, *_ in places], len(columns), last)
 
-        def step(tap: dict[int, Any], held: Sequence[Value]) -> list[Value]:
-            combined: list[Value] = []
-            for i, (row, env, column, length) in enumerate(places):
-                place = {**row, **tap}
+        def step(at: dict[int, Any], held: Sequence[Value]) -> list[Value]:
+            carried = list(held)
+            for i, tap in order:
+                row, env, column, length = places[i]
+                place = {**row, **at} if tap is None else {**row, **at, last: tap}
                 scalars = self._scalars(place, env)
                 values = self._vector(place, scalars, column, length)
-                own = held[i * width : (i + 1) * width]
-                combined += self._taken(running, values, own, self.lanes)
-            return combined
+                mine = slice(i * width, (i + 1) * width)
+                carried[mine] = self._taken(running, values, carried[mine], self.lanes)
+            return carried
 
-        carried = self._nest(sorted(self.plan.reduced), {}, initial, step)
+        carried = self._nest(outer if in_turn else [*outer, last], {}, initial, step)
         for i, (row, env, column, length) in enumerate(places):
             here = {**row, self.inner: column}
             values = self._beside(env, here, length)
@@ -347,6 +384,30 @@ class GraphWriter(GraphValues):
                     vector = own.pair(held, vector)
                 values[own.value] = vector
             self._late(values, here, length)
+
+    def _in_turn(
+        self, rows: list[dict[int, Any]], columns: int, last: int
+    ) -> list[tuple[int, int | None]]:
+        """Sums and the taps that they take in turn, those inside the image.
+
+        Args:
+            rows: that of each sum.
+            columns: sums of a row.
+            last: the dimension of the taps.
+        """
+        along = rows_of(self.graph, self.inner)[-1:]
+        axes = (a for v in range(len(self.graph.inputs)) for a in self.graph.axes(v))
+        steps = next((a.steps for a in axes if {*along, last} <= {*a.dims}), {})
+        order: list[tuple[int, int, int]] = []
+        for i, row in enumerate(rows):
+            dim = along[0] if along else -1
+            is_edge = dim in self.sides.strips and isinstance(row[dim], int)
+            taps = range(self.spec.sizes[last])
+            for tap in self.sides.inside(dim, row[dim]) if is_edge else taps:
+                # Places of an image in order: each is loaded once, and one held.
+                place = steps.get(dim, 0) * (i // columns) + steps.get(last, 1) * tap
+                order.append((place, tap, i))
+        return [(i, tap) for _, tap, i in sorted(order)]
 
     def _beside(self, env: Env, at: dict[int, Any], count: int) -> Env:
         """The scalars of a row, and the vectors that have no reduced dimension: what

@@ -7,8 +7,11 @@ image that they read.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from morello.spec.graphs.expression import Call, Reference, references
 from morello.spec.graphs.graph import Graph
@@ -129,6 +132,46 @@ def strips(border: Border, rows: int, taps: int) -> tuple[Strip, ...] | None:
     if not any(strip.taps == taps for strip in strips):
         return None
     return tuple(strips)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sides:
+    """The strips along each dimension of an output whose windows reach beyond."""
+
+    taps: dict[int, int]
+    """The dimension of the filter for each of the output."""
+    strips: dict[int, tuple[Strip, ...]]
+
+    @staticmethod
+    def of(graph: Graph, sizes: Sequence[Any]) -> "Sides | None":
+        """The strips where padded dimensions have these sizes, which may be arrays of
+        one number; None where one has none."""
+        taps, found = {}, {}
+        reduced = {d for v in graph.node_values for d in graph.node(v).reduced}
+        for dim in graph.padded_dims - reduced:
+            edge = border(graph, dim)
+            if edge is None:
+                return None
+            rows, count = (int(np.max(sizes[d])) for d in (dim, edge.taps))
+            parts = strips(edge, rows, count)
+            if parts is None:
+                return None
+            taps[dim], found[dim] = edge.taps, parts
+        return Sides(taps, found)
+
+    def share(self, dim: int) -> tuple[int, int]:
+        """The taps of all rows that are inside the image, and all there are."""
+        parts = self.strips[dim]
+        most = max(part.taps for part in parts)
+        inside = sum(part.rows * part.taps for part in parts)
+        return inside, most * sum(part.rows for part in parts)
+
+    def inside(self, dim: int, row: int) -> range:
+        """The taps of a row that are inside the image."""
+        for strip in self.strips[dim]:
+            if row < strip.row + strip.rows:
+                return range(strip.tap, strip.tap + strip.taps)
+        raise AssertionError(f"no row {row}")
 
 
 @lru_cache(maxsize=4096)
