@@ -44,7 +44,7 @@ class Lookup:
         if not places.numel():
             return False
         least, most = places.aminmax()
-        return bool(least < self.least or most >= self.end)
+        return bool(least.item() < self.least or most.item() >= self.end)
 
 
 def _end_of(places: Any) -> int | None:
