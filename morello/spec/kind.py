@@ -6,6 +6,7 @@ of the code never tests the class of a kind: it reads the traits that `Kind` has
 
 import dataclasses
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -181,7 +182,12 @@ class ElementByElement(Kind):
     @property
     def dims(self) -> tuple[str, ...]:
         """``d0``, ``d1``, …"""
-        return tuple(f"d{i}" for i in range(self.rank))
+        return _numbered(self.rank)
+
+
+@lru_cache(maxsize=64)
+def _numbered(rank: int) -> tuple[str, ...]:
+    return tuple(f"d{i}" for i in range(rank))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -374,7 +374,7 @@ def copies(source: TensorSpec, dest: TensorSpec) -> bool:
 
 def held(source: TensorSpec, dest: TensorSpec) -> TensorSpec:
     """The form in which lines are counted: one that is not copied has its gaps yet."""
-    if copies(source, dest):
+    if dest.contiguous == source.contiguous or copies(source, dest):
         return dest
     return dataclasses.replace(dest, contiguous=source.contiguous)
 

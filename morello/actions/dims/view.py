@@ -4,6 +4,7 @@ import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -102,6 +103,7 @@ def view_of_part(
     return View(SpecKey(kind, tensors, key.serial), part.dims, operands, joined)
 
 
+@lru_cache(maxsize=4096)
 def without_axes(tensor: TensorSpec, gone: frozenset[int]) -> TensorSpec:
     """The form of a tensor without some of its axes."""
     place = [axis for axis in range(tensor.rank) if axis not in gone]
