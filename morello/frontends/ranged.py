@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 
 from morello.errors import ArgumentError, SpecError
+from morello.frontends.following import following
 from morello.frontends.grouping.parts import Operand, Part, PlainPart, Step
 from morello.frontends.model import Model
 from morello.frontends.nodes.prepared import Preparation
 from morello.frontends.nodes.tensors import CallSize, Given, Tensor, Tensors
 from morello.frontends.refusals import ModelError, Refusal
-from morello.spec import Limits, SizeRange
+from morello.spec import Compose, Kind, Limits, SizeRange
+from morello.spec.graphs.graph import canonical
 from morello.spec.varying import why_settled
 
 Shapes = Sequence[tuple[int, ...]]
@@ -186,8 +188,10 @@ class _Comparison:
             return first
         parts = [step for step in steps if isinstance(step, Part)]
         what = f"{first.kind.label}", ", ".join(first.places)
+        kind = self._kind(parts, *what)
         self._same(
-            [dataclasses.replace(p, sizes=(), operands=()) for p in parts], *what
+            [dataclasses.replace(p, kind=kind, sizes=(), operands=()) for p in parts],
+            *what,
         )
         self._same([_lies(part) for part in parts], *what)
         factors = [
@@ -209,6 +213,7 @@ class _Comparison:
         forms = zip(first.forms, operands, strict=True)
         part = dataclasses.replace(
             first,
+            kind=kind,
             ranges=(SizeRange(dims, least, step),),
             operands=operands,
             forms=tuple(
@@ -224,6 +229,29 @@ class _Comparison:
         if reason:
             raise self._refusal(*what, reason)
         return part
+
+    def _kind(self, parts: list[Part], what: str, place: str) -> Kind:
+        """The kind of a part of every size, of which numbers may follow from it."""
+        kinds = [part.kind for part in parts]
+        if all(kind == kinds[0] for kind in kinds[1:]):
+            return kinds[0]
+        varying = list(zip(*(part.sizes for part in parts), strict=False))
+        sizes = next((own for own in varying if len({*own}) == len(parts)), None)
+        graphs = [graph for kind in kinds if (graph := kind.as_graph) is not None]
+        if sizes is None or len(graphs) < len(self.models):
+            raise self._refusal(what, place)
+        self._same([len(graph.nodes) for graph in graphs], what, place)
+        least = self.sizes[0] * (sizes[0] // self.probes[0])
+        nodes = []
+        for column in zip(*(graph.nodes for graph in graphs), strict=True):
+            expressions = [node.expression for node in column]
+            expression = following(expressions, sizes, least)
+            if expression is None:
+                raise self._refusal(what, place, "a number follows in no known way")
+            nodes.append(dataclasses.replace(column[0], expression=expression))
+        graphs = [dataclasses.replace(graph, nodes=tuple(nodes)) for graph in graphs]
+        self._same(graphs, what, place)
+        return Compose.of(canonical(graphs[0]).graph)
 
     def _check_reads(self, parts: list[Part], what: str, place: str) -> None:
         """Refuse a settled operand of what the least size has not."""

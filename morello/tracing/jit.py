@@ -32,7 +32,7 @@ from morello.tracing.arguments import (
 from morello.tracing.guards import Guards
 from morello.tracing.outside import OpaqueError, is_plain
 from morello.tracing.refusals import noted
-from morello.tracing.sizes import CallSize, is_longer
+from morello.tracing.sizes import CallSize, is_longer, of_every_size
 from morello.tracing.traced import TracedFunction, TraceRequest
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -230,7 +230,7 @@ class Jitted:
             if is_longer(tensors, size_args, longer, greatest):
                 return kernel
         probes = {n: traced.at(size, n) for n in probe_sizes(size.sizes)}
-        most = probes[greatest]
+        most = of_every_size(probes, size.sizes[0])
 
         def read(model: Callable[[Tensors], Model]) -> Model:
             return ranged(lambda n: model(probes[n]), size.sizes, size.name)

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from morello.errors import ArgumentError, shortened
+from morello.frontends.following import following, in_f32
 from morello.frontends.nodes.tensors import Given, Node, Tensor, Tensors, View
+from morello.spec.graphs.expression import settled
 from morello.spec.index_map import IndexMap
 from morello.spec.size_range import WrittenSizes
 from morello.tracing.arguments import Leaf, Pattern, Several, function_name, leaves
@@ -155,6 +157,25 @@ def _outside(written: WrittenSizes, texts: Iterable[str]) -> list[tuple[int, ...
     ]
 
 
+def of_every_size(probes: Mapping[int, Tensors], least: int) -> Tensors:
+    """A program at the first of some sizes, with numbers that follow from it."""
+    every = list(probes.values())
+    if len({len(tensors.all) for tensors in every}) > 1:
+        return every[0]
+    merged: list[Tensor] = []
+    for own in zip(*(tensors.all for tensors in every), strict=True):
+        nodes = [tensor for tensor in own if isinstance(tensor, Node)]
+        expression = None
+        if len(nodes) == len(own):
+            expressions = [node.expression for node in nodes]
+            expression = following(expressions, [*probes], least)
+        if expression is None:
+            merged.append(own[0])
+        else:
+            merged.append(nodes[0].changed(expression=expression))
+    return dataclasses.replace(every[0], all=merged)
+
+
 def is_longer(one: Tensors, size: int, other: Tensors, longer: int) -> bool:
     """Whether one program is another but for how long dimensions are, which grow in
     proportion to a size.
@@ -194,7 +215,8 @@ def _is_longer_node(one: Node, other: Node, sizes: tuple[int, int]) -> bool:
 
     def parts(node: Node) -> list[Any]:
         reads = [(read.tensor, _without(read.axes, alone)) for read in node.reads]
-        same = node.expression, node.reduction, node.dtype, node.into, node.after
+        expression = in_f32(settled(node.expression, lambda _: sizes[0]))
+        same = expression, node.reduction, node.dtype, node.into, node.after
         return [same, reads, _without(node.axes, alone), node.reduced - {*alone}]
 
     return parts(one) == parts(other)
