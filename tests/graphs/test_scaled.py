@@ -79,28 +79,39 @@ def _repeated(array: Array, k: int) -> Array:
     return np.repeat(array.astype(np.float64), 32, axis=0)[:k]
 
 
+CASES = [
+    ("avx2", "scaled_rows", (1, 70, 96), False),
+    ("avx2", "scaled_rows", (5, 33, 64), False),
+    ("avx2", "scaled_pairs", (1, 70, 96), True),
+    ("avx2", "scaled_pairs", (2, 33, 200), True),
+    ("avx512", "scaled_rows_512", (1, 200, 64), False),
+    ("avx512", "scaled_rows_512", (2, 65, 40), False),
+    ("avx512", "scaled_rows_512", (1, 70, 96), True),
+    ("avx512", "scaled_rows_512", (5, 130, 72), True),
+    ("avx512", "scaled_rows_512", (17, 100, 32), False),
+]
+"""Targets, kernels, sizes, and whether four bytes along k are neighbours: blocks are
+summed before they are scaled, but of 17 rows."""
+
+OF_FORMS = [
+    (form, *case) for form in FORMS for case in CASES
+    if "nibbles" in form or not case[3]
+]  # fmt: skip
+
+
 @pytest.mark.sampled(5)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    ("target", "sizes"),
-    [
-        ("avx2", (1, 70, 96)),
-        ("avx2", (5, 33, 64)),
-        ("avx512", (1, 200, 64)),
-        ("avx512", (2, 65, 40)),
-        ("avx512", (17, 100, 32)),
-    ],
-)
-def test_products_are_exact(
-    form: str, target: str, sizes: tuple[int, int, int]
+@pytest.mark.parametrize(("form", "target", "kernel", "sizes", "quads"), OF_FORMS)
+def test_products_are_as_defined(
+    form: str, target: str, kernel: str, sizes: tuple[int, int, int], quads: bool
 ) -> None:
-    m, n, k = sizes
-    kernel = _kernel(form, m, n, k, target)
-    assert "scaled_rows" in kernel.schedule
-    _check_exact(kernel, m, n)
+    compiled = _kernel(form, *sizes, target, quads)
+    assert f'"{kernel}"' in compiled.schedule
+    _check_exact(compiled)
+    _check_specials(compiled)
+    _check_overflow(compiled, form)
 
 
-def _check_exact(kernel: morello.Kernel, m: int, n: int) -> None:
+def _check_exact(kernel: morello.Kernel) -> None:
     """A kernel, beside forbidden pages, gives the sums in f64."""
     spec = kernel.spec
     arrays = _numbers(spec, np.random.default_rng(0))
@@ -111,78 +122,29 @@ def _check_exact(kernel: morello.Kernel, m: int, n: int) -> None:
             guarded_array(spec.to_physical(i, array), side, False)
             for i, array in enumerate(arrays)
         ]
-        out = guarded_array(np.zeros((m, n), np.float32), side)
+        out = guarded_array(np.zeros(spec.shape(-1), np.float32), side)
         kernel(*guarded, out)
         check_canaries(out)
         np.testing.assert_array_equal(out, wanted.astype(np.float32))
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("form", [form for form in FORMS if "nibbles" in form])
-@pytest.mark.parametrize(
-    ("target", "kernel", "sizes"),
-    [
-        ("avx2", "scaled_pairs", (1, 70, 96)),
-        ("avx2", "scaled_pairs", (2, 33, 200)),
-        ("avx512", "scaled_rows_512", (1, 70, 96)),
-        ("avx512", "scaled_rows_512", (5, 130, 72)),
-    ],
-)
-def test_four_bytes_along_k_are_exact(
-    form: str, target: str, kernel: str, sizes: tuple[int, int, int]
-) -> None:
-    m, n, k = sizes
-    compiled = _kernel(form, m, n, k, target, quads=True)
-    assert f'"{kernel}"' in compiled.schedule
-    _check_exact(compiled, m, n)
-
-
-SUMMED_FIRST = [
-    ("avx2", "scaled_rows", (1, 70, 96), False),
-    ("avx2", "scaled_rows", (5, 33, 64), False),
-    ("avx2", "scaled_pairs", (1, 70, 96), True),
-    ("avx2", "scaled_pairs", (2, 33, 200), True),
-    ("avx512", "scaled_rows_512", (2, 65, 40), False),
-    ("avx512", "scaled_rows_512", (1, 70, 96), True),
-    ("avx512", "scaled_rows_512", (17, 100, 32), False),
-]
-"""Targets, kernels, sizes, and whether four bytes along k are neighbours: blocks are
-summed before they are scaled, but of 17 rows."""
-
-SUMMED_FORMS = [
-    (form, *case) for form in FORMS for case in SUMMED_FIRST
-    if "nibbles" in form or not case[3]
-]  # fmt: skip
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize(("form", "target", "kernel", "sizes", "quads"), SUMMED_FORMS)
-def test_infinities_and_nan_are_where_the_definition_has_them(
-    form: str, target: str, kernel: str, sizes: tuple[int, int, int], quads: bool
-) -> None:
-    """At every place of the last row, and at some of the first, of what is beside the
-    integers, too."""
-    m, n, k = sizes
-    compiled = _kernel(form, m, n, k, target, quads)
-    assert f'"{kernel}"' in compiled.schedule
-    spec = compiled.spec
+def _check_specials(kernel: morello.Kernel) -> None:
+    """Infinities and NaN are right at every place of the last row, and at some of the
+    first, of what is beside the integers, too."""
+    spec = kernel.spec
     arrays = _numbers(spec, np.random.default_rng(0))
     for operand, array in enumerate(arrays):
         if spec.dtypes[operand].is_float:
-            rows = range(array.size - k, array.size) if operand == 0 else (0, n - 1)
-            for changed in with_specials(arrays, operand, (*rows, 0)):
-                check_as_defined(compiled, changed)
+            length, columns = array.shape[-1], spec.shape(-1)[-1]
+            rows = range(array.size - length, array.size)
+            places = rows if operand == 0 else (0, columns - 1)
+            for changed in with_specials(arrays, operand, (*places, 0)):
+                check_as_defined(kernel, changed)
 
 
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize(("form", "target", "kernel", "sizes", "quads"), SUMMED_FORMS)
-def test_sums_that_overflow_before_they_are_scaled_are_right(
-    form: str, target: str, kernel: str, sizes: tuple[int, int, int], quads: bool
-) -> None:
-    m, n, k = sizes
-    compiled = _kernel(form, m, n, k, target, quads)
-    assert f'"{kernel}"' in compiled.schedule
-    spec = compiled.spec
+def _check_overflow(kernel: morello.Kernel, form: str) -> None:
+    """Sums that overflow before they are scaled are right."""
+    spec = kernel.spec
     arrays = _numbers(spec, np.random.default_rng(0))
     for place, array in enumerate(arrays):
         if spec.dtypes[place].is_float and place and ("zeros" not in form or place < 2):
@@ -190,7 +152,7 @@ def test_sums_that_overflow_before_they_are_scaled_are_right(
     for signs in (1, np.random.default_rng(1).choice([-1, 1], arrays[0].shape)):
         arrays[0] = np.full_like(arrays[0], 2.0**124) * signs
         check_as_defined(
-            compiled,
+            kernel,
             [a.astype(d.numpy) for a, d in zip(arrays, spec.dtypes, strict=False)],
         )
 

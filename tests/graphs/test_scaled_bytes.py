@@ -103,9 +103,11 @@ CASES = [
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(("form", "target", "sizes"), CASES)
-def test_products_are_exact(
+def test_products_are_as_defined(
     form: str, target: str, sizes: tuple[int, int, int]
 ) -> None:
+    """Exact; infinities, NaN and large scales, of groups of bytes at every place, of
+    columns at the first and the last one."""
     _skip_without(target)
     m, n, k = sizes
     kernel = _kernel(form, m, n, k, target)
@@ -121,20 +123,6 @@ def test_products_are_exact(
         kernel(*guarded, out)
         check_canaries(out)
         np.testing.assert_array_equal(out, wanted.astype(np.float32))
-
-
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize(("form", "target", "sizes"), CASES)
-def test_infinities_nan_and_large_scales_are_as_the_definition_has_them(
-    form: str, target: str, sizes: tuple[int, int, int]
-) -> None:
-    """Scales of groups of bytes at every place; what has columns at the first and the
-    last one."""
-    _skip_without(target)
-    m, n, k = sizes
-    kernel = _kernel(form, m, n, k, target)
-    spec = kernel.spec
-    arrays, _ = _arrays(spec)
     for operand, array in enumerate(arrays):
         if spec.dtypes[operand].is_float:
             places = range(array.size) if operand == 0 else (0, n - 1, 0)
