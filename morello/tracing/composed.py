@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from morello.tracing.elementwise import function, is_nan, not_equal, recording_of
@@ -25,7 +26,10 @@ def isinf(x: Any) -> Tracer:
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0) -> Any:
     """Replaces NaN by a number and infinities by the largest finite numbers
     (`numpy.nan_to_num`)."""
-    return _where(is_nan(x), nan, np.clip(x, -_LARGEST, _LARGEST))
+    largest = _LARGEST
+    if x.element.is_float:
+        largest = float(ml_dtypes.finfo(x.element.numpy).max)
+    return _where(is_nan(x), nan, np.clip(x, -largest, largest))
 
 
 def sinc(x: Any) -> Any:

@@ -13,7 +13,7 @@ from morello.tracing.refusals import refusal
 
 F32 = np.dtype(np.float32)
 BOOL = np.dtype(bool)
-INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
+INT32, INT64, UINT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64)
 
 _ARGUMENTS = {
     **{t.numpy: t for t in Dtype if t.is_read_as(Dtype.F32) or t.is_float},
@@ -86,7 +86,17 @@ def _kind(given: Any) -> Any:
         return type(given)
     if getattr(given, "is_number", False):
         return float
-    return getattr(given, "dtype", None) or np.asarray(given).dtype
+    dtype = getattr(given, "dtype", None) or np.asarray(given).dtype
+    check_numbers(given, dtype)
+    return dtype
+
+
+def check_numbers(given: Any, dtype: np.dtype[Any]) -> None:
+    """Refuse an operand of another dtype than numbers and truth values."""
+    if dtype.kind not in "fiub" and not is_narrow(dtype):
+        held = isinstance(given, np.ndarray | np.generic)
+        what = f"an array of dtype {dtype}" if held else type(given).__name__
+        raise refusal(f"{what} is not traced", "use numbers of float32")
 
 
 def together(dtypes: Sequence[np.dtype[Any]]) -> np.dtype[Any]:

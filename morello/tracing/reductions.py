@@ -150,6 +150,8 @@ def _running(name: str, neutral: float) -> Callable[..., Tracer]:
 def prod(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
     """Product along axes (`numpy.prod`): multiplies halves until one is left."""
     places = axes_of(a.ndim, axis)
+    if a.is_integer:
+        raise refusal(f"a product of elements of {a.dtype} is not traced", _FLOAT)
     factors = a
     for place in places:
         before = (slice(None),) * place

@@ -28,7 +28,9 @@ from morello.spec.index_map import ONE, IndexMap, dims_of, renamed
 from morello.tracing.numbers import (
     BOOL,
     F32,
+    INT32,
     REMAINDERS,
+    check_numbers,
     computed_in,
     constant_of,
     dtype_by_numpy,
@@ -223,6 +225,8 @@ class Tracer(NDArrayOperatorsMixin):
                 f"write x = x {sign} …, which makes a new array",
             )
         changed: Tracer = ufunc(self, other)
+        if self.dtype == BOOL != changed.dtype:
+            raise refusal(f"{sign}= of truth values gives {changed.dtype}")
         if changed.shape != self.shape:
             raise refusal(
                 f"{sign}= of an array {self.shape} has the shape {changed.shape}",
@@ -455,7 +459,8 @@ def rounded(
         array = whole(result._recording, rounded_tensor, dtype)
         array._owns_memory = result._owns_memory
         return array
-    if is_whole(dtype) and not is_exact:
+    has_all = is_exact and dtype.itemsize < INT32.itemsize  # numbers of f32
+    if is_whole(dtype) and not has_all:
         raise refusal(
             f"{name} of {dtype} is not traced",
             "write x.astype(np.float32), or x.astype(np.int32) for +, -, *, @, abs, "
@@ -474,10 +479,7 @@ def traced(recording: Recording, given: Any) -> Tracer | None:
     if isinstance(given, int | float | np.integer | np.floating | np.bool_):
         return None
     array = np.asarray(given)
-    if array.dtype.kind not in "fiub" and not is_narrow(array.dtype):
-        held = isinstance(given, np.ndarray | np.generic)
-        what = f"an array of dtype {array.dtype}" if held else type(given).__name__
-        raise refusal(f"{what} is not traced", "use numbers of float32")
+    check_numbers(given, array.dtype)
     if array.ndim == 0:
         return None
     _check(array.shape)

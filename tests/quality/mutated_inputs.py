@@ -210,6 +210,9 @@ _PIPELINES = (
     ("--morello-apply-schedule", "--morello-lower-kernels", "--morello-plan-memory"),
     ("--morello-synthesize=fill=true",),
     ("--morello-lower-kernels", "--morello-lower-to-llvm"),
+    ("--morello-entry-points", "--morello-parallelize", "--morello-check-lowered"),
+    ("--convert-linalg-to-morello",),
+    ("--convert-stablehlo-to-morello",),
     ("--canonicalize", "--cse", "--mlir-print-ir-after-all"),
     ("--verify-roundtrip", "--mlir-print-op-generic"),
 )

@@ -53,6 +53,7 @@ HALVES: dict[str, Case] = {
     ),
     "moves": (lambda x: (x.T, np.concatenate([x, x[::-1]], 1), x.reshape(-1)), (ROWS,)),
     "places": (lambda x: (np.take(x, [2, 0], 0), np.pad(x, 1), np.flip(x)), (ROWS,)),
+    "largest numbers": (lambda x: np.nan_to_num(np.exp(x * 90)), (ROWS,)),
     "changes in place": (added, (ROWS,)),
     "comparisons": (lambda x, y: (x < y, np.where(x > 0, x, y)), (ROWS, (8,))),
 }
@@ -196,6 +197,8 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (lambda a: (-2.0) ** a, "i4", r"a power by an array of int32 is not traced"),
     (lambda a: a % 2.5, "i4", r"'remainder' of int32 is not traced"),
     (lambda a: a.sum(), "i4", r"the sum of 32 elements of int32 is not traced"),
+    (lambda a: a.prod(0), "i4", r"a product of elements of int32 is not traced"),
+    (lambda a: np.maximum(np.isnan(a / 2), a), "i4", r"np\.maximum of int32"),
     (lambda a: np.cumprod(a, 0), "i2", r"a running product of int16"),
     (lambda m: m - m, "?", r"np\.subtract: numpy boolean subtract"),
     (lambda x: x.astype(np.int32), "f4", r"astype\(int32\) of float32"),
