@@ -32,12 +32,19 @@ from morello.torch.group import (
 from morello.torch.lowering import lowered
 from morello.torch.native_call import NativeCall, SizedCall
 from morello.torch.options import Options
-from morello.torch.partition import groups_of, is_of_integers, replace_nodes
+from morello.torch.partition import (
+    groups_of,
+    is_free,
+    is_of_integers,
+    replace_nodes,
+)
 from morello.torch.places import LOOKED_UP
 from morello.torch.shapes import boxed, static_graph
 from morello.torch.worker import submit
 
 Function = Callable[..., Any]
+
+aten: Any = torch.ops.aten
 
 
 @dataclasses.dataclass(frozen=True)
@@ -286,9 +293,11 @@ class _Sized:
         given = [node.meta["val"] for node in nodes]
         examples = [_example(value, self._batch, size) for value in given]
         try:
-            return static_graph(self._graph, examples)
+            graph = static_graph(self._graph, examples)
         except Exception as error:  # tracing raises anything
             raise MorelloError(f"PyTorch does not trace it at {size}") from error
+        _read_masks_as_numbers(graph)
+        return graph
 
     def _take_sizes(self, traced: list[GraphModule]) -> None:
         """Let the first graph compute what eager's ops between groups take: numbers
@@ -358,6 +367,47 @@ def _example(value: Any, batch: _Batch, size: int) -> Any:
         [batch.settled(n, size) for n in own] for own in (value.shape, value.stride())
     )
     return torch.empty_strided(shape, strides, dtype=value.dtype)
+
+
+_MASKED = {
+    aten.masked_fill.Scalar: 1,
+    aten.masked_fill.Tensor: 1,
+    aten.where.self: 0,
+}
+"""Ops that choose by a mask, with its position."""
+
+
+def _read_masks_as_numbers(graph: GraphModule) -> None:
+    """Let choices of floats compare numbers, which programs of any size read, that
+    eager makes of masks."""
+    masks: dict[Node, Node] = {}
+    for node in list(graph.graph.nodes):
+        place = _MASKED.get(node.target)
+        if place is None or is_of_integers(node):
+            continue
+        mask = node.args[place]
+        if not _is_mask(mask):
+            continue
+        if mask not in masks:
+            with graph.graph.inserting_before(node):
+                numbers = graph.graph.call_function(
+                    aten._to_copy.default, (mask,), {"dtype": torch.float32}
+                )
+                masks[mask] = graph.graph.call_function(aten.ne.Scalar, (numbers, 0))
+            masks[mask].meta["val"] = mask.meta["val"]
+            numbers.meta["val"] = torch.empty_like(
+                mask.meta["val"], dtype=torch.float32
+            )
+        node.update_arg(place, masks[mask])
+
+
+def _is_mask(node: Node) -> bool:
+    """Whether a node is a mask that eager makes, or a view of one."""
+    root = node
+    while is_free(root) and len(root.all_input_nodes) == 1:
+        (root,) = root.all_input_nodes
+    is_bool = node.meta["val"].dtype is torch.bool
+    return is_bool and (root.op == "placeholder" or is_of_integers(root))
 
 
 def _is_left(node: Node) -> bool:

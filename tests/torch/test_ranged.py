@@ -47,7 +47,7 @@ class Pooled(nn.Module):
 
 class Counted(nn.Module):
     """Counts places but for one of padding, as RoBERTa, and how far they are apart: of
-    one place more than there are; and adds a mask, as attention does."""
+    one place more than there are; and masks rows, as attention does."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,6 +61,7 @@ class Counted(nn.Module):
         size = places.shape[1]
         steps = wide[:, 1 : size + 1] - wide[:, :size]
         rows = self.last(self.table(counts)) * steps.float().unsqueeze(-1)
+        rows = rows.masked_fill(~is_word.unsqueeze(-1), 0.5)
         return rows + torch.where(is_word, 0.0, -3.0).unsqueeze(-1)
 
 
