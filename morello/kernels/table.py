@@ -215,7 +215,7 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             "A graph without products of matrices, in one pass over rows in L1, or "
             "over windows of an image where it lies.",
             unroll=4,
-            together=8,
+            sums=8,
             taps=16,
         ),
         ReduceRows(

@@ -73,11 +73,18 @@ class GraphRows(Kernel):
 
     unroll: int
     """Vectors that are computed side by side."""
-    together: int
-    """Rows that are computed side by side, where they read something alike."""
+    sums: int
+    """Vectors of rows that are computed side by side, where they read something
+    alike."""
     taps: int
     """The most places of reduced dimensions that are written out, as those of a filter:
     of more, the loop costs little."""
+
+    @property
+    def together(self) -> int:
+        """Rows side by side, each with the vectors of a line: lines of other rows may
+        push it out of its set before it is read again."""
+        return self.sums // self.isa.line_vectors
 
     def accepts(self, key: SpecKey) -> bool:
         """Graphs whose nodes need no second pass; nothing packed, and padded windows

@@ -49,6 +49,8 @@ class GraphWriter(GraphValues):
         reduced = self.plan.reduced
         self.together = together
         """Rows that are computed side by side, where they read something alike."""
+        self.line = emitter.isa.line_vectors
+        """Vectors of a line: rows side by side read all of them at once."""
         self.unroll = unroll if reduced else min(unroll, most_written(graph))
         """Vectors that a loop takes at a time."""
         self.varying = {
@@ -328,7 +330,7 @@ class GraphWriter(GraphValues):
             rows: of the output, and the scalars of each.
         """
         lanes, count = self.lanes, self.spec.sizes[self.inner]
-        side = self.unroll if len(rows) == 1 else 1
+        side = self.unroll if len(rows) == 1 else self.line
         group = lanes * side
         whole = count // group * group
 
