@@ -1,21 +1,24 @@
 """Boxes of pairs of sizes, beside every way to cut the pairs."""
 
 import functools
+import math
 import random
 from typing import Any
 
 import numpy as np
 import pytest
 
+from morello.actions.sizes.range import COST
 from morello.machine import AVX2
 from morello.search import Solver, best_program
 from morello.search.ranges import boxes
+from morello.search.ranges import cover as pairs
 from morello.search.ranges.boxes import Boxes
 from morello.search.ranges.cover import Cover, cover
 from morello.search.ranges.over import Over
 from morello.spec import parse_spec
 
-ALONE = 1.5
+ALONE, FOUND = 1.5, 0.25
 
 
 def drawn(rng: random.Random) -> Boxes:
@@ -44,10 +47,10 @@ def drawn(rng: random.Random) -> Boxes:
 def cost(drawn: Boxes, places: Any, number: int | None, price: float) -> float:
     """The cost of a box with a program."""
     if number is None:
-        return price * ALONE
+        return price * ALONE + FOUND
     part = tuple(slice(*one) for one in places)
     runs = sum(bool(one[part].any()) for one in drawn.kernels[number])
-    return float(drawn.regrets[number][part].sum() + price * runs)
+    return float(drawn.regrets[number][part].sum() + price * runs + FOUND)
 
 
 def least(drawn: Boxes, price: float) -> float:
@@ -79,7 +82,7 @@ def test_no_other_cuts_cost_less(price: float) -> None:
     several = 0
     for seed in range(80):
         grid = drawn(random.Random(seed))
-        chosen = grid.chosen(price)
+        chosen = grid.chosen(price, FOUND)
         taken = np.zeros(grid.regrets.shape[1:], int)
         for places, _ in chosen:
             taken[tuple(slice(*one) for one in places)] += 1
@@ -96,8 +99,15 @@ def test_of_too_many_boxes_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -
     regrets[0, :, :6] = regrets[1, :, 6:] = 0
     runs = [[np.ones((4, 9), bool)], [np.ones((4, 9), bool)]]
     monkeypatch.setattr(boxes, "MOST_BOXES", 30)
-    chosen = Boxes(regrets, runs, ALONE, ([2, 4], [3, 6, 9])).chosen(0.1)
+    chosen = Boxes(regrets, runs, ALONE, ([2, 4], [3, 6, 9])).chosen(0.1, FOUND)
     assert chosen == [(((0, 4), (0, 6)), 0), (((0, 4), (6, 9)), 1)]
+
+
+def with_comparisons(covered: Cover) -> float:
+    """The regrets of all pairs, and what finding their programs adds."""
+    compared = COST * math.log2(len(covered.parts))
+    found = (compared / least for least in covered.least.values())
+    return sum(covered.regrets.values()) + sum(found)
 
 
 PRODUCT = "matmul:1..5x8x1..9:f32"
@@ -109,9 +119,14 @@ def covering(text: str) -> Cover:
 
 
 @pytest.mark.parametrize("text", ["softmax:1..3x1..5:f32", PRODUCT])
-def test_regrets_are_over_the_best_program_of_each_pair(text: str) -> None:
-    spec, covered = parse_spec(text, AVX2.limits), covering(text)
+def test_regrets_are_over_the_best_program_of_each_pair(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, found = parse_spec(text, AVX2.limits), covering(text)
+    monkeypatch.setattr(pairs, "COST", 0)
+    covered = cover(spec, AVX2)
     assert max(covered.regrets.values()) < 0.05
+    assert with_comparisons(found) <= with_comparisons(covered)
     for call in list(spec.calls)[::9]:
         goal = spec.at(*call)
         alone = best_program(goal, AVX2, solver=Solver(AVX2.at(goal, spec)))

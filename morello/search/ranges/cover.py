@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from morello.actions import SizesError, Tile, TileParallel, tiled_dims
+from morello.actions.sizes.range import COST
 from morello.errors import ScheduleError, SearchError, shortened
 from morello.machine import Target
 from morello.search.dp.axes import is_rung
@@ -177,23 +178,31 @@ def _priced(areas: list["_Area"], regret: float | None) -> list[Part]:
         regret: how much more than its best program a pair may cost, in percent.
     """
     boxes = [area.boxes(regret) for area in areas]
+    compared = sum(float((COST / area.best).sum()) for area in areas) / math.log(2)
 
-    def parts(price: float) -> list[Part]:
-        pairs = zip(areas, boxes, strict=True)
-        chosen = ((area, area_boxes.chosen(price)) for area, area_boxes in pairs)
-        return [part for area, some in chosen for part in area.parts(some)]
+    def chosen(price: float, count: int = MOST_BOXED) -> list[list[Boxed]]:
+        """Boxes of which each saves more regret than it adds to the comparisons, whose
+        number is the logarithm of that of all."""
+        return [own.chosen(price, compared / count) for own in boxes]
+
+    def parts(every: list[list[Boxed]]) -> list[Part]:
+        pairs = zip(areas, every, strict=True)
+        return [part for area, some in pairs for part in area.parts(some)]
 
     low, high = 0, len(PRICES) - 1
-    fewest = parts(PRICES[high])
     while regret is None and low < high:
         middle = (low + high) // 2
-        fewer = parts(PRICES[middle])
+        fewer = parts(chosen(PRICES[middle]))
         leaves = sum(part.impl.leaves for part in fewer)
         if len(fewer) <= MOST_BOXED and leaves <= MOST_LEAVES:
-            high, fewest = middle, fewer
+            high = middle
         else:
             low = middle + 1
-    return fewest
+    count, fewest = MOST_BOXED, chosen(PRICES[high])
+    while sum(map(len, fewest)) < count:
+        count = sum(map(len, fewest))
+        fewest = chosen(PRICES[high], count)
+    return parts(fewest)
 
 
 @dataclasses.dataclass(frozen=True)
