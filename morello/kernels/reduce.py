@@ -127,13 +127,17 @@ class ReduceRows(Kernel):
             at = {**dict(zip(node.axes, rows[row], strict=True)), along: column}
             return tuple(at[d] for d in order)
 
-        own = Running.of(emitter, graph, _OUT, src.tensor.dtype)
+        running = Running.of(emitter, graph, _OUT, src.tensor.dtype)
         lanes = self.isa.lanes(src.tensor.dtype)
-        reader = _Rows(self, own, src, index, len(rows), spec.sizes[along])
+        reader = _Rows(self, running, src, index, len(rows), spec.sizes[along])
         for place, vector in zip(rows, reader.vectors(), strict=True):
-            reduced = reduce_lanes(emitter, own.pair, vector, lanes)
-            held = emitter.load_element(out, place) if own.accumulates else own.start()
-            emitter.store_element(own.pair(held, reduced), out, place)
+            reduced = reduce_lanes(emitter, running.pair, vector, lanes)
+            held = (
+                emitter.load_element(out, place)
+                if running.accumulates
+                else running.start()
+            )
+            emitter.store_element(running.pair(held, reduced), out, place)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,7 +145,7 @@ class _Rows:
     """Rows that are reduced side by side."""
 
     kernel: ReduceRows
-    own: Running
+    running: Running
     src: Buffer
     index: Callable[[int, Value], tuple[Value, ...]]
     """The index of an element of src, from its row and column."""
@@ -152,8 +156,13 @@ class _Rows:
 
     def vectors(self) -> list[Value]:
         """One vector for each row, whose lanes together give the result."""
-        own, emitter, m, n = self.own, self.own.emitter, self.count, self.length
-        lanes = emitter.isa.lanes(own.number)
+        running, emitter, m, n = (
+            self.running,
+            self.running.emitter,
+            self.count,
+            self.length,
+        )
+        lanes = emitter.isa.lanes(running.number)
         if n < lanes:
             return [self._load(i, 0) for i in range(m)]
         chains = min(n // lanes, self.kernel.accumulators // m)
@@ -168,33 +177,33 @@ class _Rows:
         def load_all(at: Value) -> list[Value]:
             return [v for chain in range(chains) for v in load(at, chain)]
 
-        rule = _Numbers(own, m, chains) if own.has_numbers else _Plain(own)
+        rule = _Numbers(running, m, chains) if running.has_numbers else _Plain(running)
 
         def step(at: Value, carried: Sequence[Value]) -> list[Value]:
             return rule.take(carried, load_all(at))
 
-        running: Sequence[Value] = rule.begin(load_all(0))
+        held: Sequence[Value] = rule.begin(load_all(0))
         whole = n // group * group
         if whole > 2 * group:
-            running = emitter.loop(group, whole, group, running, step)
+            held = emitter.loop(group, whole, group, held, step)
         elif whole == 2 * group:
-            running = step(group, running)
-        rows = [list(running[i::m]) for i in range(m)]
+            held = step(group, held)
+        rows = [list(held[i::m]) for i in range(m)]
         for start in range(whole, n, lanes):
             for i, row in enumerate(rows):
                 row.append(self._load(i, start))
-        return [own.joined(row) for row in rows]
+        return [running.joined(row) for row in rows]
 
     def _load(self, row: int, start: int) -> Value:
         """A vector from ``start`` on, of a row that may end before the vector does."""
-        own, emitter, end = self.own, self.own.emitter, self.length
-        lanes = emitter.isa.lanes(own.number)
-        if own.reduction != "sum" and end >= lanes:
+        running, emitter, end = self.running, self.running.emitter, self.length
+        lanes = emitter.isa.lanes(running.number)
+        if running.reduction != "sum" and end >= lanes:
             return emitter.load(
                 self.src, self.index(row, min(start, end - lanes)), lanes
             )
         count, index = min(lanes, end - start), self.index(row, start)
-        return emitter.load(self.src, index, lanes, count, own.start(lanes))
+        return emitter.load(self.src, index, lanes, count, running.start(lanes))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -255,7 +264,7 @@ class ReduceColumns(Kernel):
         src, out = operands
         graph, node, across = _graph(spec.key)
         inner, order = _innermost(spec.key, _OUT), spec.kind.operands[_SRC].dims
-        own = Running.of(emitter, graph, _OUT, src.tensor.dtype)
+        running = Running.of(emitter, graph, _OUT, src.tensor.dtype)
         runs = overlapping(spec.sizes[inner], self.isa.lanes(src.tensor.dtype))
 
         def read(start: Value, at: Value, width: int) -> Value:
@@ -264,7 +273,7 @@ class ReduceColumns(Kernel):
 
         def step(at: Value, carried: Sequence[Value]) -> list[Value]:
             return [
-                own.pair(held, read(start, at, width))
+                running.pair(held, read(start, at, width))
                 for held, (start, width) in zip(carried, runs, strict=True)
             ]
 
@@ -273,8 +282,8 @@ class ReduceColumns(Kernel):
 
         held = [
             emitter.load(out, written(start), width)
-            if own.accumulates
-            else own.start(width)
+            if running.accumulates
+            else running.start(width)
             for start, width in runs
         ]
         results = emitter.loop(0, spec.sizes[across], 1, held, step)
@@ -291,7 +300,7 @@ def _innermost(key: SpecKey, operand: int) -> int:
 class _Plain:
     """Reductions of rows side by side: a vector is carried for each."""
 
-    own: Running
+    running: Running
 
     def begin(self, first: Sequence[Value]) -> Sequence[Value]:
         """Loop-carried values after the first vectors."""
@@ -299,7 +308,7 @@ class _Plain:
 
     def take(self, carried: Sequence[Value], loaded: Sequence[Value]) -> list[Value]:
         """Loop-carried values after more vectors are combined with them."""
-        return [self.own.pair(a, b) for a, b in zip(carried, loaded, strict=True)]
+        return [self.running.pair(a, b) for a, b in zip(carried, loaded, strict=True)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -33,10 +33,10 @@ class Scalar(Kernel):
 
     def forms(self, key: SpecKey, operand: int) -> tuple[Form, ...]:
         """Row-major, where no loop gets down to a group because packs cut groups."""
-        tensor, own = key.tensors[operand], key.kind.operands[operand]
+        tensor, row = key.tensors[operand], key.kind.operands[operand]
         if any(
-            _cuts_groups(tensor.layout, own.axis(dim), key.kind.grain(dim))
-            for dim in own.dims
+            _cuts_groups(tensor.layout, row.axis(dim), key.kind.grain(dim))
+            for dim in row.dims
         ):
             return (Form(tensor.dtype, Layout.row_major(tensor.rank)),)
         return ()
@@ -70,9 +70,9 @@ class Scalar(Kernel):
         grouped = _grouped(spec.kind)
 
         def at(operand: int, step: int) -> tuple[int, ...]:
-            own = spec.kind.operands[operand]
-            steps = {own.axis(dim): step for dim in grouped if dim in own.dims}
-            return tuple(steps.get(axis, 0) for axis in range(own.rank))
+            row = spec.kind.operands[operand]
+            steps = {row.axis(dim): step for dim in grouped if dim in row.dims}
+            return tuple(steps.get(axis, 0) for axis in range(row.rank))
 
         def read(operand: int, step: int) -> Value:
             return emitter.load_element(operands[operand], at(operand, step))

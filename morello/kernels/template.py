@@ -99,11 +99,11 @@ class Kernel(ABC):
 
     def layouts(self, key: SpecKey, operand: int) -> tuple[Layout, ...]:
         """The packed layouts among `forms` that keep the operand's dtype."""
-        own = key.tensors[operand].dtype
+        stored = key.tensors[operand].dtype
         return tuple(
             form.layout
             for form in self.forms(key, operand)
-            if form.dtype is own and form.layout.is_packed
+            if form.dtype is stored and form.layout.is_packed
         )
 
     def register_operands(self, key: SpecKey) -> tuple[int, ...]:

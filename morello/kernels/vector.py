@@ -123,14 +123,14 @@ class VectorMap(Kernel):
         if not self._in_registers:
             vectors = overlapping_count(count, lanes)
         row = times(element.ops, vectors)
-        for own, tensor in zip(key.kind.operands, key.tensors, strict=True):
+        for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
             if tensor.level.is_registers:
                 # A constant is computed for each register, once for all of memory.
-                if own.is_written:
+                if operand.is_written:
                     row = add(row, {"vector_op": element.constants * vectors})
             elif not self._in_registers:
-                row = add(row, {"store" if own.is_written else "load": vectors})
-            elif own.is_written:
+                row = add(row, {"store" if operand.is_written else "load": vectors})
+            elif operand.is_written:
                 row = add(row, _stores(tensor.dtype, count, lanes, self.isa))
             else:
                 row = add(row, _loads(tensor.dtype, count, lanes, self.isa))

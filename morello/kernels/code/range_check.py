@@ -92,20 +92,20 @@ class _Look:
         return min(len(self.runs), _TOGETHER)
 
     def rows(
-        self, dims: list[int], index: dict[int, Value], found: Sequence[Value]
+        self, dims: list[int], index: dict[int, Value], extremes: Sequence[Value]
     ) -> Sequence[Value]:
-        """The greatest of all rows along some dimensions, and of ``found``."""
+        """The greatest of all rows along some dimensions, and of ``extremes``."""
         if not dims:
-            return self._row(index, found)
+            return self._row(index, extremes)
         dim, *rest = dims
         size = self.buffer.sizes[dim]
         if size == 1:
-            return self.rows(rest, {**index, dim: 0}, found)
+            return self.rows(rest, {**index, dim: 0}, extremes)
 
         def below(at: Value, carried: tuple[Value, ...]) -> Sequence[Value]:
             return self.rows(rest, {**index, dim: at}, carried)
 
-        return self.emitter.loop(0, size, 1, tuple(found), below)
+        return self.emitter.loop(0, size, 1, tuple(extremes), below)
 
     def _row(
         self, index: dict[int, Value], greatest: Sequence[Value]
@@ -128,10 +128,13 @@ class _Look:
         return greatest
 
     def _greatest(
-        self, index: dict[int, Value], starts: Sequence[Value], found: Sequence[Value]
+        self,
+        index: dict[int, Value],
+        starts: Sequence[Value],
+        extremes: Sequence[Value],
     ) -> list[Value]:
         least = self.emitter.constant(Dtype.U8, -int(self.part.lowest), self.width)
-        after = list(found)
+        after = list(extremes)
         for place, start in enumerate(starts):
             at = {**index, self.inner: start}
             where = tuple(at[dim] for dim in sorted(at))

@@ -123,7 +123,7 @@ class _Row:
         whole = n // step * step
         factors = [self._factor(row, i) for i in range(k)]
 
-        def own(after: int, start: Value) -> None:
+        def part(after: int, start: Value) -> None:
             place = (0, emitter.offset(row, after), start)
             emitter.prefetch(out, place, to_l1=True)
 
@@ -135,7 +135,7 @@ class _Row:
             self._add(row, start, step, factors)
             return ()
 
-        places = own_rows(emitter, step, self.distance * step, following, whole, own)
+        places = own_rows(emitter, step, self.distance * step, following, whole, part)
         run_parts(emitter, step, places, (), body)
         if n > whole:
             self._add(row, whole, n - whole, factors)

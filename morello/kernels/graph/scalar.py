@@ -66,11 +66,11 @@ class GraphScalar(Kernel):
             expression = graph.node(value).expression
             result = computed(expression, elements, values.__getitem__, number)
             if not graph.is_map(value):
-                own = Running.of(emitter, graph, value, number)
-                held = own.start()
-                if own.accumulates:
+                running = Running.of(emitter, graph, value, number)
+                held = running.start()
+                if running.accumulates:
                     held = emitter.load_element(buffers[value], origin)
-                result = own.pair(held, result)
+                result = running.pair(held, result)
             values[value] = result
         for value in graph.modes:
             origin = (0,) * len(graph.axes(value))

@@ -148,19 +148,19 @@ class IntDot(Kernel):
         products = m * vectors
         spread = m if self.group * self.dtypes[0].itemsize < _WORD else 0
         loads: Ops = {"shuffle": spread, "load": m + vectors}
-        own: Ops = {"fma": len(self.instructions) * products, "vector_op": products}
+        ops: Ops = {"fma": len(self.instructions) * products, "vector_op": products}
         chain: Ops = {"multiply_add_int": 1}
         if self._adds:
             cost = _ADDING[self.instructions[0]]
-            own, chain = {cost: products}, {cost: 1}
+            ops, chain = {cost: products}, {cost: 1}
         if self._flips:
-            own = {cost: products + vectors, "vector_op": m}
+            ops = {cost: products + vectors, "vector_op": m}
         row = Lines(
             1,
             ceil_div(vectors * self.isa.vector_bytes, LINE_BYTES),
             Access.OVERLAPPED,
         )
-        step = Phase(add(loads, own), chain, (row,), times=ceil_div(k, self.group))
+        step = Phase(add(loads, ops), chain, (row,), times=ceil_div(k, self.group))
         return OpCounts((step,), kernels=1)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:

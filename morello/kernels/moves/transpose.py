@@ -86,14 +86,14 @@ class Transpose(Kernel):
         # A pair of bytes is widened on the way, and cut off again.
         spread = rows + words if self.group * dest.itemsize < WORD else 0
         shuffles = spread + shuffle_count(rows, words)
-        own: Ops = {"shuffle": shuffles, "store": words * piece_count(rows, SIDE)}
+        ops: Ops = {"shuffle": shuffles, "store": words * piece_count(rows, SIDE)}
         parts = piece_count(columns, self.group * SIDE)
         read: Ops = {"load": parts, "shuffle": np.maximum(parts - 1, 0)}
         if self.isa.loads_masked(source):
             whole = (columns == SIDE) | (columns == SIDE // 2)
             read = {"load": whole * 1, "masked_load": 1 - whole * 1}
         row = add(read, cast_ops((source, dest)))
-        return OpCounts.of(add(own, times(row, rows)))
+        return OpCounts.of(add(ops, times(row, rows)))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Group by group of rows."""
