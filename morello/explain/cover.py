@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from morello.explain.words import Clock, counted, percent, searched_text
 from morello.machine import Target
-from morello.search.ranges.cover import Cover, Part
+from morello.search.ranges.area import Part
+from morello.search.ranges.cover import Cover
 from morello.search.ranges.sizes import Call
 from morello.spec import print_spec
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morello.actions.sizes.range import COST
+from morello.actions import Range
 from morello.machine import AVX2
 from morello.search import Solver, best_program
 from morello.search.ranges import boxes
-from morello.search.ranges import cover as pairs
 from morello.search.ranges.boxes import Boxes
 from morello.search.ranges.cover import Cover, cover
 from morello.search.ranges.over import Over
@@ -105,11 +104,12 @@ def test_of_too_many_boxes_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -
 
 def with_comparisons(covered: Cover) -> float:
     """The regrets of all pairs, and what finding their programs adds."""
-    compared = COST * math.log2(len(covered.parts))
+    compared = COMPARISON * math.log2(len(covered.parts))
     found = (compared / least for least in covered.least.values())
     return sum(covered.regrets.values()) + sum(found)
 
 
+COMPARISON = Range.comparison
 PRODUCT = "matmul:1..5x8x1..9:f32"
 
 
@@ -123,7 +123,7 @@ def test_regrets_are_over_the_best_program_of_each_pair(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec, found = parse_spec(text, AVX2.limits), covering(text)
-    monkeypatch.setattr(pairs, "COST", 0)
+    monkeypatch.setattr(Range, "comparison", 0)
     covered = cover(spec, AVX2)
     assert max(covered.regrets.values()) < 0.05
     assert with_comparisons(found) <= with_comparisons(covered)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from morello.machine import AVX2
-from morello.search.ranges.cover import _Area
+from morello.search.ranges.area import Area
 from morello.search.ranges.over import Over
 from morello.search.ranges.sizes import Sizes, search_sizes
 from morello.spec import parse_spec
@@ -18,7 +18,7 @@ from morello.spec import parse_spec
 pytestmark = pytest.mark.quick
 
 
-def drawn(rng: random.Random) -> tuple[_Area, Any]:
+def drawn(rng: random.Random) -> tuple[Area, Any]:
     """A run of sizes, with the costs of programs that take some of them."""
     count = rng.randint(1, 9)
     run = sorted(rng.sample(range(1, 30), count))
@@ -33,7 +33,7 @@ def drawn(rng: random.Random) -> tuple[_Area, Any]:
     known = {(m,): cost for m, cost in zip(run, best, strict=True)}
     sizes = types.SimpleNamespace(cost=known.__getitem__)
     none = cast(Over, None)
-    return _Area(cast(Sizes, sizes), (tuple(run),), none, [], [], rows), best
+    return Area(cast(Sizes, sizes), (tuple(run),), none, [], [], rows), best
 
 
 def fewest(fits: Any) -> int:

@@ -21,9 +21,6 @@ from morello.machine import Target
 from morello.spec import Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 
-COST = 3000
-"""A compare and a branch, in 1/1000 cycle."""
-
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Range(Action):
@@ -35,6 +32,8 @@ class Range(Action):
     name: ClassVar[str] = "range"
     takes_ranges: ClassVar[bool] = True
     splits_sizes: ClassVar[bool] = True
+    comparison: ClassVar[int] = 3000
+    """A compare and a branch, in 1/1000 cycle."""
     dim: str
     """The dimension's name."""
     last: int
@@ -55,7 +54,7 @@ class Range(Action):
             Child("low", frame, is_low, dims),
             Child("high", frame, 1 - is_low, dims),
         )
-        return Expansion((Condition(splits, reason),), COST, children)
+        return Expansion((Condition(splits, reason),), self.comparison, children)
 
     def passes(self, spec: Spec) -> bool:
         """True: dimensions of one size part together."""

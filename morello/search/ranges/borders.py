@@ -11,7 +11,8 @@ import numpy as np
 from morello.actions import SizesError
 from morello.errors import ScheduleError, SearchError
 from morello.search.impl import Impl
-from morello.search.ranges.cover import Cover, Part
+from morello.search.ranges.area import Part
+from morello.search.ranges.cover import Cover
 from morello.search.ranges.over import Box, Over, part_of, switch
 
 Ends = tuple[tuple[int, int], ...]
