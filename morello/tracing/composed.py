@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from morello.tracing.elementwise import function, is_nan, not_equal, recording_of
@@ -25,10 +24,11 @@ def isinf(x: Any) -> Tracer:
 
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0) -> Any:
     """Replaces NaN by a number and infinities by the largest finite numbers
-    (`numpy.nan_to_num`)."""
-    largest = _LARGEST
-    if x.element.is_float:
-        largest = float(ml_dtypes.finfo(x.element.numpy).max)
+    (`numpy.nan_to_num`); bf16, whose numbers NumPy does not look into, stays."""
+    dtype = x.element.numpy
+    if not np.issubdtype(dtype, np.inexact):
+        return x.copy()
+    largest = float(np.finfo(dtype).max)
     return _where(is_nan(x), nan, np.clip(x, -largest, largest))
 
 
