@@ -10,7 +10,7 @@ from morello.spec.graphs import canonical, parse_graph
 from morello.spec.graphs.cuts import MOST_NODES, Halves, cut, cuts
 from morello.spec.graphs.graph import Graph, Part
 from morello.spec.graphs.loops import loops
-from morello.spec.graphs.names import SHORT_NAMES, Options
+from morello.spec.graphs.names import SHORT_NAMES, Options, named
 from morello.spec.graphs.passes import one_pass
 from morello.spec.graphs.rescale import settled
 from morello.spec.graphs.text import parse_named
@@ -26,7 +26,8 @@ IMAGES = {"c": 2, "h": 5, "w": 6, "f": 3, "fh": 3, "fw": 2}
 
 def _short(name: str) -> Graph:
     options: Options = {}
-    return canonical(parse_graph(SHORT_NAMES[name].text(SIZES | IMAGES, options))).graph
+    sizes = SIZES | IMAGES
+    return named(SHORT_NAMES[name].text(sizes, options), sizes).graph
 
 
 def _names(graph: Graph, values: tuple[int, ...]) -> str:
