@@ -27,7 +27,7 @@ class Centred(nn.Module):
     """Rows less their mean, whose share follows from the batch."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Of any number of rows."""
+        """Center any number of rows."""
         return x - x.mean(0)
 
 

@@ -92,7 +92,7 @@ FORMULAS: dict[str, Callable[..., float]] = {
     "div": operator.truediv,
     "sqrt": math.sqrt,
 }
-"""What a number may be computed by from sizes: each operation in f64."""
+"""Operations that compute a number from sizes, each in f64."""
 
 
 def number_of_sizes(function: str, *given: float | SizeNumber) -> float | SizeNumber:

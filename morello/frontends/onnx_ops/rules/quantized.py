@@ -244,7 +244,7 @@ def quantized(to: Expansion, node: Arguments) -> Results:
 
 
 def _rounded(to: Expansion, node: Arguments, dtype: np.dtype[Any]) -> str | None:
-    """What a `QuantizeLinear` gives, as floats; None where a shape is not known."""
+    """The results of a `QuantizeLinear`, as floats; None where a shape is not known."""
     x, zero = node.input(0), node.input(2)
     scale = _spread(to, node, 1)
     if scale is None or not all(to.has(v, "FLOAT") for v in (x, node.input(1))):
