@@ -245,16 +245,16 @@ def kept_program(
     """
     if name is None:
         return None
-    kept = kept_kernel(
+    entry = kept_kernel(
         name,
         target=options.target,
         threads=threads or threads_of(options),
         db=options.database,
         tune=options.tune,
     )
-    if kept is None:
+    if entry is None:
         return None
-    kernel, text = kept
+    kernel, text = entry
     log.info("compiled a group of %s before:\n%s", _names(graph), text)
     return kernel
 

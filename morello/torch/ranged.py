@@ -167,9 +167,9 @@ def program_of_sizes(
         return how(kernel, results, weights, guarded, freeze=options.freeze)
 
     keep = name_of_sizes(graphs, inputs, weights, options, sizes)
-    kept = kept_program(keep, graphs[0], options, threads=1)
-    if kept is not None:
-        return functools.partial(called, kept)
+    kernel = kept_program(keep, graphs[0], options, threads=1)
+    if kernel is not None:
+        return functools.partial(called, kernel)
     simple = dict(zip(probe_sizes(sizes), map(lowered, graphs, inputs), strict=True))
 
     def compiled() -> Function:

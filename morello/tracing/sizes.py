@@ -163,14 +163,14 @@ def of_every_size(probes: Mapping[int, Tensors], least: int) -> Tensors:
     if len({len(tensors.all) for tensors in every}) > 1:
         return every[0]
     merged: list[Tensor] = []
-    for own in zip(*(tensors.all for tensors in every), strict=True):
-        nodes = [tensor for tensor in own if isinstance(tensor, Node)]
+    for tensors_at in zip(*(tensors.all for tensors in every), strict=True):
+        nodes = [tensor for tensor in tensors_at if isinstance(tensor, Node)]
         expression = None
-        if len(nodes) == len(own):
+        if len(nodes) == len(tensors_at):
             expressions = [node.expression for node in nodes]
             expression = following(expressions, [*probes], least)
         if expression is None:
-            merged.append(own[0])
+            merged.append(tensors_at[0])
         else:
             merged.append(nodes[0].changed(expression=expression))
     return dataclasses.replace(every[0], all=merged)

@@ -55,15 +55,15 @@ class RowLines:
             self.frame.key.tensors[operand],
         )
         first = self._lines(operand, self.frame.sizes)
-        found: tuple[Lines, ...] = ()
+        lines: tuple[Lines, ...] = ()
         if form.is_read:
             again = np.maximum(self._brought(operand) // np.maximum(first, 1) - 1, 0)
             runs = tensor.runs(self.frame.operand_sizes(operand))
             starts = runs * (runs > 1)
-            found = (Lines(operand, first, Access.STREAMED, starts, passes=again),)
+            lines = (Lines(operand, first, Access.STREAMED, starts, passes=again),)
         if form.is_written:
-            found = (*found, Lines(operand, first, Access.STORED))
-        return found
+            lines = (*lines, Lines(operand, first, Access.STORED))
+        return lines
 
     def _brought(self, operand: int) -> Ints:
         """Lines that come to L1."""
@@ -74,9 +74,9 @@ class RowLines:
         group = self._sizes(together)
         stays = 2 * self._of_all(group) <= free_lines(self.frame)[0]
         band = self._lines(operand, self._sizes(along))
-        kept = band * outer if {*dims} & {*self.rows} else band
+        once = band * outer if {*dims} & {*self.rows} else band
         each = outer * ceil_div(along, together) * self._lines(operand, group)
-        return np.where(stays, kept, each)
+        return np.where(stays, once, each)
 
     def _sizes(self, along: Ints) -> tuple[Ints, ...]:
         """One place along all rows but the last dimension of them."""

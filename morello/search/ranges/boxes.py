@@ -94,25 +94,25 @@ class Boxes:
             one[row, row + 1, places, places + 1] = True
         return one
 
-    def _whole(self, price: float, found: float) -> tuple[Floats, Any]:
+    def _whole(self, price: float, comparison: float) -> tuple[Floats, Any]:
         """The least cost of a box with one program, and which."""
-        least = np.where(self._alone, price * self.alone + found, np.inf)
+        least = np.where(self._alone, price * self.alone + comparison, np.inf)
         which = np.full(least.shape, -1)
         for number, (regret, kernels) in enumerate(self._programs):
-            cost = regret + price * kernels + found
+            cost = regret + price * kernels + comparison
             which[cost < least] = number
             least = np.minimum(least, cost)
         return least, which
 
-    def chosen(self, price: float, found: float) -> list[Boxed]:
+    def chosen(self, price: float, comparison: float) -> list[Boxed]:
         """The boxes that cost the least together.
 
         Args:
             price: the regret that a kernel has to save.
-            found: the regret that a box has to save: calls take longer to find theirs
-                among more.
+            comparison: the regret that a box has to save: calls take longer to find
+                theirs among more.
         """
-        whole, which = self._whole(price, found)
+        whole, which = self._whole(price, comparison)
         least = whole.copy()
         rows, columns = (len(borders) - 1 for borders in self._borders)
         for height in range(1, rows + 1):
