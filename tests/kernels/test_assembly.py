@@ -119,6 +119,15 @@ def test_no_loop_of_a_shape_that_fits_registers_touches_the_stack(dtypes: str) -
     assert not spilling
 
 
+@pytest.mark.parametrize(("m", "n"), [(8, 48), (12, 32)])
+def test_two_trips_keep_the_sums_of_most_registers(m: int, n: int) -> None:
+    forms = "f32@L1[0,1,2]", "f32@L1[0,1,2]", "f32@VRF[0,1,2]v16"
+    sizes = (1, m, 2 * UNROLL, n)
+    lines = assembly("gemm_registers_512", spec(Matmul(True), sizes, *forms))
+    assert opcodes(loop(lines))["vfmadd231ps"] == 24 * UNROLL
+    assert not touches_stack(lines)
+
+
 @pytest.mark.parametrize(("m", "n"), [(6, 16), (4, 24), (5, 16)])
 def test_the_first_rows_of_a_block_are_done_before_the_last(m: int, n: int) -> None:
     """Behind the loop two rows have their last products, and are stored, at a time."""

@@ -24,6 +24,11 @@ _ROW_REGISTERS = 8
 apart. Of more it reads one row's factors of all steps after another, and keeps them on
 the stack."""
 
+_WRITTEN_OUT = 16
+"""Sums, at most, of which LLVM writes two trips out. Of more it keeps their loop, takes
+the index for a bit, and loads the factors of all steps before the columns of the
+second: sums leave registers."""
+
 
 def trip(out: Dtype, rows: int, vectors: int, rows_are_known: bool = True) -> int:
     """Steps of a trip, for ``rows`` x ``vectors`` sums of a dtype in registers.
@@ -66,7 +71,8 @@ def run_steps(
     if whole == each:
         carried = together(0, carried)
     elif whole:
-        carried = emitter.loop(0, whole, each, carried, together)
+        twice = whole == 2 * each and len(carried) > _WRITTEN_OUT
+        carried = emitter.loop(0, whole, each, carried, together, rolled=twice)
     for at in range(whole, count):
         carried = step(at, tuple(carried))
     return carried
