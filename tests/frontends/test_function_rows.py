@@ -40,7 +40,7 @@ OTHERS = {"copysign", "exp2"}
 
 def given(row: ElementFunction) -> tuple[Array, ...]:
     """The arguments that a function is computed of."""
-    return (NUMBERS,) if row.count == 1 else PAIRS
+    return {1: (NUMBERS,), 2: PAIRS, 3: (*PAIRS, PAIRS[1])}[row.count]
 
 
 def named(field: str) -> Named:
@@ -99,7 +99,7 @@ def module_of(names: Named, lines: Callable[[int, str, int, str], str]) -> str:
 
 
 def arguments(count: int) -> str:
-    return "%n" if count == 1 else "%a, %b"
+    return {1: "%n", 2: "%a, %b", 3: "%a, %b, %b"}[count]
 
 
 def generic(place: int, name: str, count: int, kind: str) -> str:

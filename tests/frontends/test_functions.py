@@ -60,3 +60,22 @@ def test_functions_of_numbers_alone_are_numbers(op: str, wanted: float) -> None:
     alone, added = morello.from_mlir(text).evaluate(X)
     np.testing.assert_allclose(alone, np.full(4, wanted), rtol=1e-6)
     np.testing.assert_allclose(added, X + np.float32(wanted), rtol=1e-6)
+
+
+def test_fma_rounds_once() -> None:
+    kind = "tensor<4xf32>"
+    text = f"""func.func @f(%x: {kind}, %y: {kind}, %z: {kind}) -> {kind} {{
+  %e = tensor.empty() : {kind}
+  %r = linalg.map {{ math.fma }} ins(%x, %y, %z : {kind}, {kind}, {kind})
+      outs(%e : {kind})
+  return %r : {kind}
+}}"""
+    y = np.array([1 / 3, -1.1, 1e9 + 64, 1 / 7], np.float32)
+    rounded, program = X * y, morello.from_mlir(text)
+    error = X.astype(float) * y - rounded
+    assert error.any()
+    for result in (
+        program.evaluate(X, y, -rounded),
+        morello.compile(program)(X, y, -rounded),
+    ):
+        np.testing.assert_array_equal(result, error)

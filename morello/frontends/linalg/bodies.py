@@ -214,8 +214,6 @@ def _composed(op: ir.Operation, operands: list[Element]) -> Element:
     match op.name:
         case "math.copysign":
             return _with_sign(given[0], given[1])
-        case "math.fma":
-            return Call("add", (Call("mul", (given[0], given[1])), given[2]))
         case "math.powf" | "math.fpowi":
             return _power(operands)
         case "math.isnan":

@@ -63,6 +63,9 @@ def split(expression: Expression, out: int) -> tuple[str, Expression]:
     Raises:
         OpError: it is none.
     """
+    match expression:
+        case Call("fma", (a, b, c)):  # a sum rounds as its kernel does
+            expression = Call("add", (Call("mul", (a, b)), c))
     if isinstance(expression, Call) and expression.function in _REDUCTIONS:
         name = _REDUCTIONS[expression.function]
         a, b = expression.arguments

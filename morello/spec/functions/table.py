@@ -129,10 +129,10 @@ def _row(
 
 
 def _method(name: str) -> Code:
-    """An operation of `Elements` as a function of two values."""
+    """An operation of `Elements` as a function of values."""
 
-    def function(e: Elements, a: Any, b: Any) -> Any:
-        return getattr(e, name)(a, b)
+    def function(e: Elements, *values: Any) -> Any:
+        return getattr(e, name)(*values)
 
     return function
 
@@ -333,6 +333,13 @@ _OTHERS: dict[str, ElementFunction] = {
         ulps=0,
     ),
     "floor_divide": _pair(remainders.floor_divide, np.floor_divide, is_long=True),
+    "fma": ElementFunction(
+        3,
+        _method("multiply_add"),
+        lambda a, b, c: a * b + c,
+        mlir=("math.fma",),
+        ulps=1,
+    ),
     "fmax": _pair(elementary.fmax, np.fmax, "arith.maxnumf", aten="fmax", ulps=0),
     "fmin": _pair(elementary.fmin, np.fmin, "arith.minnumf", aten="fmin", ulps=0),
     "fmod": _pair(
