@@ -76,18 +76,20 @@ def read_kernel_op(op: ir.OpView) -> tuple[str, Spec]:
             f"use one of {legal}{did_you_mean(kind_name, legal.split(', '))}",
         )
     kind_class = _KINDS[kind_name]
-    given = required(op, "options", "options = {…}, those of the kind").maybe_downcast()
+    attribute = required(
+        op, "options", "options = {…}, those of the kind"
+    ).maybe_downcast()
     names = option_forms(kind_class)
     needed = [name for name in names if name not in optional_options(kind_class)]
-    fits = isinstance(given, ir.DictAttr) and (
-        {*needed} <= {n.name for n in given} <= {*names}
+    fits = isinstance(attribute, ir.DictAttr) and (
+        {*needed} <= {n.name for n in attribute} <= {*names}
     )
     if not fits:
         raise SpecError(
-            f"'options' of {kind_name} is {given}",
+            f"'options' of {kind_name} is {attribute}",
             f"write options = {{{', '.join(f'{name} = …' for name in needed)}}}",
         )
-    options = {name: given[name] for name in names if name in given}
+    options = {name: attribute[name] for name in names if name in attribute}
     return string_of(kernel, "'kernel'"), read_spec(op, kind_class, options)
 
 

@@ -35,6 +35,6 @@ def check_segments(op: ir.OpView) -> None:
     legal = segments(len(op.operands))
     if SEGMENTS not in op.attributes:
         raise SpecError(f"has no attribute '{SEGMENTS}'", f"write {SEGMENTS} = {legal}")
-    given = op.attributes[SEGMENTS]
-    if given != legal:
-        raise SpecError(f"'{SEGMENTS}' is {given}", f"it must be {legal}")
+    written = op.attributes[SEGMENTS]
+    if written != legal:
+        raise SpecError(f"'{SEGMENTS}' is {written}", f"it must be {legal}")

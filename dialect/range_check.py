@@ -29,7 +29,7 @@ class RangeCheckOp(Morello.Operation, name="range_check"):
     sizes: Any
     tensor: Any
     part: ir.StringAttr
-    found: Result[Any]
+    holds: Result[Any]
 
     @staticmethod
     def verify_invariants(op: Any) -> bool:

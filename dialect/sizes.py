@@ -52,10 +52,10 @@ def ranges_of(op: Any, kind: Kind, sizes: tuple[int, ...]) -> tuple[SizeRange, .
     Raises:
         SpecError: they cannot be read, or do not end with the op's sizes.
     """
-    given = attribute_of(op, RANGES)
-    if given is None:
+    attribute = attribute_of(op, RANGES)
+    if attribute is None:
         return ()
-    text = string_of(given, f"'{RANGES}'")
+    text = string_of(attribute, f"'{RANGES}'")
     ranges = []
     for part in text.split("; "):
         match = _RANGE.fullmatch(part)
@@ -106,24 +106,24 @@ def sizes_of(op: Any, spec: Spec) -> tuple[SizeOfCall, ...]:
     Raises:
         SpecError: the attribute is no list of lists of numbers, one for each range.
     """
-    given = attribute_of(op, SIZE_ATTRIBUTE)
-    if given is None:
+    attribute = attribute_of(op, SIZE_ATTRIBUTE)
+    if attribute is None:
         return tuple(itertools.starmap(SizeOfCall, enumerate(spec.greatest)))
-    lists = _lists(given)
+    lists = _lists(attribute)
     sizes = [
         SizeOfCall(one[0], one[1], one[2:])
         for one in lists
         if len(one) > 1 and one[0] >= 0 and 0 not in one[2:]
     ]
     if len(sizes) != len(spec.ranges) or len(sizes) != len(lists):
-        raise SpecError(f"'{SIZE_ATTRIBUTE}' is {given}")
+        raise SpecError(f"'{SIZE_ATTRIBUTE}' is {attribute}")
     return tuple(sizes)
 
 
-def _lists(given: ir.Attribute) -> list[tuple[int, ...]]:
+def _lists(attribute: ir.Attribute) -> list[tuple[int, ...]]:
     """The numbers of an attribute that is a list of lists; no lists of another."""
-    given = given.maybe_downcast()
-    items = list(given) if isinstance(given, ir.ArrayAttr) else []
+    attribute = attribute.maybe_downcast()
+    items = list(attribute) if isinstance(attribute, ir.ArrayAttr) else []
     items = [item.maybe_downcast() for item in items]
     return [tuple(one) for one in items if isinstance(one, ir.DenseI64ArrayAttr)]
 
@@ -179,15 +179,15 @@ def sizes_attribute(spec: Spec | None = None) -> dict[str, ir.Attribute]:
 
 def sizes_taken(function: ir.Operation) -> int:
     """The number of sizes that a function takes: its last arguments."""
-    given = attribute_of(function, SIZES_ATTRIBUTE)
-    return 0 if given is None else len(_lists(given))
+    attribute = attribute_of(function, SIZES_ATTRIBUTE)
+    return 0 if attribute is None else len(_lists(attribute))
 
 
 def places_of_sizes(function: ir.Operation, argument: int) -> dict[int, int]:
     """The dimensions of an argument of a function whose size a call says, and the
     number of each size."""
-    given = attribute_of(function, SIZES_ATTRIBUTE)
-    lists = [] if given is None else _lists(given)
+    attribute = attribute_of(function, SIZES_ATTRIBUTE)
+    lists = [] if attribute is None else _lists(attribute)
     return {
         place: number
         for number, one in enumerate(lists)

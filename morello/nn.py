@@ -200,15 +200,15 @@ def conv2d(
     return sums.reshape(n, f, *sums.shape[-2:])
 
 
-def _array(like: Tracer, given: Any) -> Tracer:
-    tracer = traced(like._recording, given)
+def _array(like: Tracer, operand: Any) -> Tracer:
+    tracer = traced(like._recording, operand)
     if tracer is None:
         raise refusal("a number stands where filters should")
     return tracer
 
 
-def _pair(given: Any) -> tuple[int, int]:
-    return (given, given) if isinstance(given, int) else (given[0], given[1])
+def _pair(extents: Any) -> tuple[int, int]:
+    return (extents, extents) if isinstance(extents, int) else (extents[0], extents[1])
 
 
 @dataclasses.dataclass(frozen=True)

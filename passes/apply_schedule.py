@@ -73,8 +73,8 @@ class ApplySchedule(Pass):
     def _set_target(self, module: ir.Operation) -> None:
         """Record the target in the module, for the transform ops and later passes."""
         try:
-            given = named_target(module)
-            held = None if given is None else parse_target(given)
+            recorded = named_target(module)
+            held = None if recorded is None else parse_target(recorded)
         except MorelloError as error:
             raise PassFailure(module.location, str(error)) from error
         if not self.target:
@@ -83,7 +83,7 @@ class ApplySchedule(Pass):
         if held not in (None, wanted):
             raise PassFailure(
                 module.location,
-                f"the module is for the target '{given}', but the option says "
+                f"the module is for the target '{recorded}', but the option says "
                 f"'{self.target}'; leave one of them out",
             )
         text = ir.StringAttr.get(print_target(wanted))

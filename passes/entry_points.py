@@ -142,13 +142,13 @@ def _mark_noalias(function: ir.Operation) -> None:
     arguments = function.regions[0].blocks[0].arguments
     if not len(arguments):
         return
-    given = (
+    attributes = (
         ir.ArrayAttr(function.attributes["arg_attrs"])
         if "arg_attrs" in function.attributes
         else [ir.DictAttr.get({})] * len(arguments)
     )
     marked = []
-    for argument, attribute in zip(arguments, given, strict=True):
+    for argument, attribute in zip(arguments, attributes, strict=True):
         named = {entry.name: entry.attr for entry in ir.DictAttr(attribute)}
         if isinstance(argument.type, ir.MemRefType):
             named["llvm.noalias"] = ir.UnitAttr.get()
@@ -180,8 +180,8 @@ def _take_rows(function: ir.Operation) -> None:
     signature = ir.FunctionType.get(types, signature.results)
     function.attributes["function_type"] = ir.TypeAttr.get(signature)
     if more and "arg_attrs" in function.attributes:
-        given = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
-        marked = ir.ArrayAttr.get([*given, *[ir.DictAttr.get({})] * more])
+        attributes = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
+        marked = ir.ArrayAttr.get([*attributes, *[ir.DictAttr.get({})] * more])
         function.attributes["arg_attrs"] = marked
 
 

@@ -80,8 +80,8 @@ class _Plan:
         kind = ir.MemRefType.get([self.size], byte)
         signature = self.function.attributes["function_type"].value
         if "arg_attrs" in self.function.attributes:
-            given = list(ir.ArrayAttr(self.function.attributes["arg_attrs"]))
-            marked = ir.ArrayAttr.get([*given, ir.DictAttr.get({})])
+            attributes = list(ir.ArrayAttr(self.function.attributes["arg_attrs"]))
+            marked = ir.ArrayAttr.get([*attributes, ir.DictAttr.get({})])
             self.function.attributes["arg_attrs"] = marked
         workspace = entry.add_argument(kind, self.function.location)
         taken = sizes_taken(self.function)

@@ -30,11 +30,11 @@ def optional_fields(action_class: type[Action]) -> dict[str, Any]:
 def write_fields(action: Action) -> dict[str, ir.Attribute]:
     """The attributes of the action's op, in the current context."""
     forms = field_forms(type(action))
-    given = {name: getattr(action, name) for name in forms}
+    values = {name: getattr(action, name) for name in forms}
     optional = optional_fields(type(action))
     return {
         name: forms[name].write(value)
-        for name, value in given.items()
+        for name, value in values.items()
         if name not in optional or value != optional[name]
     }
 

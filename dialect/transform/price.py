@@ -39,9 +39,9 @@ def target_in_context(op: ir.Operation, spec: Spec, target: Target) -> Target:
     function = _function(op)
     if function is None:
         return target
-    given = attribute_of(function, GOAL_ATTRIBUTE)
-    if given is not None:
-        goal = string_of(given, f"'{GOAL_ATTRIBUTE}'")
+    attribute = attribute_of(function, GOAL_ATTRIBUTE)
+    if attribute is not None:
+        goal = string_of(attribute, f"'{GOAL_ATTRIBUTE}'")
     elif COST_ATTRIBUTE in function.attributes or len(spec_ops(function)) != 1:
         return target
     else:
@@ -58,9 +58,9 @@ def is_goal(op: ir.Operation, spec: Spec, target: Target) -> bool:
     """Whether a Spec op is as the goal of its function, or a part of its sizes, is."""
     function = _function(op)
     holder = op if GOAL_ATTRIBUTE in op.attributes or function is None else function
-    given = attribute_of(holder, GOAL_ATTRIBUTE)
-    return given is not None and (
-        string_of(given, f"'{GOAL_ATTRIBUTE}'") == print_spec(spec, target.limits)
+    attribute = attribute_of(holder, GOAL_ATTRIBUTE)
+    return attribute is not None and (
+        string_of(attribute, f"'{GOAL_ATTRIBUTE}'") == print_spec(spec, target.limits)
     )
 
 
@@ -114,8 +114,8 @@ def price_of(function: ir.Operation) -> int:
     Raises:
         SpecError: the attribute is no integer.
     """
-    given = attribute_of(function, COST_ATTRIBUTE)
-    return 0 if given is None else int_of(given, f"'{COST_ATTRIBUTE}'")
+    attribute = attribute_of(function, COST_ATTRIBUTE)
+    return 0 if attribute is None else int_of(attribute, f"'{COST_ATTRIBUTE}'")
 
 
 def runs(op: ir.Operation) -> int:

@@ -179,8 +179,8 @@ class Action(Interned):
     """Whether it makes a loop of several threads."""
 
     def __str__(self) -> str:
-        given = ((f, getattr(self, f.name)) for f in dataclasses.fields(self))
-        values = (str(value) for f, value in given if value != f.default)
+        fields = ((f, getattr(self, f.name)) for f in dataclasses.fields(self))
+        values = (str(value) for f, value in fields if value != f.default)
         return f"{self.name}({', '.join(values)})"
 
     @abstractmethod

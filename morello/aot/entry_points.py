@@ -243,9 +243,9 @@ def dispatching_entry_points(
             f"  %some{number} = or i32 "
             f"{f'%some{number - 1}' if number else '0'}, %has{number}"
         )
-        given = _given(parameters, takes_workspace)
+        arguments = _arguments(parameters, takes_workspace)
         declared.append(declaration(kernel, parameters, takes_workspace))
-        run = f"  call void @{kernel}({given})\n  ret void"
+        run = f"  call void @{kernel}({arguments})\n  ret void"
         if number + 1 < len(variants):
             run = (
                 f"  %has{number} = call i32 @{asks}()\n"
@@ -263,7 +263,7 @@ def dispatching_entry_points(
             f"define i32 @{supported_name(name)}() {_BASE} {{\n{asking}\n"
             f"  ret i32 %some{len(variants) - 1}\n}}",
             f"define void @{unchecked_name(name)}("
-            f"{_given(parameters, workspace_bytes > 0)}) {_BASE} {{\n{running}\n}}",
+            f"{_arguments(parameters, workspace_bytes > 0)}) {_BASE} {{\n{running}\n}}",
         ]
     )
 
@@ -273,14 +273,14 @@ def _internal(definition: str) -> str:
     return definition.replace("define i32", "define internal i32")
 
 
-def _given(parameters: Sequence[Parameter], workspace: bool) -> str:
+def _arguments(parameters: Sequence[Parameter], workspace: bool) -> str:
     """The arguments of a kernel."""
     arguments = [f"array{i}" for i in range(len(parameters))]
     arguments += ["workspace"] * workspace
     numbers = [f"size{axis.number}" for axis in sizes_of(parameters)]
     numbers += [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
-    given = [f"ptr %{argument}" for argument in arguments]
-    return ", ".join([*given, *(f"i64 %{number}" for number in numbers)])
+    pointers = [f"ptr %{argument}" for argument in arguments]
+    return ", ".join([*pointers, *(f"i64 %{number}" for number in numbers)])
 
 
 def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -> str:
@@ -292,7 +292,7 @@ def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -
         pointers.append("workspace")
     words = _words([word for memory in memories for word in memory])
     rows = [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
-    given = _given(parameters, workspace_bytes > 0)
+    arguments = _arguments(parameters, workspace_bytes > 0)
     asks, count = supported_name(name), len(pointers)
     known, sized = f"@{name}.memories", ""
     if sizes_of(parameters):
@@ -301,7 +301,7 @@ def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -
     return f"""
 @{name}.memories = internal constant {words}
 
-define i32 @{name}({given}) {_BASE} {{
+define i32 @{name}({arguments}) {_BASE} {{
   %starts = alloca [{count} x ptr]
   %rows = alloca [{len(rows)} x i64]
   %known = call i32 @{asks}()
@@ -315,7 +315,7 @@ checks:
   %good = icmp eq i32 %status, {Status.OK.value}
   br i1 %good, label %run, label %refused
 run:
-  call void @{unchecked_name(name)}({given})
+  call void @{unchecked_name(name)}({arguments})
   ret i32 {Status.OK.value}
 refused:
   ret i32 %status

@@ -38,11 +38,11 @@ class Variants(Library):
             CompileError: they are of other Specs or layouts, or two need the same of
                 the CPU.
         """
-        given = libraries[0]
+        best = libraries[0]
         for other in libraries[1:]:
-            if other.parameters != given.parameters:
+            if other.parameters != best.parameters:
                 raise CompileError(
-                    f"kernels for {given.stages.target.name} and "
+                    f"kernels for {best.stages.target.name} and "
                     f"{other.stages.target.name} take other arrays",
                     "name the layouts of operands in the Spec",
                 )
@@ -54,9 +54,7 @@ class Variants(Library):
                     "the same CPU features: one of them would never run",
                     "give targets of several instruction sets: avx2,avx512",
                 )
-        return cls(
-            first.stages, first.parameters, given.name, given.title, tuple(others)
-        )
+        return cls(first.stages, first.parameters, best.name, best.title, tuple(others))
 
     @property
     def workspace_bytes(self) -> int:

@@ -63,7 +63,7 @@ class Calibration:
     measured: tuple[Measured, ...]
     trials: tuple[Trial, ...]
     """The target as it was, then what each round tried."""
-    kept: int
+    chosen: int
     """Index of the trial whose costs are kept."""
     probed: dict[str, float]
     """Millicycles of single instructions."""

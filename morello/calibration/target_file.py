@@ -59,7 +59,7 @@ def trial_lines(calibration: Calibration) -> Iterator[str]:
     were."""
     for index, trial in enumerate(calibration.trials):
         name = f"round {index}" if index else "before"
-        note = ", kept" if index == calibration.kept else ""
+        note = ", kept" if index == calibration.chosen else ""
         yield (
             f"{name}: regret of {len(trial.regrets)} choices {trial.mean:.3f} in "
             f"geometric mean, {max(trial.regrets):.3f} at worst{note}"

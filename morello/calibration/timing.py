@@ -91,7 +91,7 @@ class Arguments:
 
     def __init__(self, spec: Spec) -> None:
         rng = np.random.default_rng(0)
-        self._kept: list[npt.NDArray[np.uint8]] = []
+        self._memories: list[npt.NDArray[np.uint8]] = []
         self.pointers: list[int] = []
         self._workspace = 0, 0
         """Address and bytes of the workspace."""
@@ -114,7 +114,7 @@ class Arguments:
         address = int(memory.ctypes.data)
         address += -address % _ALIGNMENT
         ctypes.memmove(address, content, len(content))
-        self._kept.append(memory)
+        self._memories.append(memory)
         return address
 
 

@@ -53,10 +53,10 @@ def _set_target(module: ir.Module, target: Target) -> None:
     attributes = module.operation.attributes
     if TARGET_ATTRIBUTE not in attributes:
         attributes[TARGET_ATTRIBUTE] = ir.StringAttr.get(print_target(target))
-    given = target_of(module.operation)
-    if given != target:
+    recorded = target_of(module.operation)
+    if recorded != target:
         raise ScheduleError(
-            f"the schedule is for the target '{print_target(given)}', not for "
+            f"the schedule is for the target '{print_target(recorded)}', not for "
             f"'{print_target(target)}'",
             "give its target with --target",
         )

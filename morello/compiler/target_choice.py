@@ -11,11 +11,11 @@ from morello.machine.text import NATIVE, UNNAMED
 VARIABLE = "MORELLO_TARGET"
 
 
-def chosen_target(given: str | Target | None, schedule: str | None = None) -> Target:
+def chosen_target(choice: str | Target | None, schedule: str | None = None) -> Target:
     """The machine to compile for.
 
     Args:
-        given: the choice of the user; None to use the next source.
+        choice: the choice of the user; None to use the next source.
         schedule: a module with a schedule, which was made for a target; then
             ``MORELLO_TARGET``; then the target that is nearest to this machine.
 
@@ -23,15 +23,15 @@ def chosen_target(given: str | Target | None, schedule: str | None = None) -> Ta
         TargetError: no target has the name; no name.
         ScheduleError: the schedule is not a module.
     """
-    if isinstance(given, Target):
-        return given
-    if given is not None:
-        if not isinstance(given, str):
+    if isinstance(choice, Target):
+        return choice
+    if choice is not None:
+        if not isinstance(choice, str):
             raise TargetError(
-                f"'target' is {type(given).__name__}, not a target or its name",
+                f"'target' is {type(choice).__name__}, not a target or its name",
                 "give for example 'avx2' or 'native'",
             )
-        return find_target(given)
+        return find_target(choice)
     if schedule is not None:  # how many threads, `thread_count` says
         return dataclasses.replace(schedule_target(schedule), threads=1)
     wanted = os.environ.get(VARIABLE, "")

@@ -15,11 +15,11 @@ _OPENMP = ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT")
 """Variables by which the runtime itself would be limited."""
 
 
-def thread_count(given: int | None, schedule: str | None = None) -> int:
+def thread_count(choice: int | None, schedule: str | None = None) -> int:
     """The most threads that a call of a kernel may use.
 
     Args:
-        given: the choice of the user; None to use the next source.
+        choice: the choice of the user; None to use the next source.
         schedule: a module with a schedule, which was made for so many threads; then
             ``MORELLO_THREADS``; then the processors that this process may use, or fewer
             where ``OMP_NUM_THREADS`` or ``OMP_THREAD_LIMIT`` say so.
@@ -28,26 +28,26 @@ def thread_count(given: int | None, schedule: str | None = None) -> int:
         CompileError: not an integer from 1 to `MAX_THREADS`.
         TargetError: the schedule is for a target that is not known.
     """
-    if given is not None:
-        return _checked(given)
+    if choice is not None:
+        return _checked(choice)
     if schedule is not None:
         return schedule_target(schedule).threads
     return _from_environment() or min(processors(), *map(_openmp_limit, _OPENMP))
 
 
-def _checked(given: Any) -> int:
+def _checked(choice: Any) -> int:
     """An argument as a number of threads; NumPy's integers are as good.
 
     Raises:
         CompileError: it is none.
     """
     try:
-        count = operator.index(given)
+        count = operator.index(choice)
     except TypeError:
         count = 0
-    if isinstance(given, bool) or not 1 <= count <= MAX_THREADS:
+    if isinstance(choice, bool) or not 1 <= count <= MAX_THREADS:
         raise CompileError(
-            f"'threads' is {given!r}", f"give an integer of at least 1, and {_MOST}"
+            f"'threads' is {choice!r}", f"give an integer of at least 1, and {_MOST}"
         )
     return count
 

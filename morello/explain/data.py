@@ -85,7 +85,7 @@ def _node(node: Node, top: int) -> dict[str, Any]:
         "sizes": dict(zip(spec.kind.dims, spec.sizes, strict=True)),
         "action": str(node.impl.action),
         "cost": node.impl.cost,
-        "own_cost": node.own,
+        "own_cost": node.own_cost,
         "share": node.share,
         "own_share": node.own_share,
         "operands": [_tiles(t) for t in node.tiles],

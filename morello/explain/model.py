@@ -41,14 +41,14 @@ class Node:
     runs: int
     """Runs for each run of the whole program."""
     impl: Impl
-    own: int
+    own_cost: int
     """Millicycles of its action alone: one run, without its holes."""
     total: int
     """Millicycles of all its runs, with its holes."""
     share: float
     """``total`` of the cost of the whole program, from 0 to 1."""
     own_share: float
-    """Share of ``own`` times ``runs``; of all nodes together they make 1."""
+    """Share of ``own_cost`` times ``runs``; of all nodes together they make 1."""
     tiles: tuple[Tiles, ...]
     """Tile of each operand, as the node finds it."""
     moved: Tiles | None
@@ -100,7 +100,7 @@ def explain(
     spec: Spec,
     solver: Solver,
     request: Request | None = None,
-    given: Partial = HOLE,
+    decided: Partial = HOLE,
 ) -> Explanation:
     """Search and explain the best program of a Spec.
 
@@ -108,14 +108,13 @@ def explain(
         spec: which.
         solver: what searches.
         request: where alternatives are wanted.
-        given: the decisions that a schedule has made already; there are no alternatives
-            to them.
+        decided: what a schedule has decided already; there are no alternatives to it.
 
     Raises:
         SearchError: there is none.
-        ScheduleError: the given schedule does not apply.
+        ScheduleError: the schedule does not apply.
     """
-    explorer = Explorer(solver, spec, given)
+    explorer = Explorer(solver, spec, decided)
     builder = _Builder(explorer, solver.target, spec.limits, request or Request())
     impl = explorer.solution.impl
     root = builder.node(_Seat(0, "", 1, 1, whole(spec), ()), explorer.root, impl)

@@ -148,7 +148,7 @@ class _Page:
         work: Counter[str] = Counter()
         target = self.explanation.target
         for node in self.explanation.root.walk():
-            work[_group(node.impl, target)] += node.own * node.runs
+            work[_group(node.impl, target)] += node.own_cost * node.runs
         whole = max(self.explanation.cost, 1)
         rows = "".join(
             f"<tr><td>{escape(group)}</td><td class=num>{percent(cost / whole)}</td>"
@@ -231,7 +231,7 @@ class _Page:
 
     def _info(self, folded: Folded) -> str:
         node, total = folded.node, folded.first.total
-        node_cost = sum(one.own for one in (*folded.moves, node))
+        node_cost = sum(one.own_cost for one in (*folded.moves, node))
         words = (
             f"Its own work: {self.clock.cycles(node_cost)} a run, "
             f"{percent(folded.own_share)} of the whole. All its runs with what is "

@@ -21,7 +21,7 @@ class ModelArrays:
     Args:
         title: the model in a few words.
         arguments: the names of the arguments of a call.
-        given: the parameters that are no arguments of a call, in their order.
+        parameters: those that are no arguments of a call, in their order.
         preparation: computes some of them of weights.
         packed: those that are copied into another layout.
         expected: what some arguments have to be in each call.
@@ -31,7 +31,7 @@ class ModelArrays:
 
     title: str
     arguments: tuple[str, ...]
-    given: tuple[Given, ...]
+    parameters: tuple[Given, ...]
     preparation: "Preparation | None"
     packed: "tuple[Packed, ...]"
     expected: tuple[Expected, ...]
@@ -41,7 +41,7 @@ class ModelArrays:
     @property
     def constants(self) -> dict[str, Array]:
         """The arrays that are the same in each call, by the name of the parameter."""
-        return {g.name: g.array for g in self.given if g.array is not None}
+        return {g.name: g.array for g in self.parameters if g.array is not None}
 
     @property
     def argument_checks(self) -> tuple[tuple[str, str], ...]:
@@ -74,7 +74,7 @@ class ModelArrays:
             if array is None:
                 array = weights[source.argument]
             by_name[packed.name] = packed.run(array)
-        return tuple(by_name.get(g.name, g.array) for g in self.given)  # type: ignore[misc]
+        return tuple(by_name.get(g.name, g.array) for g in self.parameters)  # type: ignore[misc]
 
     def complete(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call and the arrays that are held, by position.
@@ -85,7 +85,7 @@ class ModelArrays:
         Raises:
             ArgumentError: an argument is not what it has to be.
         """
-        if not self.given and not self.expected:
+        if not self.parameters and not self.expected:
             return args
         count = len(self.arguments)
         for name in self.arguments[len(args) :] if named else ():

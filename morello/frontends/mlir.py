@@ -46,15 +46,15 @@ def from_mlir(
             another way than by how long dimensions are.
         SpecError: a range has no sizes.
     """
-    given: Any = text
+    program: Any = text
     if isinstance(text, Path):
         source = text.name
-        given = text.read_bytes()
+        program = text.read_bytes()
 
     def read(size: int | None = None) -> Model:
         def model() -> Model:
             return trusted_model(
-                *(given, name, source),
+                *(program, name, source),
                 fallback=fallback,
                 size=size,
                 flushing=flushing,

@@ -319,22 +319,22 @@ class Model(Program):
         declared = {p.name: p for p in self.parameters if not p.is_output}
         for name, array in zip(self.tensors.names, arrays, strict=True):
             parameter = declared.get(name)
-            given = np.asarray(array)
+            plain = np.asarray(array)
             if parameter is None or (
-                _same_bits(given.dtype, parameter.dtype)
-                and given.shape in parameter.shapes
+                _same_bits(plain.dtype, parameter.dtype)
+                and plain.shape in parameter.shapes
             ):
                 continue
             raise ArgumentError(
-                f"{parameter.role} of {self.name} has elements of {given.dtype} and "
-                f"shape {given.shape}",
+                f"{parameter.role} of {self.name} has elements of {plain.dtype} and "
+                f"shape {plain.shape}",
                 f"give elements of {parameter.dtype} and shape {parameter.shape}",
             )
 
     def __str__(self) -> str:
-        given = ", ".join(_said(p) for p in self.parameters if not p.is_output)
+        inputs = ", ".join(_said(p) for p in self.parameters if not p.is_output)
         results = ", ".join(_said(p) for p in self.parameters if p.is_output)
-        lines = [f"{self.name}({given}) -> {results}"]
+        lines = [f"{self.name}({inputs}) -> {results}"]
         specs = dict(zip(self.parts, self.specs(), strict=True))
         number = 0
         for step in self.steps:
@@ -439,14 +439,14 @@ def trusted_model(
 def _settle(tensors: Tensors, constants: Mapping[int, Array]) -> None:
     """Make constants of arguments, in place; the others are counted anew."""
     left = [i for i in range(len(tensors.names)) if i not in constants]
-    for number, given in enumerate(tensors.all):
-        if isinstance(given, Given) and given.argument in constants:
-            array = constants[given.argument]
-            constant = dataclasses.replace(given, argument=-1, array=array)
+    for number, tensor in enumerate(tensors.all):
+        if isinstance(tensor, Given) and tensor.argument in constants:
+            array = constants[tensor.argument]
+            constant = dataclasses.replace(tensor, argument=-1, array=array)
             tensors.all[number] = constant
-        elif isinstance(given, Given) and given.argument >= 0:
-            argument = left.index(given.argument)
-            tensors.all[number] = dataclasses.replace(given, argument=argument)
+        elif isinstance(tensor, Given) and tensor.argument >= 0:
+            argument = left.index(tensor.argument)
+            tensors.all[number] = dataclasses.replace(tensor, argument=argument)
     tensors.names = [tensors.names[i] for i in left]
 
 

@@ -17,10 +17,12 @@ def parameters(tensors: Tensors) -> tuple[Parameter, ...]:
     every = []
     size = tensors.size
     for i in given_tensors(tensors):
-        given = tensors.all[i]
-        assert isinstance(given, Given)
-        sizes = () if size is None else _axis(size, size.given, given.argument)
-        every.append(Parameter(given.name, given.dtype.numpy, given.shape, sizes=sizes))
+        source = tensors.all[i]
+        assert isinstance(source, Given)
+        sizes = () if size is None else _axis(size, size.arguments, source.argument)
+        every.append(
+            Parameter(source.name, source.dtype.numpy, source.shape, sizes=sizes)
+        )
     for place, result in enumerate(tensors.results):
         shape, dtype = tensors.all[result].shape, tensors.element(result).numpy
         name = result_name(tensors, place)

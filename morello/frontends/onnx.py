@@ -128,8 +128,8 @@ def _refuse_branches(proto: Any, name: str) -> None:
 
 def _has_size(proto: Any, name: str, shapes: Mapping[str, Sequence[int | str]]) -> bool:
     """Whether an input has a dimension of a name."""
-    given = (dim.dim_param for value in proto.graph.input for dim in _dims(value))
-    return any(name in shape for shape in (tuple(given), *shapes.values()))
+    names = (dim.dim_param for value in proto.graph.input for dim in _dims(value))
+    return any(name in shape for shape in (tuple(names), *shapes.values()))
 
 
 def _dims(value: Any) -> Any:
@@ -167,9 +167,9 @@ def _signature(onnx: Any, proto: Any) -> Signature:
         return Declared(value.name, kind.kind == "u", kind if is_narrow else None)
 
     held = {array.name for array in proto.graph.initializer}
-    given = [value for value in proto.graph.input if value.name not in held]
+    inputs = [value for value in proto.graph.input if value.name not in held]
     return Signature(
-        tuple(map(declared, given)), tuple(map(declared, proto.graph.output))
+        tuple(map(declared, inputs)), tuple(map(declared, proto.graph.output))
     )
 
 
@@ -210,31 +210,31 @@ def _survived(onnx: Any, proto: Any, source: str, names: dict[str, str]) -> byte
     for module in (f"{BACKEND}.extras.onnx_importer", f"{BACKEND}.dialects.torch"):
         importlib.import_module(module)  # once, not in each child
 
-    def made() -> bytes:
+    def imported() -> bytes:
         return _bytecode(_with_shapes(onnx, proto, source), source, names)
 
-    with os.fdopen(os.memfd_create("linalg"), "w+b") as kept:
+    with os.fdopen(os.memfd_create("linalg"), "w+b") as file:
 
         def attempt() -> None:
             state, text = _MODEL, b""
             try:
-                text = made()
+                text = imported()
             except ModelError:
                 raise  # its refusals have places, which are objects of MLIR
             except CompileError as error:
                 state, text = _REFUSAL, json.dumps([error.what, error.remedy]).encode()
-            kept.write(_BROKEN + text)
-            kept.flush()
-            kept.seek(0)
-            kept.write(state)
-            kept.flush()
+            file.write(_BROKEN + text)
+            file.flush()
+            file.seek(0)
+            file.write(state)
+            file.flush()
 
         check_survival(attempt, source, "export the model with other ops")
-        kept.seek(0)
-        state, text = kept.read(1), kept.read()
+        file.seek(0)
+        state, text = file.read(1), file.read()
     if state == _REFUSAL:
         raise CompileError(*json.loads(text))
-    return text if state == _MODEL else made()  # which raises what the child has
+    return text if state == _MODEL else imported()  # which raises what the child has
 
 
 _BROKEN, _MODEL, _REFUSAL = b"\0", b"\1", b"\2"

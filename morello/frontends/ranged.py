@@ -101,13 +101,13 @@ class _Comparison:
         size = CallSize(
             self.name,
             self.sizes,
-            dict(self._varying_given(every)),
+            dict(self._varying_arguments(every)),
             dict(self._varying(zip(*results, strict=True), "result")),
         )
         is_settled = steps == first.steps and not size.results
-        if not size.given and not is_settled:
+        if not size.arguments and not is_settled:
             raise self._refusal("its arguments", "program", "none has it")
-        if not size.given:
+        if not size.arguments:
             return first
         return Model(dataclasses.replace(tensors, size=size), steps, first.preparation)
 
@@ -116,21 +116,23 @@ class _Comparison:
         self._same(list(map(len, steps)), "its parts")
         return steps
 
-    def _varying_given(
+    def _varying_arguments(
         self, every: list[Tensors]
     ) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The numbers of the arguments that have the size, each with dimensions."""
-        given = [self._given(tensors) for tensors in every]
+        sources = [self._sources(tensors) for tensors in every]
         self._same(
-            [[_settled(g) for g in per_size] for per_size in given], "its constants"
+            [[_settled(g) for g in per_size] for per_size in sources], "its constants"
         )
-        shapes = zip(*([g.shape for g in per_size] for per_size in given), strict=True)
+        shapes = zip(
+            *([g.shape for g in per_size] for per_size in sources), strict=True
+        )
         for place, axes in self._varying(shapes, "argument"):
-            if given[0][place].argument < 0:
-                raise self._refusal("a constant", given[0][place].name)
-            yield given[0][place].argument, axes
+            if sources[0][place].argument < 0:
+                raise self._refusal("a constant", sources[0][place].name)
+            yield sources[0][place].argument, axes
 
-    def _given(self, tensors: Tensors) -> list[Given]:
+    def _sources(self, tensors: Tensors) -> list[Given]:
         """The given tensors but for constants of which a call reads the beginning."""
         every = enumerate(tensors.all)
         return [
@@ -236,7 +238,14 @@ class _Comparison:
         if all(kind == kinds[0] for kind in kinds[1:]):
             return kinds[0]
         varying = list(zip(*(part.sizes for part in parts), strict=False))
-        sizes = next((own for own in varying if len({*own}) == len(parts)), None)
+        sizes = next(
+            (
+                sizes_of_dim
+                for sizes_of_dim in varying
+                if len({*sizes_of_dim}) == len(parts)
+            ),
+            None,
+        )
         graphs = [graph for kind in kinds if (graph := kind.as_graph) is not None]
         if sizes is None or len(graphs) < len(self.models):
             raise self._refusal(what, place)
@@ -324,11 +333,11 @@ def _begins(smaller: Given, greater: Given) -> bool:
     return np.asarray(smaller.array).tobytes() == beginning.tobytes()
 
 
-def _settled(given: Given) -> Any:
+def _settled(source: Given) -> Any:
     """A given tensor without its shape."""
-    array = given.array
+    array = source.array
     known = None if array is None else np.ascontiguousarray(array).tobytes()
-    return given.name, given.dtype, given.argument, known
+    return source.name, source.dtype, source.argument, known
 
 
 def _lies(part: Part) -> list[Any]:

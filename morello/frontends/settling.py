@@ -38,10 +38,11 @@ def settle(
             op.operation.erase()
     arguments = list(function.regions[0].blocks[0].arguments)
     types = [_settled(argument.type, size) for argument in arguments]
-    for place, (kind, given) in enumerate(zip(types, arguments, strict=True)):
+    for place, (kind, parameter) in enumerate(zip(types, arguments, strict=True)):
         if dynamic(kind) is not None:
             raise CompileError(
-                f"argument {place} is {given.type}, and a call says one of its sizes",
+                f"argument {place} is {parameter.type}, and a call says one of its "
+                "sizes",
                 "export the program with the other sizes",
             )
     if types == [argument.type for argument in arguments]:
@@ -101,6 +102,6 @@ def _type_of(function: ir.Operation) -> ir.FunctionType:
 
 def _declare(function: ir.Operation, results: list[ir.Type]) -> None:
     """Give a function the types of its block's arguments, and of results."""
-    given = [argument.type for argument in function.regions[0].blocks[0].arguments]
-    kind = ir.FunctionType.get(given, results)
+    types = [argument.type for argument in function.regions[0].blocks[0].arguments]
+    kind = ir.FunctionType.get(types, results)
     function.attributes["function_type"] = ir.TypeAttr.get(kind)

@@ -80,7 +80,7 @@ def call(
     outputs = [p for p in kernel.parameters if p.is_output]
     held = [p for p in outputs if p.accumulates]
     constants = [*kernel.constants.values()]
-    given = inputs[: len(inputs) - len(constants)]
+    arguments = inputs[: len(inputs) - len(constants)]
     label = kernel.text
     aliases = {
         len(inputs) + number: outputs.index(parameter)
@@ -88,7 +88,7 @@ def call(
     }
 
     def run(*arrays: Any) -> Any:
-        shapes = _result_shapes(label, (*given, *held), outputs, arrays)
+        shapes = _result_shapes(label, (*arguments, *held), outputs, arrays)
         results = [
             jax.ShapeDtypeStruct(shape, output.dtype)
             for shape, output in zip(shapes, outputs, strict=True)
@@ -98,7 +98,7 @@ def call(
             results,
             vmap_method=vmap_method,
             input_output_aliases=aliases,
-        )(*arrays[: len(given)], *constants, *arrays[len(given) :])
+        )(*arrays[: len(arguments)], *constants, *arrays[len(arguments) :])
         return computed[0] if len(computed) == 1 else tuple(computed)
 
     run.__name__ = run.__qualname__ = kernel.symbol

@@ -50,8 +50,8 @@ def compile(
     avals = traced.jaxpr.in_avals
     tree = jax.tree.structure(arrays)
 
-    def run(*given: Any) -> Any:
-        leaves, given_tree = jax.tree.flatten(given)
+    def run(*arguments: Any) -> Any:
+        leaves, given_tree = jax.tree.flatten(arguments)
         if given_tree != tree:
             raise ArgumentError(
                 f"{name} was compiled for arguments {tree}, and {given_tree} was given",

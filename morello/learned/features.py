@@ -42,7 +42,7 @@ _HEAVIEST = ("kernel", "second kernel")
 
 def features_of(priced: Priced) -> list[Features]:
     """The features of programs of one goal."""
-    paid, own, costs = priced.paid, priced.own, priced.costs
+    paid, node_costs, costs = priced.paid, priced.node_costs, priced.costs
     spent = paid.runs @ priced.spent
     serial = np.maximum(spent.sum(axis=1), 1.0)
     common = dict(_goal_features(priced.goal))
@@ -54,7 +54,7 @@ def features_of(priced: Priced) -> list[Features]:
         one["overlap"] = costs[place] / serial[place]
         for name, part in parts_by_name(spent[place] / serial[place]).items():
             one[f"part {name}"] = part
-        one.update(_parts(impl, paid, paid.runs[place], own, costs[place]))
+        one.update(_parts(impl, paid, paid.runs[place], node_costs, costs[place]))
         one.update(_class_features(class_of(impl, priced.target)))
         rows.append(one)
     return rows

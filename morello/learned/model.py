@@ -152,9 +152,9 @@ def find_model(target: Target) -> LearnedModel | None:
     """
     if target.threads > 1:
         return None
-    given = os.environ.get(VARIABLE)
-    path = Path(given) if given else FOLDER / f"{target.name}{_SUFFIX}"
-    if not given and not path.exists():
+    chosen = os.environ.get(VARIABLE)
+    path = Path(chosen) if chosen else FOLDER / f"{target.name}{_SUFFIX}"
+    if not chosen and not path.exists():
         return None
     model = _loaded(path)
     return model if model.target == target.name else None

@@ -65,11 +65,11 @@ def nodes_of(priced: Priced) -> Nodes:
     features, shares, program = [], [], []
     for place, impl in enumerate(priced.impls):
         runs = priced.paid.runs[place]
-        parts = runs * priced.own / priced.costs[place]
+        parts = runs * priced.node_costs / priced.costs[place]
         around = _surroundings(impl)
         for node in np.flatnonzero(parts >= _LEAST).tolist():
             if node not in known:
-                known[node] = dict(_own(priced, node, *where[node]))
+                known[node] = dict(_node_only(priced, node, *where[node]))
             above = around[priced.paid.decisions[node]]
             features.append({**common, **known[node], **above})
             features[-1]["runs"] = math.log2(max(1.0, float(runs[node])))
@@ -86,11 +86,11 @@ def nodes_of(priced: Priced) -> Nodes:
     )
 
 
-def _own(
+def _node_only(
     priced: Priced, node: int, group: Group, row: int
 ) -> Iterator[tuple[str, float]]:
     """Compute a node's own features: its action, counts, sizes and operands."""
-    cost = max(1.0, float(priced.own[node]))
+    cost = max(1.0, float(priced.node_costs[node]))
     action = group.action
     yield f"is {action.kernel if isinstance(action, Select) else action.name}", 1.0
     yield "own cost", math.log2(cost)

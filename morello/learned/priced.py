@@ -25,9 +25,9 @@ class Priced:
         self.paid = Decisions(impls, target)
         """The distinct decisions of all programs, and how often each program runs
         them."""
-        self.own = self.paid.own_costs(self.target)
+        self.node_costs = self.paid.own_costs(self.target)
         """Millicycles of each decision by itself, run once."""
-        self.costs = np.maximum(self.paid.runs @ self.own, 1.0)
+        self.costs = np.maximum(self.paid.runs @ self.node_costs, 1.0)
         """Millicycles of a call of each program."""
         prices = np.array([cost_of(target, name) for name in FITTED], np.float64)
         self.spent = self._counts() * prices

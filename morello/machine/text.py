@@ -194,15 +194,15 @@ def _stale(text: str, parts: Sequence[str]) -> tuple[str, ...] | None:
     if not parts:
         return None
     names = [name.strip() for name in parts[0].partition("=")[2].split("+")]
-    given = tuple(name for name in names if name)
-    unknown = [name for name in given if name not in digests()]
-    if len(parts) > 1 or unknown or len(set(given)) < len(given):
+    stale = tuple(name for name in names if name)
+    unknown = [name for name in stale if name not in digests()]
+    if len(parts) > 1 or unknown or len(set(stale)) < len(stale):
         raise TargetError(
             f"'{shortened(','.join(parts))}' in the target '{shortened(text)}' names "
             "no prices",
             "write stale= once, with names of kernels, each once, and + in between",
         )
-    return tuple(name for name in digests() if name in given)
+    return tuple(name for name in digests() if name in stale)
 
 
 def _changes(text: str, changes: Sequence[str]) -> dict[str, int]:

@@ -162,7 +162,7 @@ def _naming(source: str) -> Iterator[None]:
         raise type(error)(what, error.remedy) from error
 
 
-def tool_target(given: str | None, schedule: str | None = None) -> Target:
+def tool_target(name: str | None, schedule: str | None = None) -> Target:
     """The target that a command line means (`chosen_target`).
 
     Raises:
@@ -170,8 +170,8 @@ def tool_target(given: str | None, schedule: str | None = None) -> Target:
         TargetError: the same of what a schedule or the environment says.
     """
     try:
-        return chosen_target(given, schedule)
+        return chosen_target(name, schedule)
     except TargetError as error:
-        if given is None:
+        if name is None:
             raise
         raise UsageError(f"argument --target: {error.what}", error.remedy) from None

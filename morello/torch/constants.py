@@ -189,8 +189,8 @@ def without_zeros(graph: GraphModule, tensors: Mapping[int, Any]) -> tuple[int, 
     Returns:
         The places of the arguments that are such zero points.
     """
-    given = graph.graph.find_nodes(op="placeholder")
-    places = {given[place]: place for place in tensors}
+    inputs = graph.graph.find_nodes(op="placeholder")
+    places = {inputs[place]: place for place in tensors}
     zeros = set()
     for node in graph.graph.find_nodes(op="call_function", target=_DEQUANTIZED):
         place = places.get(node.args[_ZEROS])

@@ -61,7 +61,7 @@ def backend(
     watch()
     chosen = Options.read(options)
 
-    def forward(traced: GraphModule, given: Sequence[Any]) -> Function:
+    def forward(traced: GraphModule, examples: Sequence[Any]) -> Function:
         weights = _weights()
         places = dynamic_places(traced)
         if not places:
@@ -91,8 +91,8 @@ def _with_random_numbers(
     Dynamo gives it f64, where it has traced f32."""
     names = [node.name for node in graph.graph.find_nodes(op="placeholder")]
     dtypes = {
-        place: given.dtype
-        for place, (name, given) in enumerate(zip(names, inputs, strict=True))
+        place: value.dtype
+        for place, (name, value) in enumerate(zip(names, inputs, strict=True))
         if name.startswith(_RANDOM)
     }
     if not dtypes:
@@ -107,7 +107,7 @@ def _with_random_numbers(
     return call
 
 
-def _eager(traced: GraphModule, given: Sequence[Any]) -> Function:
+def _eager(traced: GraphModule, examples: Sequence[Any]) -> Function:
     return boxed(traced)
 
 
@@ -131,13 +131,15 @@ def _compiled(
     zeros = without_zeros(traced, held)
     take_grouped_products(traced, options)
     groups = []
-    given = [node for node in traced.graph.nodes if node.op == "placeholder"]
-    own = {node for place, node in enumerate(given) if place in weights}
-    own |= {view for node in own for view in node.users if view.target is _PAIRS}
-    for node in own:
+    inputs = [node for node in traced.graph.nodes if node.op == "placeholder"]
+    weight_nodes = {node for place, node in enumerate(inputs) if place in weights}
+    weight_nodes |= {
+        view for node in weight_nodes for view in node.users if view.target is _PAIRS
+    }
+    for node in weight_nodes:
         node.meta[WEIGHT] = True
     for number, nodes in enumerate(groups_of(traced)):
-        group = _replaced(traced, nodes, f"group{number}", options, own)
+        group = _replaced(traced, nodes, f"group{number}", options, weight_nodes)
         groups.append(group)
     for reason in why_eager(traced):
         log.warning("ops stay eager: %s", reason)

@@ -78,8 +78,8 @@ def name_of_sizes(
         sizes: those that a call may say.
     """
     names = [
-        graph_name(graph, own, weights, options)
-        for graph, own in zip(graphs, inputs, strict=True)
+        graph_name(graph, graph_inputs, weights, options)
+        for graph, graph_inputs in zip(graphs, inputs, strict=True)
     ]
     if None in names:
         return None

@@ -220,11 +220,11 @@ def _signature(graph: GraphModule) -> Signature:
     """The signs of a graph's arguments and results, which their types lack."""
     taken = graph.graph.find_nodes(op="placeholder")
     results, _ = results_of(graph)
-    arguments, made = (
+    arguments, signs = (
         tuple(Declared(is_unsigned=value.dtype is torch.uint8) for value in values)
         for values in ([node.meta["val"] for node in taken], results)
     )
-    return Signature(arguments, made)
+    return Signature(arguments, signs)
 
 
 def threads_of(options: Options) -> int:
@@ -300,10 +300,10 @@ def _names(graph: GraphModule) -> str:
 def results_of(graph: GraphModule) -> tuple[Any, bool]:
     """The tensors that a graph returns, without memory, and whether in a tuple."""
     (output,) = (node for node in graph.graph.nodes if node.op == "output")
-    (given,) = output.args
-    if isinstance(given, (tuple, list)):
-        return [node.meta["val"] for node in given], True
-    return [given.meta["val"]], False
+    (value,) = output.args
+    if isinstance(value, (tuple, list)):
+        return [node.meta["val"] for node in value], True
+    return [value.meta["val"]], False
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -327,8 +327,8 @@ def _around(
         results = forward(
             *(t if t.is_contiguous() else t.contiguous() for t in tensors)
         )
-        made = list(results) if isinstance(results, (tuple, list)) else [results]
-        as_eager(made)
-        return tuple(made) if several else made[0]
+        returned = list(results) if isinstance(results, (tuple, list)) else [results]
+        as_eager(returned)
+        return tuple(returned) if several else returned[0]
 
     return call

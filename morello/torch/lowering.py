@@ -56,9 +56,9 @@ def _without_places(graph: GraphModule) -> None:
 def _cast(node: Node, dtype: torch.dtype) -> Node:
     """A cast of a node, where its graph inserts."""
     copied = torch.ops.aten._to_copy.default
-    made = node.graph.call_function(copied, (node,), {"dtype": dtype})
-    made.meta["val"] = node.meta["val"].to(dtype)
-    return made
+    cast = node.graph.call_function(copied, (node,), {"dtype": dtype})
+    cast.meta["val"] = node.meta["val"].to(dtype)
+    return cast
 
 
 def _compute_in(node: Node, wide: torch.dtype) -> None:
@@ -112,8 +112,8 @@ def _in_f32(graph: GraphModule) -> None:
             for source in read:
                 node.replace_input_with(source, _cast(source, torch.float32))
         is_several = isinstance(node.meta["val"], (tuple, list))
-        made = list(node.users) if is_several else [node]
-        for result in made if read else []:
+        computed = list(node.users) if is_several else [node]
+        for result in computed if read else []:
             if not _is_narrow(result):
                 continue
             _compute_in(result, torch.float32)

@@ -130,11 +130,11 @@ class NativeCall:
     def __call__(self, *tensors: Any) -> Any:
         """Runs the program; returns the group's result, or a tuple of several."""
         held = self.weights.held(tensors)
-        given = list(tensors)  # a copy lives until the end of the call
+        inputs = list(tensors)  # a copy lives until the end of the call
         for place in self._loose:
-            given[place] = given[place].contiguous()
+            inputs[place] = inputs[place].contiguous()
         results = [empty_strided(*form) for form in self._forms]
-        self._run(*map(address_of, given), *held.addresses, *map(address_of, results))
+        self._run(*map(address_of, inputs), *held.addresses, *map(address_of, results))
         self._as_eager(results)
         return tuple(results) if self._several else results[0]
 
@@ -162,10 +162,10 @@ class SizedCall(NativeCall):
     def __call__(self, *tensors: Any) -> Any:
         """Runs the program; returns the group's result, or a tuple of several."""
         held = self.weights.held(tensors)
-        given = list(tensors)  # a copy lives until the end of the call
+        inputs = list(tensors)  # a copy lives until the end of the call
         for place in self._loose:
-            given[place] = given[place].contiguous()
-        size = given[self._from].shape[self._dim]
+            inputs[place] = inputs[place].contiguous()
+        size = inputs[self._from].shape[self._dim]
         forms = self._forms_at.get(size)
         if forms is None:
             each = zip(self._varying, self._forms, strict=True)
@@ -176,7 +176,7 @@ class SizedCall(NativeCall):
             self._forms_at[size] = forms
         results = [empty_strided(*form) for form in forms]
         outputs = map(address_of, results)
-        self._run(*map(address_of, given), *held.addresses, *outputs, size)
+        self._run(*map(address_of, inputs), *held.addresses, *outputs, size)
         return tuple(results) if self._several else results[0]
 
 

@@ -225,14 +225,14 @@ _MAXIMUM = 2
 
 
 def _strided(node: Node) -> str:
-    value, given = node.meta["val"], node.all_input_nodes[0].meta["val"]
+    value, source = node.meta["val"], node.all_input_nodes[0].meta["val"]
     is_same = (
-        value.shape == given.shape
-        and value.storage_offset() == given.storage_offset()
+        value.shape == source.shape
+        and value.storage_offset() == source.storage_offset()
         and all(
             one == other
             for n, one, other in zip(
-                value.shape, value.stride(), given.stride(), strict=True
+                value.shape, value.stride(), source.stride(), strict=True
             )
             if n > 1
         )

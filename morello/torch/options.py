@@ -57,7 +57,7 @@ class Options:
         return self.freeze if self.pack is None else self.pack
 
     @classmethod
-    def read(cls, given: Mapping[str, Any] | None) -> "Options":
+    def read(cls, choices: Mapping[str, Any] | None) -> "Options":
         """The options that a user gave.
 
         Raises:
@@ -65,12 +65,12 @@ class Options:
             CompileError: a partition that does not exist.
         """
         known = [field.name for field in dataclasses.fields(cls)]
-        for name in given or {}:
+        for name in choices or {}:
             if name not in known:
                 raise ArgumentError(
                     f"the backend 'morello' has no option '{name}'",
                     f"it has {', '.join(known)}{did_you_mean(str(name), known)}",
                 )
-        options = cls(**(given or {}))
+        options = cls(**(choices or {}))
         checked_partition(options.partition)
         return options

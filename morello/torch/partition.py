@@ -77,8 +77,8 @@ def why_not(node: Node) -> str:
         return "unknown"
     if not _reads_first(node):
         count = READ[node.target]
-        own = "first result" if count == 1 else f"first {count} results"
-        return f"more than its {own} is read"
+        allowed = "first result" if count == 1 else f"first {count} results"
+        return f"more than its {allowed} is read"
     values = list(_tensors(node))
     if not all(is_plain(value) for value in values):
         dtypes = {getattr(value, "dtype", None) for value in values}
@@ -189,8 +189,8 @@ def reads_weights_settled(graph: GraphModule, weights: Collection[int]) -> bool:
     Args:
         weights: which of its arguments are parameters and buffers.
     """
-    given = graph.graph.find_nodes(op="placeholder")
-    reading = {given[place] for place in weights if place < len(given)}
+    inputs = graph.graph.find_nodes(op="placeholder")
+    reading = {inputs[place] for place in weights if place < len(inputs)}
     is_read = False
     for node in graph.graph.nodes:
         if node.op == "call_function" and not reading.isdisjoint(node.all_input_nodes):
@@ -228,9 +228,9 @@ def groups_of(
     groups = []
     for nodes in partitions:
         order = {node: place for place, node in enumerate(graph.graph.nodes)}
-        own = sorted(nodes, key=order.__getitem__)
-        if any(node.target in COMPUTED for node in own):
-            groups.append(_without_outer_views(graph, own))
+        in_order = sorted(nodes, key=order.__getitem__)
+        if any(node.target in COMPUTED for node in in_order):
+            groups.append(_without_outer_views(graph, in_order))
     return groups
 
 
@@ -330,10 +330,10 @@ def groups_without(graph: GraphModule, refused: Collection[Node]) -> list[list[N
 def _crosses_plainly(nodes: list[Node]) -> bool:
     """Whether a group computes something, and reads and gives what one may."""
     group = {*nodes}
-    given = {i for node in nodes for i in node.all_input_nodes} - group
-    made = {node for node in nodes if {*node.users} - group}
+    read = {i for node in nodes for i in node.all_input_nodes} - group
+    returned = {node for node in nodes if {*node.users} - group}
     return any(not _is_view(node) for node in nodes) and all(
-        is_plain(node.meta.get("val")) for node in given | made
+        is_plain(node.meta.get("val")) for node in read | returned
     )
 
 

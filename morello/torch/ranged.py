@@ -65,8 +65,10 @@ class _Batch:
 
     def of(self, arguments: list[Any]) -> int:
         """The size that a call says."""
-        given = arguments[self.place]
-        return int(given.shape[self.dim] if isinstance(given, torch.Tensor) else given)
+        argument = arguments[self.place]
+        return int(
+            argument.shape[self.dim] if isinstance(argument, torch.Tensor) else argument
+        )
 
     def settled(self, value: Any, size: int) -> Any:
         """A number of the graph at a size."""
@@ -77,10 +79,10 @@ class _Batch:
 
 def _batch(graph: GraphModule, most: int) -> _Batch | str:
     """The symbol of a graph that is a batch; or why there is none."""
-    given = [n.meta["val"] for n in graph.graph.find_nodes(op="placeholder")]
+    values = [n.meta["val"] for n in graph.graph.find_nodes(op="placeholder")]
     places: dict[Any, tuple[int, int]] = {}
     symbols: set[Any] = set()
-    for place, value in enumerate(given):
+    for place, value in enumerate(values):
         is_tensor = isinstance(value, torch.Tensor)
         for dim, size in enumerate(value.shape if is_tensor else (value,)):
             if _is_open(size):
@@ -93,7 +95,7 @@ def _batch(graph: GraphModule, most: int) -> _Batch | str:
     ((symbol, (place, dim)),) = places.items()
     if not symbol.is_Symbol or symbols - {symbol}:
         return f"the size {symbol} is computed, or rows are any distance apart"
-    value = given[place]
+    value = values[place]
     size = value.shape[dim] if isinstance(value, torch.Tensor) else value
     bounds = size.node.shape_env.var_to_range[symbol]
     least = 2 if bounds.lower < 2 else int(bounds.lower)
@@ -125,12 +127,12 @@ def over_sizes(
     if isinstance(batch, str):
         log.info("a graph is compiled for each shape: %s", batch)
         return each
-    made = _Sized(graph, batch, options, each)
+    sized = _Sized(graph, batch, options, each)
     try:
-        made.start(weights)
+        sized.start(weights)
     except MorelloError as error:
-        made.give_up(error)
-    return made
+        sized.give_up(error)
+    return sized
 
 
 def program_of_sizes(
@@ -239,8 +241,8 @@ class _Sized:
         """
         probes = probe_sizes(self._batch.sizes)
         traced = [self._at(size) for size in probes]
-        own = [_divided(graph, weights) for graph in traced]
-        if len({len(groups) for groups in own}) > 1:
+        divided = [_divided(graph, weights) for graph in traced]
+        if len({len(groups) for groups in divided}) > 1:
             raise MorelloError("its groups depend on the size")
         groups = [
             dataclasses.replace(
@@ -248,7 +250,7 @@ class _Sized:
                 graphs=[g.graphs[0] for g in first],
                 inputs=[g.inputs[0] for g in first],
             )
-            for first in zip(*own, strict=True)
+            for first in zip(*divided, strict=True)
         ]
         self._take_sizes(traced)
         compilations = [
@@ -264,7 +266,7 @@ class _Sized:
             for group in groups
         ]
         whole = traced[0]
-        for old, new in zip(own[0], groups, strict=True):
+        for old, new in zip(divided[0], groups, strict=True):
             for node in whole.graph.nodes:
                 if node.target is old:
                     node.target = new
@@ -290,8 +292,8 @@ class _Sized:
             MorelloError: PyTorch does not trace it there.
         """
         nodes = self._graph.graph.find_nodes(op="placeholder")
-        given = [node.meta["val"] for node in nodes]
-        examples = [_example(value, self._batch, size) for value in given]
+        values = [node.meta["val"] for node in nodes]
+        examples = [_example(value, self._batch, size) for value in values]
         try:
             graph = static_graph(self._graph, examples)
         except Exception as error:  # tracing raises anything
@@ -330,26 +332,28 @@ class _Sized:
         if size not in places and not size.users:
             whole.erase_node(size)
 
-    def _arguments(self, own: Sequence[Any], size: Node, reader: Node) -> Any:
+    def _arguments(self, traced: Sequence[Any], size: Node, reader: Node) -> Any:
         """Arguments of an op for every size, of those at each that was traced.
 
         Raises:
             MorelloError: they are no multiples of the size and a number.
         """
-        first = own[0]
-        if isinstance(first, (list, tuple, dict)) and len({*map(len, own)}) == 1:
+        first = traced[0]
+        if isinstance(first, (list, tuple, dict)) and len({*map(len, traced)}) == 1:
             if isinstance(first, dict):
-                values = self._arguments([[*one.values()] for one in own], size, reader)
+                values = self._arguments(
+                    [[*one.values()] for one in traced], size, reader
+                )
                 return dict(zip(first, values, strict=True))
-            each = zip(*own, strict=True)
+            each = zip(*traced, strict=True)
             return type(first)([self._arguments(one, size, reader) for one in each])
-        if all(_named(one) == _named(first) for one in own):
+        if all(_named(one) == _named(first) for one in traced):
             return first
-        if all(type(one) is int for one in own):
+        if all(type(one) is int for one in traced):
             probes = probe_sizes(self._batch.sizes)
-            times = (own[1] - first) // (probes[1] - probes[0])
+            times = (traced[1] - first) // (probes[1] - probes[0])
             more = first - times * probes[0]
-            each = zip(own, probes, strict=True)
+            each = zip(traced, probes, strict=True)
             if all(number == times * at + more for number, at in each):
                 graph = reader.graph
                 number = graph.call_function(operator.mul, (size, times))
@@ -364,7 +368,8 @@ def _example(value: Any, batch: _Batch, size: int) -> Any:
     if not isinstance(value, torch.Tensor):
         return batch.settled(value, size)
     shape, strides = (
-        [batch.settled(n, size) for n in own] for own in (value.shape, value.stride())
+        [batch.settled(n, size) for n in numbers]
+        for numbers in (value.shape, value.stride())
     )
     return torch.empty_strided(shape, strides, dtype=value.dtype)
 
@@ -418,15 +423,17 @@ def _is_left(node: Node) -> bool:
 
 def _divided(graph: GraphModule, weights: frozenset[int]) -> list[_SizedGroup]:
     """The groups of a graph at one size, which become calls in it."""
-    given = graph.graph.find_nodes(op="placeholder")
-    own = frozenset(node for place, node in enumerate(given) if place in weights)
+    placeholders = graph.graph.find_nodes(op="placeholder")
+    weight_nodes = frozenset(
+        node for place, node in enumerate(placeholders) if place in weights
+    )
     groups = []
     for number, nodes in enumerate(groups_of(graph, _is_left)):
         inner, inputs, _ = fused(graph, nodes, f"group{number}")
         group = _SizedGroup(
             [inner],
             [[node.meta["val"] for node in inputs]],
-            [place for place, node in enumerate(inputs) if node in own],
+            [place for place, node in enumerate(inputs) if node in weight_nodes],
             [
                 place
                 for place, node in enumerate(inputs)

@@ -22,8 +22,8 @@ Function = Callable[..., Any]
 
 def dynamic_places(graph: GraphModule) -> list[int]:
     """The positions of arguments that are sizes, or tensors of unknown sizes."""
-    given = [node for node in graph.graph.nodes if node.op == "placeholder"]
-    return [place for place, node in enumerate(given) if _is_dynamic(node)]
+    placeholders = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    return [place for place, node in enumerate(placeholders) if _is_dynamic(node)]
 
 
 def _is_dynamic(node: Node) -> bool:

@@ -55,19 +55,20 @@ Pick = Callable[[Any, str], Pattern]
 """The pattern of what is no tuple, list or dictionary; the text says where it is."""
 
 
-def pattern_of(given: Any, pick: Pick, place: str = "") -> Pattern:
+def pattern_of(argument: Any, pick: Pick, place: str = "") -> Pattern:
     """The form of arguments or results."""
-    if isinstance(given, dict):
+    if isinstance(argument, dict):
         parts = tuple(
-            pattern_of(part, pick, f"{place}[{key!r}]") for key, part in given.items()
+            pattern_of(part, pick, f"{place}[{key!r}]")
+            for key, part in argument.items()
         )
-        return Several(dict, tuple(given), parts)
-    if isinstance(given, tuple | list):
+        return Several(dict, tuple(argument), parts)
+    if isinstance(argument, tuple | list):
         parts = tuple(
-            pattern_of(part, pick, f"{place}[{i}]") for i, part in enumerate(given)
+            pattern_of(part, pick, f"{place}[{i}]") for i, part in enumerate(argument)
         )
-        return Several(type(given), None, parts)
-    return pick(given, place)
+        return Several(type(argument), None, parts)
+    return pick(argument, place)
 
 
 _NONE: Iterator[Any] = iter(())
@@ -96,9 +97,9 @@ def function_name(function: Any) -> str:
     return str(getattr(function, "__qualname__", function))
 
 
-def is_traced(given: Any) -> bool:
+def is_traced(arguments: Any) -> bool:
     """Whether an array that is being traced is among arguments."""
-    return any(True for _ in tracers(given))
+    return any(True for _ in tracers(arguments))
 
 
 class Arrays:
@@ -109,40 +110,40 @@ class Arrays:
     """
 
     def __init__(self, name: str) -> None:
-        self.found: list[np.ndarray[Any, Any]] = []
+        self.arrays: list[np.ndarray[Any, Any]] = []
         self.objects: list[Any] = []
         self._name = name
 
-    def __call__(self, given: Any, place: str) -> Pattern:
+    def __call__(self, argument: Any, place: str) -> Pattern:
         """A leaf for an array and a number that is no integer, and what is fixed.
 
         Raises:
             MorelloError: no graph reads an array's dtype.
         """
-        is_number = isinstance(given, float) and not isinstance(given, np.generic)
+        is_number = isinstance(argument, float) and not isinstance(argument, np.generic)
         if is_number:
-            given = self._number(given, place)
-        if isinstance(given, np.integer) or not _is_array(given):
-            return _fixed(given, self.objects)
-        if isinstance(given, np.ma.MaskedArray):
+            argument = self._number(argument, place)
+        if isinstance(argument, np.integer) or not _is_array(argument):
+            return _fixed(argument, self.objects)
+        if isinstance(argument, np.ma.MaskedArray):
             raise self._refusal(
                 place,
                 "is a masked array, whose mask would be ignored",
                 "give numpy.ma.filled(array, value)",
             )
-        array = np.asarray(given)
+        array = np.asarray(argument)
         if element_type(array.dtype) is None:
             what = f"has the dtype {array.dtype}, which is not traced"
             raise self._refusal(place, what, _remedy(array))
-        self.found.append(array)
+        self.arrays.append(array)
         return Leaf(array.shape, array.dtype, is_number)
 
-    def _number(self, given: float, place: str) -> np.float32:
+    def _number(self, value: float, place: str) -> np.float32:
         with np.errstate(over="ignore"):
-            number = np.float32(given)
-        if np.isinf(number) and np.isfinite(given):
+            number = np.float32(value)
+        if np.isinf(number) and np.isfinite(value):
             remedy = "give np.finfo(np.float32).max, or np.inf"
-            raise self._refusal(place, f"is {given}, too large for float32", remedy)
+            raise self._refusal(place, f"is {value}, too large for float32", remedy)
         return number
 
     def _refusal(self, place: str, what: str, remedy: str) -> MorelloError:
@@ -167,41 +168,43 @@ def _plain(place: str) -> str:
     return first + rest
 
 
-def _is_array(given: Any) -> bool:
-    return isinstance(given, np.ndarray | np.generic) or any(
-        hasattr(given, name) for name in ("__array__", "__dlpack__")
+def _is_array(argument: Any) -> bool:
+    return isinstance(argument, np.ndarray | np.generic) or any(
+        hasattr(argument, name) for name in ("__array__", "__dlpack__")
     )
 
 
-def _fixed(given: Any, objects: list[Any]) -> Pattern:
+def _fixed(argument: Any, objects: list[Any]) -> Pattern:
     """Pattern of an argument that is no array: a constant, or an object that may
     change, which is added to ``objects``."""
-    if is_constant(given):
-        return Fixed(type(given), given)
-    objects.append(given)
-    return Object(type(given))
+    if is_constant(argument):
+        return Fixed(type(argument), argument)
+    objects.append(argument)
+    return Object(type(argument))
 
 
-def shape_pattern(given: Any, objects: list[Any]) -> Pattern:
+def shape_pattern(argument: Any, objects: list[Any]) -> Pattern:
     """The pattern of an argument that is given by its shape, or by an array.
 
     Args:
         objects: gets what may change.
     """
-    if isinstance(given, tuple) and all(isinstance(n, int | np.integer) for n in given):
-        return Leaf(tuple(map(int, given)))
-    if isinstance(given, float):
+    if isinstance(argument, tuple) and all(
+        isinstance(n, int | np.integer) for n in argument
+    ):
+        return Leaf(tuple(map(int, argument)))
+    if isinstance(argument, float):
         return Leaf((), is_number=True)
-    if isinstance(given, dict):
-        parts = tuple(shape_pattern(part, objects) for part in given.values())
-        return Several(dict, tuple(given), parts)
-    if isinstance(given, tuple | list):
-        parts = tuple(shape_pattern(part, objects) for part in given)
-        return Several(type(given), None, parts)
-    if _is_array(given) and not isinstance(given, np.integer):
-        dtype = np.asarray(given).dtype
-        return Leaf(np.shape(given), dtype if element_type(dtype) else F32)
-    return _fixed(given, objects)
+    if isinstance(argument, dict):
+        parts = tuple(shape_pattern(part, objects) for part in argument.values())
+        return Several(dict, tuple(argument), parts)
+    if isinstance(argument, tuple | list):
+        parts = tuple(shape_pattern(part, objects) for part in argument)
+        return Several(type(argument), None, parts)
+    if _is_array(argument) and not isinstance(argument, np.integer):
+        dtype = np.asarray(argument).dtype
+        return Leaf(np.shape(argument), dtype if element_type(dtype) else F32)
+    return _fixed(argument, objects)
 
 
 def leaves(pattern: Pattern) -> Iterator[Leaf]:

@@ -13,8 +13,8 @@ from morello.tracing.slicing import axes_of
 from morello.tracing.tracer import FUNCTIONS, Tracer, traced
 
 
-def _array(like: Any, given: Any) -> Tracer:
-    tracer = traced(recording_of(*like), given)
+def _array(like: Any, operand: Any) -> Tracer:
+    tracer = traced(recording_of(*like), operand)
     if tracer is None:
         raise refusal("a number stands where an array should")
     return tracer
@@ -134,8 +134,8 @@ def kron(a: Any, b: Any) -> Tracer:
 
 def cross(a: Any, b: Any, axis: int = -1) -> Any:
     """Cross product of vectors of three elements (`numpy.cross`)."""
-    given: list[Any] = [_array((a, b), x) for x in (a, b)]
-    left, right = (np.moveaxis(x, axis, -1) for x in given)
+    vectors: list[Any] = [_array((a, b), x) for x in (a, b)]
+    left, right = (np.moveaxis(x, axis, -1) for x in vectors)
     if left.shape[-1] != 3 or right.shape[-1] != 3:
         raise refusal("np.cross of other vectors than of three")
     (i, j, k), (x, y, z) = ([v[..., n] for n in range(3)] for v in (left, right))

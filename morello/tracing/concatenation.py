@@ -17,9 +17,9 @@ _MOST_RUNS = 8
 def concatenate(arrays: Any, axis: int | None = 0) -> Tracer:
     """Joins arrays along an axis (`numpy.concatenate`)."""
     recording = recording_of(*arrays)
-    given = [traced(recording, array) for array in arrays]
-    parts = [part for part in given if part is not None]
-    if len(parts) < len(given) or not all(part.ndim for part in parts):
+    tracers = [traced(recording, array) for array in arrays]
+    parts = [part for part in tracers if part is not None]
+    if len(parts) < len(tracers) or not all(part.ndim for part in parts):
         raise refusal("arrays without axes cannot be concatenated", "use np.stack")
     if axis is None:
         parts, axis = [part.reshape(-1) for part in parts], 0

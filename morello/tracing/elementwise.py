@@ -14,14 +14,14 @@ from morello.tracing.tracer import UFUNCS, Tracer, pointwise
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def recording_of(*given: Any) -> Recording:
+def recording_of(*operands: Any) -> Recording:
     """The program that some arguments belong to."""
-    return next(one._recording for one in given if isinstance(one, Tracer))
+    return next(one._recording for one in operands if isinstance(one, Tracer))
 
 
-def function(name: str, *given: Any) -> Tracer:
+def function(name: str, *operands: Any) -> Tracer:
     """A function of graphs, by its name."""
-    return pointwise(recording_of(*given), name, *given)
+    return pointwise(recording_of(*operands), name, *operands)
 
 
 def _where(condition: Any, a: Any, b: Any) -> Tracer:
@@ -43,9 +43,9 @@ def logical_or(a: Any, b: Any) -> Tracer:
     return _where(a, 1.0, _where(b, 1.0, 0.0) if isinstance(b, Tracer) else _truth(b))
 
 
-def _truth(given: Any) -> Any:
+def _truth(operand: Any) -> Any:
     """An array or a number of 1.0 and 0.0."""
-    return np.not_equal(np.asarray(given), 0).astype(np.float32)[()]
+    return np.not_equal(np.asarray(operand), 0).astype(np.float32)[()]
 
 
 def not_equal(a: Any, b: Any) -> Tracer:
@@ -105,7 +105,7 @@ def _whole_power(base: Tracer, exponent: int) -> Tracer:
 
 
 def _named(name: str) -> Callable[..., Tracer]:
-    return lambda *given: function(name, *given)
+    return lambda *operands: function(name, *operands)
 
 
 UFUNCS |= {ufunc: _named(name) for name, row in ROWS.items() for ufunc in row.numpy}

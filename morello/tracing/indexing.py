@@ -71,9 +71,9 @@ def assign(array: Tracer, index: Any, value: Any) -> None:
     inside = np.pad(np.ones(extents, np.float32), widths)
     written: Any = value
     if isinstance(value, Tracer) or np.ndim(value):
-        given = traced(array._recording, value)
-        assert given is not None
-        wide = np.broadcast_to(given, part.shape)
+        values = traced(array._recording, value)
+        assert values is not None
+        wide = np.broadcast_to(values, part.shape)
         written = np.pad(wide.reshape(extents), widths)
     changed = pointwise(array._recording, "where", inside, written, array)
     array._access = rounded(changed, array.dtype, "an assignment")._access

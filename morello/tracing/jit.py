@@ -61,9 +61,9 @@ def _shapes(
     """The pattern of arguments that are given by shapes, and what may change."""
     args, kwargs = _ordered(_of(function), shapes, options)
     objects: list[Any] = []
-    given = tuple(shape_pattern(each, objects) for each in args)
+    positional = tuple(shape_pattern(each, objects) for each in args)
     named = shape_pattern(kwargs, objects)
-    return Several(tuple, None, (Several(tuple, None, given), named)), objects
+    return Several(tuple, None, (Several(tuple, None, positional), named)), objects
 
 
 def _of(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -175,15 +175,15 @@ class Jitted:
         self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """A call that is not known by its key."""
-        arrays = Arrays(function_name(self._function))
-        pattern = pattern_of(_ordered(self._function, args, kwargs), arrays)
+        collected = Arrays(function_name(self._function))
+        pattern = pattern_of(_ordered(self._function, args, kwargs), collected)
         variants = self._for(pattern)
         if not kwargs:
-            kinds = {type(a) for a in args if any(a is o for o in arrays.objects)}
+            kinds = {type(a) for a in args if any(a is o for o in collected.objects)}
             self._classes |= {kind for kind in kinds if is_plain(kind)}
             if None not in key:
                 self._plain[key] = variants
-        return variants(arrays.found, arrays.objects)
+        return variants(collected.arrays, collected.objects)
 
     def kernel(self, *shapes: Any, **options: Any) -> Kernel:
         """The kernel for arguments of some shapes: to explain, to time, to save."""
@@ -317,8 +317,8 @@ class _Variants:
         return TraceRequest(self._function, self._pattern, objects, guarded)
 
     def _compiled(self, trace: TracedFunction, request: TraceRequest) -> "_Compiled":
-        tensors, given = trace.program(holds=False)
-        return _Compiled(trace, given, self._program(tensors, request))
+        tensors, sources = trace.program(holds=False)
+        return _Compiled(trace, sources, self._program(tensors, request))
 
     def __call__(self, arrays: Sequence[Any], objects: Sequence[Any]) -> Any:
         compiled, more = self.of(objects)
@@ -329,23 +329,27 @@ class _Compiled:
     """A function that was traced, with the arrays that it holds."""
 
     def __init__(
-        self, traced: TracedFunction, given: list[Given], kernel: Kernel
+        self, traced: TracedFunction, sources: list[Given], kernel: Kernel
     ) -> None:
         self.kernel = kernel
-        self._results, self._made, self._given = traced.results, traced.made, given
+        self._results, self._returned, self._sources = (
+            traced.results,
+            traced.returned,
+            sources,
+        )
 
     def __call__(self, arrays: Sequence[Array]) -> Any:
-        returned = self.kernel(*(_argument(given, arrays) for given in self._given))
+        returned = self.kernel(*(_argument(source, arrays) for source in self._sources))
         outputs = returned if isinstance(returned, tuple) else (returned,)
-        results = [result.of(outputs) for result in self._made]
+        results = [result.of(outputs) for result in self._returned]
         if isinstance(self._results, Leaf):
             return results[0]
         return filled(self._results, iter(results))
 
 
-def _argument(given: Given, arrays: Sequence[Array]) -> Array:
+def _argument(source: Given, arrays: Sequence[Array]) -> Array:
     """An array as the kernel reads it: itself where its layout is that."""
-    array = arrays[given.argument] if given.array is None else given.array
+    array = arrays[source.argument] if source.array is None else source.array
     if array.dtype is _BOOL:
         array = array.view(np.uint8)
     if array.flags.c_contiguous:

@@ -79,23 +79,23 @@ def has_number(dtype: np.dtype[Any], number: int) -> bool:
 _OF_BITS = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor", "invert"})
 
 
-def _kind(given: Any) -> Any:
+def _kind(operand: Any) -> Any:
     """The dtype of an operand, or the class of a number of Python, which takes that of
     others."""
-    if type(given) in (int, float):
-        return type(given)
-    if getattr(given, "is_number", False):
+    if type(operand) in (int, float):
+        return type(operand)
+    if getattr(operand, "is_number", False):
         return float
-    dtype = getattr(given, "dtype", None) or np.asarray(given).dtype
-    check_numbers(given, dtype)
+    dtype = getattr(operand, "dtype", None) or np.asarray(operand).dtype
+    check_numbers(operand, dtype)
     return dtype
 
 
-def check_numbers(given: Any, dtype: np.dtype[Any]) -> None:
+def check_numbers(operand: Any, dtype: np.dtype[Any]) -> None:
     """Refuse an operand of another dtype than numbers and truth values."""
     if dtype.kind not in "fiub" and not is_narrow(dtype):
-        held = isinstance(given, np.ndarray | np.generic)
-        what = f"an array of dtype {dtype}" if held else type(given).__name__
+        held = isinstance(operand, np.ndarray | np.generic)
+        what = f"an array of dtype {dtype}" if held else type(operand).__name__
         raise refusal(f"{what} is not traced", "use numbers of float32")
 
 
@@ -109,13 +109,13 @@ def dtype_by_numpy(function: Any, args: Any, kwargs: Any) -> np.dtype[Any] | Non
     """The dtype that NumPy gives a result of a function of arrays, by what it does with
     arrays of one element; None where that says nothing."""
 
-    def small(given: Any) -> Any:
-        if isinstance(given, list | tuple):
-            return [small(one) for one in given]
-        if getattr(given, "is_number", False):
+    def small(operand: Any) -> Any:
+        if isinstance(operand, list | tuple):
+            return [small(one) for one in operand]
+        if getattr(operand, "is_number", False):
             return 1.0
-        dtype = getattr(given, "dtype", None)
-        return given if dtype is None else np.ones((1,) * given.ndim, dtype)
+        dtype = getattr(operand, "dtype", None)
+        return operand if dtype is None else np.ones((1,) * operand.ndim, dtype)
 
     try:
         with np.errstate(all="ignore"):

@@ -88,16 +88,16 @@ def _read(text: str, arrays: list[Tracer]) -> tuple[list[Letters], Letters]:
 def _contracted(
     recording: Recording,
     text: str,
-    given: list[tuple[Letters, Tracer]],
+    factors: list[tuple[Letters, Tracer]],
     wanted: Letters,
 ) -> Tracer:
     """Two arrays at a time, in NumPy's order; letters of one array are summed first."""
-    order = [tuple(range(len(given)))]
-    if len(given) > 2:
-        plain = [np.broadcast_to(np.float32(0), a.shape) for _, a in given]
-        written = f"{','.join(term for term, _ in given)}->{wanted}"
+    order = [tuple(range(len(factors)))]
+    if len(factors) > 2:
+        plain = [np.broadcast_to(np.float32(0), a.shape) for _, a in factors]
+        written = f"{','.join(term for term, _ in factors)}->{wanted}"
         order = np.einsum_path(written, *plain, optimize="greedy")[0][1:]
-    rest = list(given)
+    rest = list(factors)
     for places in order:
         pair = [rest[place] for place in places]
         rest = [one for place, one in enumerate(rest) if place not in places]
@@ -129,14 +129,14 @@ def _reduced(
 def _product(
     recording: Recording,
     text: str,
-    given: list[tuple[Letters, Tracer]],
+    factors: list[tuple[Letters, Tracer]],
     wanted: Letters,
 ) -> Tracer:
-    arrays = [array for _, array in given]
-    terms = "".join(term for term, _ in given)
+    arrays = [array for _, array in factors]
+    terms = "".join(term for term, _ in factors)
     gone = [c for c in dict.fromkeys(terms) if c not in wanted]
     place = {letter: i for i, letter in enumerate([*wanted, *gone])}
-    labels = [[place[letter] for letter in term] for term, _ in given]
+    labels = [[place[letter] for letter in term] for term, _ in factors]
     reads, extents = aligned(arrays, labels, f"einsum('{text}')")
     shape = tuple(extents[place[letter]] for letter in wanted)
     lost = tuple(extents[place[letter]] for letter in gone)
@@ -150,8 +150,8 @@ def _product(
     return node(recording, shape, reduction, expression, reads, lost, dtype)
 
 
-def _array(recording: Recording, given: Any) -> Tracer:
-    tracer = traced(recording, given)
+def _array(recording: Recording, operand: Any) -> Tracer:
+    tracer = traced(recording, operand)
     if tracer is None:
         raise refusal("a number stands where an array should", "multiply by it")
     return tracer

@@ -200,16 +200,16 @@ class Recording:
                 are arguments, after the function's.
         """
         whole = live(dataclasses.replace(self.tensors, results=results))
-        given: list[Given] = []
+        sources: list[Given] = []
         for place, tensor in enumerate(whole.all):
             if not isinstance(tensor, Given):
                 continue
-            number = len(given)
-            given.append(tensor)
+            number = len(sources)
+            sources.append(tensor)
             if holds and tensor.array is not None:
-                made = dataclasses.replace(tensor, name=f"constant{number}")
+                renamed = dataclasses.replace(tensor, name=f"constant{number}")
             else:
-                made = Given(f"arg{number}", tensor.shape, tensor.dtype, number)
-                whole.names.append(made.name)
-            whole.all[place] = made
-        return whole, given
+                renamed = Given(f"arg{number}", tensor.shape, tensor.dtype, number)
+                whole.names.append(renamed.name)
+            whole.all[place] = renamed
+        return whole, sources

@@ -238,18 +238,18 @@ def _grow(one: tuple[int, ...], other: tuple[int, ...], sizes: tuple[int, int]) 
     )
 
 
-def _texts(given: Any) -> Mapping[str, str]:
+def _texts(sizes: Any) -> Mapping[str, str]:
     """The sizes as a user gave them, by the name of the parameter.
 
     Raises:
         ArgumentError: they are something else.
     """
-    if isinstance(given, Mapping):
-        wrong = [v for pair in given.items() for v in pair if not isinstance(v, str)]
+    if isinstance(sizes, Mapping):
+        wrong = [v for pair in sizes.items() for v in pair if not isinstance(v, str)]
         if not wrong:
-            return given
-        given = wrong[0]
+            return sizes
+        sizes = wrong[0]
     raise ArgumentError(
-        f"'sizes' takes texts by the names of parameters, not {shortened(repr(given))}",
+        f"'sizes' takes texts by the names of parameters, not {shortened(repr(sizes))}",
         _REMEDY,
     )

@@ -13,9 +13,9 @@ from morello.tracing.refusals import refusal
 Shape = tuple[int, ...]
 
 
-def is_integer(given: Any) -> bool:
+def is_integer(value: Any) -> bool:
     """Whether it is a whole number."""
-    return isinstance(given, int | np.integer) and not isinstance(given, bool)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 @dataclasses.dataclass
@@ -83,9 +83,9 @@ def cuts_of(parts: tuple[Any, ...], extents: Shape) -> tuple[list[Cut], Shape]:
         extents: of the array.
     """
     rank = len(extents)
-    given = sum(part is not None and part is not Ellipsis for part in parts)
-    if given > rank:
-        raise refusal(f"{given} indices of an array of {rank} axes")
+    indices = sum(part is not None and part is not Ellipsis for part in parts)
+    if indices > rank:
+        raise refusal(f"{indices} indices of an array of {rank} axes")
     if all(part is not Ellipsis for part in parts):
         parts = (*parts, Ellipsis)
     cuts: list[Cut] = []
@@ -95,7 +95,7 @@ def cuts_of(parts: tuple[Any, ...], extents: Shape) -> tuple[list[Cut], Shape]:
             shape.append(1)
             continue
         whole = part is Ellipsis
-        for one in [slice(None)] * (rank - given) if whole else [part]:
+        for one in [slice(None)] * (rank - indices) if whole else [part]:
             cut = Cut.of(one, extents[len(cuts)])
             cuts.append(cut)
             if not cut.is_one:
@@ -106,8 +106,8 @@ def cuts_of(parts: tuple[Any, ...], extents: Shape) -> tuple[list[Cut], Shape]:
 
 def axes_of(rank: int, axis: Any) -> tuple[int, ...]:
     """Places of axes in order: of one axis, of several, or with None of all."""
-    given = range(rank) if axis is None else axis
-    places = (given,) if is_integer(given) else tuple(given)
+    axes = range(rank) if axis is None else axis
+    places = (axes,) if is_integer(axes) else tuple(axes)
     for place in places:
         if not is_integer(place) or not -rank <= place < rank:
             raise refusal(f"axis {place} of an array of {rank} axes")

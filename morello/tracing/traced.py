@@ -60,7 +60,7 @@ class TracedFunction:
             outside = Outside(self._recording, len(arguments), roots)
             self.guards = outside.guards
             run, *objects = outside.roots
-        self.made: list[Result | Constant] = []
+        self.returned: list[Result | Constant] = []
         self._outputs: dict[int, int] = {}
         """By root: the tensor that is a result."""
         args, kwargs = filled(pattern, iter(arguments), iter(objects))
@@ -68,28 +68,28 @@ class TracedFunction:
             results = run(*args, **kwargs)
         self.results = pattern_of(results, self._result)
         if not self._outputs:
-            given = " and ".join(
+            constants = " and ".join(
                 type(each.value).__name__
-                for each in self.made
+                for each in self.returned
                 if isinstance(each, Constant)
             )
             raise MorelloError(
-                f"{self.name} returns {given or 'none'}, not an array that depends on "
-                "its arguments",
+                f"{self.name} returns {constants or 'none'}, not an array that depends "
+                "on its arguments",
                 "return one array or a tuple of them",
             )
 
-    def _result(self, given: Any, place: str) -> Pattern:
+    def _result(self, returned: Any, place: str) -> Pattern:
         """Notes a result."""
-        if isinstance(given, Tracer):
-            number = self._output(given)
-            self.made.append(Result(number, given.shape, given.dtype))
-            return Leaf(given.shape)
-        if isinstance(given, np.ndarray | np.number | int | float):
-            self.made.append(Constant(given))
-            return Leaf(np.shape(given))
+        if isinstance(returned, Tracer):
+            number = self._output(returned)
+            self.returned.append(Result(number, returned.shape, returned.dtype))
+            return Leaf(returned.shape)
+        if isinstance(returned, np.ndarray | np.number | int | float):
+            self.returned.append(Constant(returned))
+            return Leaf(np.shape(returned))
         raise MorelloError(
-            f"{self.name} returns {type(given).__name__}, not an array that depends "
+            f"{self.name} returns {type(returned).__name__}, not an array that depends "
             "on its arguments",
             "return one array or a tuple of them",
         )

@@ -259,9 +259,9 @@ class Tracer(NDArrayOperatorsMixin):
 
     def transpose(self, *axes: Any) -> "Tracer":
         """Axes in another order: nothing is computed."""
-        given = axes[0] if len(axes) == 1 and not is_integer(axes[0]) else axes
-        is_open = not axes or given is None
-        order = tuple(range(self.ndim)[::-1] if is_open else given)
+        wanted = axes[0] if len(axes) == 1 and not is_integer(axes[0]) else axes
+        is_open = not axes or wanted is None
+        order = tuple(range(self.ndim)[::-1] if is_open else wanted)
         if sorted(a % max(self.ndim, 1) for a in order) != list(range(self.ndim)):
             raise refusal(f"{order} is no order of {self.ndim} axes")
         places = {old % self.ndim: new for new, old in enumerate(order)}
@@ -375,10 +375,10 @@ class Tracer(NDArrayOperatorsMixin):
 
     def reshape(self, *shape: Any, order: str = "C") -> "Tracer":
         """Reshape: adds or removes axes of one element; arguments take any shape."""
-        given = shape[0] if len(shape) == 1 and not is_integer(shape[0]) else shape
+        extents = shape[0] if len(shape) == 1 and not is_integer(shape[0]) else shape
         if order != "C":
             raise refusal(f"reshape with order={order!r} is not traced")
-        view: Tracer = INDEXING["reshape"](self, tuple(map(operator.index, given)))
+        view: Tracer = INDEXING["reshape"](self, tuple(map(operator.index, extents)))
         return view
 
 
@@ -403,31 +403,31 @@ def numbers_of(array: Tracer) -> Tracer:
     return view
 
 
-def widened(given: Any, as_numbers: bool = False) -> Any:
+def widened(operand: Any, as_numbers: bool = False) -> Any:
     """An operand of which a narrow float, and integers if it is asked for, are numbers
     of f32."""
-    is_read = isinstance(given, Tracer) and (
-        is_narrow(given.dtype) or (as_numbers and given.is_integer)
+    is_read = isinstance(operand, Tracer) and (
+        is_narrow(operand.dtype) or (as_numbers and operand.is_integer)
     )
-    return numbers_of(given) if is_read else given
+    return numbers_of(operand) if is_read else operand
 
 
-def _wide(given: Any, as_numbers: bool) -> Any:
+def _wide(arguments: Any, as_numbers: bool) -> Any:
     """Arguments with widened arrays."""
-    if isinstance(given, dict):
-        return {name: _wide(one, as_numbers) for name, one in given.items()}
-    if isinstance(given, list | tuple):
-        several = list if isinstance(given, list) else tuple
-        return several(_wide(one, as_numbers) for one in given)
-    return widened(given, as_numbers)
+    if isinstance(arguments, dict):
+        return {name: _wide(one, as_numbers) for name, one in arguments.items()}
+    if isinstance(arguments, list | tuple):
+        several = list if isinstance(arguments, list) else tuple
+        return several(_wide(one, as_numbers) for one in arguments)
+    return widened(arguments, as_numbers)
 
 
-def tracers(given: Any) -> Iterator[Tracer]:
+def tracers(arguments: Any) -> Iterator[Tracer]:
     """The traced arrays among arguments."""
-    if isinstance(given, Tracer):
-        yield given
-    elif isinstance(given, dict | list | tuple):
-        for one in given.values() if isinstance(given, dict) else given:
+    if isinstance(arguments, Tracer):
+        yield arguments
+    elif isinstance(arguments, dict | list | tuple):
+        for one in arguments.values() if isinstance(arguments, dict) else arguments:
             yield from tracers(one)
 
 
@@ -470,16 +470,16 @@ def rounded(
     return result
 
 
-def traced(recording: Recording, given: Any) -> Tracer | None:
+def traced(recording: Recording, operand: Any) -> Tracer | None:
     """A value of the program; None for a number, which is a constant."""
-    if isinstance(given, Tracer):
-        if given._recording is not recording:
+    if isinstance(operand, Tracer):
+        if operand._recording is not recording:
             raise refusal("a value of another function that is traced is used")
-        return given
-    if isinstance(given, int | float | np.integer | np.floating | np.bool_):
+        return operand
+    if isinstance(operand, int | float | np.integer | np.floating | np.bool_):
         return None
-    array = np.asarray(given)
-    check_numbers(given, array.dtype)
+    array = np.asarray(operand)
+    check_numbers(operand, array.dtype)
     if array.ndim == 0:
         return None
     _check(array.shape)
@@ -508,9 +508,9 @@ def argument(
     return whole(recording, recording.argument(number, tuple(shape), element), dtype)
 
 
-def pointwise(recording: Recording, name: str, *given: Any) -> Tracer:
+def pointwise(recording: Recording, name: str, *operands: Any) -> Tracer:
     """A function of elements; shapes broadcast as NumPy's do."""
-    arguments = [traced(recording, one) for one in given]
+    arguments = [traced(recording, one) for one in operands]
     arrays = [a for a in arguments if a is not None]
     rank = max(a.ndim for a in arrays)
     labels = [range(rank - a.ndim, rank) for a in arrays]
@@ -520,7 +520,7 @@ def pointwise(recording: Recording, name: str, *given: Any) -> Tracer:
         name,
         tuple(
             constant_of(one) if a is None else Reference(next(places))
-            for one, a in zip(given, arguments, strict=True)
+            for one, a in zip(operands, arguments, strict=True)
         ),
     )
     shape = tuple(extents[place] for place in range(rank))

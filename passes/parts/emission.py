@@ -416,8 +416,8 @@ class MlirEmitter(Tiles):
     def again(self, index: Value) -> Value:
         """`Emitter.again`: assembly without a line, through which it passes."""
         number = ir.IntegerType.get_signless(64)
-        given = arith.IndexCastOp(number, self._index(index)).result
-        (passed,) = opaque([given], "r")
+        integer = arith.IndexCastOp(number, self._index(index)).result
+        (passed,) = opaque([integer], "r")
         return arith.IndexCastOp(ir.IndexType.get(), passed).result
 
     def loop(
@@ -444,7 +444,7 @@ def _f64(number: float) -> Value:
     return arith.ConstantOp(ir.F64Type.get(), number).result
 
 
-def _of_f64(function: str, *given: Value) -> Value:
+def _of_f64(function: str, *operands: Value) -> Value:
     """One of `FORMULAS` of numbers of f64."""
     op = {
         "add": arith.AddFOp,
@@ -453,7 +453,7 @@ def _of_f64(function: str, *given: Value) -> Value:
         "div": arith.DivFOp,
         "sqrt": math.SqrtOp,
     }[function]
-    return op(*given).result
+    return op(*operands).result
 
 
 def _mask(like: Value, count: int) -> Value:

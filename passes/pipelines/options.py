@@ -39,12 +39,12 @@ def options_of(cls: type[Any]) -> tuple[Option, ...]:
     return tuple(map(_option, dataclasses.fields(cls)))
 
 
-def make(cls: type[T], given: Sequence[tuple[str, str | None]]) -> T:
+def make(cls: type[T], texts: Sequence[tuple[str, str | None]]) -> T:
     """The pass ``cls`` with the options that a pipeline gave.
 
     Args:
         cls: a `Pass` or a `Bundle`.
-        given: (name, text) of each option; text is None for a bare flag.
+        texts: (name, text) of each option; text is None for a bare flag.
 
     Raises:
         PipelineError: an option that the pass does not have, is given twice, or has a
@@ -52,7 +52,7 @@ def make(cls: type[T], given: Sequence[tuple[str, str | None]]) -> T:
     """
     legal = {option.name: option for option in options_of(cls)}
     values: dict[str, bool | int | str] = {}
-    for name, text in given:
+    for name, text in texts:
         option = legal.get(name) or legal.get(name.replace("_", "-"))
         if option is None:
             raise PipelineError(f"has no option '{name}'", _remedy(name, legal))

@@ -161,7 +161,7 @@ class _Resolver:
             yield element
 
     def ours(self, element: Element) -> Iterator[Pass | Element]:
-        resolved = self.made(element)
+        resolved = self.with_options(element)
         if isinstance(resolved, Pass):
             yield resolved
             return
@@ -182,11 +182,11 @@ class _Resolver:
             )
             raise self.error(element, what, "") from error
 
-    def made(self, element: Element) -> Pass | Bundle:
-        given = parse_options(element.options or "", self.text, element.options_offset)
+    def with_options(self, element: Element) -> Pass | Bundle:
+        texts = parse_options(element.options or "", self.text, element.options_offset)
         cls = self.registry.load(element.name)
         try:
-            return options.make(cls, [(name, text) for name, text, _ in given])
+            return options.make(cls, [(name, text) for name, text, _ in texts])
         except MorelloError as error:
             what = f"'{element.name}' {error.what}"
             raise self.error(element, what, error.remedy) from error

@@ -133,7 +133,7 @@ def test_what_is_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {m.impl.spec for m in found.measured} == set(goals)
     assert told.count("fitting") == len(found.trials) - 1 <= 2
     assert all(trial.regrets == (1, 1) for trial in found.trials)
-    assert found.kept == 0  # nothing chose better than what was there
+    assert found.chosen == 0  # nothing chose better than what was there
     assert any("max:20x17:f32" in line for line in told)
 
 
@@ -171,7 +171,7 @@ def test_wrong_choices_are_unlearnt(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     goals = specs(texts, AVX2)
     found = module.calibrate(goals, AVX2, Plan(6, rounds=4), lambda line: None)
-    before, kept = found.trials[0], found.trials[found.kept]
+    before, kept = found.trials[0], found.trials[found.chosen]
     assert before.mean > 1.1
     assert kept.mean < 1.01
     assert found.fit.after == kept.target

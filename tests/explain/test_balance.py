@@ -50,7 +50,7 @@ def test_the_busiest_thread_is_set_against_the_mean(size: int, threads: int) -> 
     spec = parse_spec("max:100x16:f32:serial=false", target.limits)
     tile = TileParallel("d0", size)
     given = Partial(tile, (HOLE,) * len(tile.apply(spec, target).holes))
-    explanation = explain(spec, Solver(target), given=given)
+    explanation = explain(spec, Solver(target), decided=given)
     found = balance(explanation)
     assert found is not None
     costs = {"remainder": 0}

@@ -29,11 +29,11 @@ def found(request: pytest.FixtureRequest) -> Explanation:
 def test_costs_add_up(found: Explanation) -> None:
     nodes = list(found.root.walk())
     assert [n.number for n in nodes] == list(range(len(nodes)))
-    assert sum(n.own * n.runs for n in nodes) == found.cost == found.root.total
+    assert sum(n.own_cost * n.runs for n in nodes) == found.cost == found.root.total
     assert sum(n.own_share for n in nodes) == pytest.approx(1)
     for node in nodes:
         below = sum(child.total for child in node.children)
-        assert node.total == node.own * node.runs + below
+        assert node.total == node.own_cost * node.runs + below
         assert all(c.runs == node.runs * c.times for c in node.children)
     leaves = [n for n in nodes if not n.children]
     assert found.hottest().share == max(n.own_share for n in leaves)

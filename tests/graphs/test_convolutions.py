@@ -87,7 +87,10 @@ def test_what_follows_a_convolution_is_merged_with_it() -> None:
     expected = spec.kind.evaluate(spec.sizes, spec.dtypes, tuple(given.values()))
     own = pair
     images, weights = given[own.image], given[own.weights]
-    count, reach = spec.sizes[own.kept], spec.sizes[own.tap] * spec.sizes[own.channel]
+    count, reach = (
+        spec.sizes[own.out_dim],
+        spec.sizes[own.tap] * spec.sizes[own.channel],
+    )
     down, along, each = images.strides
     strides = (down, along * own.step, each)
     given[own.image] = as_strided(images, (len(images), count, reach), strides)
@@ -113,7 +116,7 @@ def test_a_merged_convolution_computes_the_same(stride: int) -> None:
     pair = taps_of(spec)
     weights, images = spec.random(np.random.default_rng(0))
     (expected,) = spec.kind.evaluate(spec.sizes, spec.dtypes, (weights, images))
-    count = spec.sizes[pair.kept]
+    count = spec.sizes[pair.out_dim]
     strides = np.array(images.strides) * (1, 1, stride, 1)
     pieces = as_strided(images, (2, 9, count, 2 * 3), strides)
     graph = found.key.kind.as_graph

@@ -145,6 +145,6 @@ def test_the_clock_is_looked_at_before_each_table_and_edges_are_added_once(
     for node in search._graph.nodes.values():
         edges = [(edge.index, edge.leading) for edge in node.edges]
         assert len(edges) == len({*edges})
-        loops = [*node.own, *(below.loops for below in node.below)]
+        loops = [*node.loops, *(below.loops for below in node.below)]
         codes = [code for loop in loops for code in loop.codes.tolist()]
         assert len(codes) == len({*codes})

@@ -37,6 +37,6 @@ def test_what_a_loop_costs_is_the_same_whatever_it_goes_over(text: str) -> None:
             at = point[dim]
             for row in range(plan.starts[at], plan.starts[at + 1]):
                 loop = loops[plan.actions[row]]
-                assert plan.own[row] == loop.expand(frame, AVX2).cost
+                assert plan.price[row] == loop.expand(frame, AVX2).cost
                 compared += 1
         assert compared > 0, name

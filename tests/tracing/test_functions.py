@@ -30,7 +30,7 @@ def by_definition(function: Callable[..., Any], given: list[Array]) -> Any:
     made = traced_function(function, *given)
     found = made.model().evaluate(*given)
     outputs = found if isinstance(found, tuple) else (found,)
-    return filled(made.results, (result.of(outputs) for result in made.made))
+    return filled(made.results, (result.of(outputs) for result in made.returned))
 
 
 def drawn(shapes: list[tuple[int, ...]]) -> list[Array]:

@@ -29,7 +29,7 @@ def apply_merge(site: Site, action: Merge) -> Left:
         memrefs[parts.image],
         layouts[parts.image],
         parts,
-        sizes[parts.kept],
+        sizes[parts.out_dim],
         sizes[parts.tap],
     )
     axis = graph.axes(parts.weights).index(IndexMap.of(parts.tap))

@@ -311,7 +311,8 @@ def cheapest_ends(below: Numbers, between: Numbers, above: Numbers) -> tuple[int
     on the one above does, so that the sum of their costs is least.
 
     Args:
-        below, own, above: the cost of each program at each size; ``own`` is finite.
+        below, between, above: the cost of each program at each size; that of the
+            one between is finite.
     """
     whole = np.append(0, between.cumsum())
     saved = np.append(0, below.cumsum()) - whole

@@ -26,7 +26,7 @@ class Trial:
     exact: bool
 
     @classmethod
-    def make(cls, spec: Spec, seed: int, given: dict[int, Array]) -> "Trial":
+    def make(cls, spec: Spec, seed: int, arrays: dict[int, Array]) -> "Trial":
         """Inputs as given, by the number of the operand, and random for the others.
 
         Raises:
@@ -35,10 +35,10 @@ class Trial:
         _check_memory(spec)
         drawn = iter(spec.random(np.random.default_rng(seed)))
         inputs = tuple(
-            given.get(i, array).reshape(spec.shape(i))
+            arrays.get(i, array).reshape(spec.shape(i))
             for i, array in zip(_read_operands(spec), drawn, strict=True)
         )
-        return cls(spec, inputs, not given and not _may_round(spec))
+        return cls(spec, inputs, not arrays and not _may_round(spec))
 
     def settled(self, spec: Spec) -> "Trial":
         """Copy the trial for a Spec whose operands may have other layouts."""

@@ -53,8 +53,8 @@ def cheapest(
     """
     every = [*dict.fromkeys([*rule, *alternatives])]
     readers: dict[int, set[int]] = {node: set() for node in reads}
-    for node, own in reads.items():
-        for read in own:
+    for node, reads_of_node in reads.items():
+        for read in reads_of_node:
             readers[read].add(node)
     chosen: list[Candidate] = []
     for nodes in _segments(sorted(reads), every):

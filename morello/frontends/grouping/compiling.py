@@ -94,9 +94,9 @@ def searched_parts(
                 search.parts += len(smaller) - 1
                 rest[:0] = [(p, goal(p)) for p in smaller]
                 continue
-        given = answers[wanted].program
-        assert given is not None
-        spec, solution = given
+        program_of_part = answers[wanted].program
+        assert program_of_part is not None
+        spec, solution = program_of_part
         part, panels = packed(tensors, part, spec, wanted.open)
         weights += panels
         steps.append((part, spec, solution))

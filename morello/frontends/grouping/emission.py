@@ -57,9 +57,9 @@ def add_model_function(
     one function.
     """
     func = dialect("func")
-    given = given_tensors(tensors)
+    inputs = given_tensors(tensors)
     roots = [tensors.root(result) for result in tensors.results]
-    types = [_parameter_type(tensors, i) for i in (*given, *tensors.results)]
+    types = [_parameter_type(tensors, i) for i in (*inputs, *tensors.results)]
     index = [ir.IndexType.get()] * (tensors.size is not None)
     callees = _functions(tensors, parts, name)
     function = func.FuncOp(name, ([*types, *index], []))
@@ -67,7 +67,7 @@ def add_model_function(
     if index:
         _set(function, sizes_attribute())
     memrefs = list(block.arguments)[: len(types)]
-    known = dict(zip([*given, *roots], memrefs, strict=True))
+    known = dict(zip([*inputs, *roots], memrefs, strict=True))
     with ir.InsertionPoint(block):
         for part, callee in zip(parts, callees, strict=True):
             if isinstance(part, PlainPart):
@@ -303,9 +303,9 @@ def given_tensors(tensors: Tensors) -> list[int]:
     numbers = [i for i, t in enumerate(tensors.all) if isinstance(t, Given)]
 
     def place(tensor: int) -> tuple[bool, int]:
-        given = tensors.all[tensor]
-        assert isinstance(given, Given)
-        return given.argument < 0, given.argument
+        source = tensors.all[tensor]
+        assert isinstance(source, Given)
+        return source.argument < 0, source.argument
 
     return sorted(numbers, key=place)
 

@@ -303,7 +303,7 @@ class Grouping:
         """Whether every reduction takes the same dimensions of the same rows."""
         reducing = [self.nodes[i] for i in nodes if self.nodes[i].reduction != MAP]
         whole = {
-            math.prod([n.extents[d] for d in n.kept | n.reduced]) for n in reducing
+            math.prod([n.extents[d] for d in n.unreduced | n.reduced]) for n in reducing
         }
         rows = {math.prod(n.shape) for n in reducing}
         if len(whole) > 1 or len(rows) > 1:

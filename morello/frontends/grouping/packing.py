@@ -62,13 +62,15 @@ def opened(
     readers = [tensor for step in steps for tensor in step.inputs]
     indices = []
     for index, operand in enumerate(part.operands):
-        given = tensors.all[operand.tensor]
+        source = tensors.all[operand.tensor]
         if (
-            isinstance(given, Given)
-            and (given.argument < 0 or (weights and given.argument in tensors.weights))
+            isinstance(source, Given)
+            and (
+                source.argument < 0 or (weights and source.argument in tensors.weights)
+            )
             and len(operand.shape) > 1
             and operand.is_gapless
-            and math.prod(operand.shape) == math.prod(given.shape) >= _LEAST
+            and math.prod(operand.shape) == math.prod(source.shape) >= _LEAST
             and readers.count(operand.tensor) == 1
         ):
             indices.append(index)
@@ -98,8 +100,8 @@ def packed(
         shape = spec.physical_shape(index)
         is_argument = source.argument >= 0
         name = f"packed{len(tensors.all)}" if is_argument else source.name
-        own = Packed(name, source, spec.shape(index), layout, spec, index)
-        array = None if source.array is None else own.run(source.array)
+        panel = Packed(name, source, spec.shape(index), layout, spec, index)
+        array = None if source.array is None else panel.run(source.array)
         new = Given(name, shape, source.dtype, -1, array)
         if is_argument:
             place = tensors.add(new)
@@ -108,5 +110,5 @@ def packed(
             tensors.all[place] = new
         changed[index] = Operand(place, 0, shape, tuple(row_major(shape)))
         if array is None:
-            weights.append(own)
+            weights.append(panel)
     return dataclasses.replace(part, operands=tuple(changed)), weights

@@ -25,17 +25,17 @@ Partition = Literal["rule", "cost"]
 """The choice of a model's parts: by the rule of `grouped`, or by the search's costs."""
 
 
-def checked_partition(given: str) -> None:
+def checked_partition(choice: str) -> None:
     """Refuse what is no choice of parts.
 
     Raises:
         CompileError: it is none.
     """
     names = get_args(Partition)
-    if given not in names:
+    if choice not in names:
         raise CompileError(
-            f"'partition' is {given!r}",
-            f"give one of {', '.join(names)}{did_you_mean(str(given), names)}",
+            f"'partition' is {choice!r}",
+            f"give one of {', '.join(names)}{did_you_mean(str(choice), names)}",
         )
 
 

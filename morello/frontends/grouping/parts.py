@@ -293,23 +293,23 @@ def whole_part(tensors: Tensors) -> Part | None:
 def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
     nodes = {tensor: draft.tensors.node(tensor) for tensor in draft.nodes}
     reads = {n: [draft.read(n, a) for a in node.reads] for n, node in nodes.items()}
-    every = dict.fromkeys(read for own in reads.values() for read in own)
+    every = dict.fromkeys(read for by_place in reads.values() for read in by_place)
     inputs = [read for read in every if isinstance(read, _Value)]
     values = [*inputs, *map(draft.written, nodes)]
     number: dict[int | _Value, int] = {read: i for i, read in enumerate(inputs)}
     number |= {tensor: len(inputs) + i for i, tensor in enumerate(nodes)}
     graph_nodes = []
     for tensor, node in nodes.items():
-        own = dict(enumerate(reads[tensor]))
+        by_place = dict(enumerate(reads[tensor]))
         roundings = {
             place: draft.tensors.dtype(read.tensor).rounding
-            for place, read in own.items()
+            for place, read in by_place.items()
             if isinstance(read, _Value)
         }
         expression = _as_stored(node.expression, roundings)
         if node.dtype.is_float and tensor in outputs and tensor not in every:
             expression = _stored(expression, node.dtype.rounding)
-        numbers = {place: number[read] for place, read in own.items()}
+        numbers = {place: number[read] for place, read in by_place.items()}
         expression = renumbered(expression, numbers)
         axes, reduced = plain_dims(values[number[tensor]].axes), draft.reduced(tensor)
         if reduced:

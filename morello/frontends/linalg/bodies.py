@@ -194,8 +194,8 @@ def _number(element: Element) -> Number:
         return element.number
     assert isinstance(element, Call)
     with np.errstate(all="ignore"):
-        given = [np.float64(_number(argument)) for argument in element.arguments]
-        return float(ROWS[element.function].exact(*given))
+        numbers = [np.float64(_number(argument)) for argument in element.arguments]
+        return float(ROWS[element.function].exact(*numbers))
 
 
 def _called(name: str, operands: list[Element]) -> Element:
@@ -204,26 +204,26 @@ def _called(name: str, operands: list[Element]) -> Element:
     if not all(map(is_number, operands)):
         return Call(_ROWS[name], tuple(map(constant, operands)))
     with np.errstate(all="ignore"):
-        given = [np.float64(operand) for operand in operands]  # type: ignore[arg-type]
-        return float(row.exact(*given))
+        numbers = [np.float64(operand) for operand in operands]  # type: ignore[arg-type]
+        return float(row.exact(*numbers))
 
 
 def _composed(op: ir.Operation, operands: list[Element]) -> Element:
     """Element of an op that is several functions of the table."""
-    given = list(map(constant, operands))
+    arguments = list(map(constant, operands))
     match op.name:
         case "math.copysign":
-            return _with_sign(given[0], given[1])
+            return _with_sign(arguments[0], arguments[1])
         case "math.powf" | "math.fpowi":
             return _power(operands)
         case "math.isnan":
-            return _not(Call("equal", (given[0], given[0])))
+            return _not(Call("equal", (arguments[0], arguments[0])))
         case "math.isinf":
-            return Call("equal", (Call("abs", (given[0],)), Constant(math.inf)))
+            return Call("equal", (Call("abs", (arguments[0],)), Constant(math.inf)))
         case "math.isfinite":
-            return Call("less", (Call("abs", (given[0],)), Constant(math.inf)))
+            return Call("less", (Call("abs", (arguments[0],)), Constant(math.inf)))
         case "arith.negi":
-            return Call("neg", (given[0],))
+            return Call("neg", (arguments[0],))
     raise _refusal(op)
 
 

@@ -38,8 +38,8 @@ def add_argument(
         element = fallback.element(argument.type)
         if element is not None:
             element = declared.element(element)
-            given = Given(name, shape_of(argument), element, number)
-            fallback.define(argument, tensors.add(given), element)
+            source = Given(name, shape_of(argument), element, number)
+            fallback.define(argument, tensors.add(source), element)
             return
         importer.known[argument] = None
         if next(iter(argument.uses), None) is not None or number == 0:

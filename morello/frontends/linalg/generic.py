@@ -322,7 +322,7 @@ class GenericOp(OperandReads):
         """A node, without dimensions along which all of it is the same, as it is read
         by its own axes."""
         used = {d for access in node.reads for d in dims_of(access.axes)}
-        gone = {d for d in node.kept - used if node.extents[d] > 1}
+        gone = {d for d in node.unreduced - used if node.extents[d] > 1}
         shape = node.shape
         axes = tuple(
             ONE if extent == 1 or axis.dim in gone else IndexMap.of(i)
@@ -330,8 +330,8 @@ class GenericOp(OperandReads):
         )
         extents = [1 if d in gone else n for d, n in enumerate(node.extents)]
         left = tuple(ONE if axis.dim in gone else axis for axis in node.axes)
-        made = node.changed(extents=tuple(extents), axes=left)
-        return Read(self.tensors.add(made), axes, shape)
+        narrowed = node.changed(extents=tuple(extents), axes=left)
+        return Read(self.tensors.add(narrowed), axes, shape)
 
     def _with_init(
         self, expression: Expression, out_value: ir.Value, number: int
@@ -342,10 +342,10 @@ class GenericOp(OperandReads):
             return expression
         init = self.importer.get(out_value)
         held = self._element(init, self._index(self.count + number, init.shape))
-        made = substituted(
+        with_init = substituted(
             expression, lambda v: constant(held) if v == out else Reference(v)
         )
-        return simplified(made)
+        return simplified(with_init)
 
     def _reduction(
         self,

@@ -185,10 +185,10 @@ class ImportedValues:
         """A constant that is read as numbers of f32, as integers of the fewest bits
         that graphs read as a dtype; any other read as it is."""
         root = self.tensors.root(read.tensor)
-        given, shape = self.tensors.all[root], self.tensors.all[read.tensor].shape
-        if not isinstance(given, Given) or given.dtype is not Dtype.F32:
+        source, shape = self.tensors.all[root], self.tensors.all[read.tensor].shape
+        if not isinstance(source, Given) or source.dtype is not Dtype.F32:
             return read
-        array = given.array
+        array = source.array
         if array is None or not np.array_equal(array, np.trunc(array)):
             return read
         narrow = next(
@@ -198,7 +198,7 @@ class ImportedValues:
             and candidate.lowest <= array.min()
             and array.max() <= candidate.highest
         )
-        name = f"{given.name}_{narrow}"
+        name = f"{source.name}_{narrow}"
         integers = self.constant(name, array.astype(narrow.numpy), narrow)
         if root != read.tensor:
             integers = self.tensors.add(View(integers, shape))
@@ -277,5 +277,5 @@ class ImportedValues:
     def spread(self, same: Same) -> Read:
         """Tensor whose elements are all one number, broadcast when it is read."""
         number = float(same.number)
-        given = self.constant(f"number{number}", np.full((1,), number, np.float32))
-        return Read(given, (ONE,), same.shape)
+        one = self.constant(f"number{number}", np.full((1,), number, np.float32))
+        return Read(one, (ONE,), same.shape)

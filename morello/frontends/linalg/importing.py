@@ -193,8 +193,8 @@ class Importer(ImportedValues):
                 return
             count = sum(isinstance(t, Given) for t in self.tensors.all)
             dtype = dtype_of(result.type)
-            given = Given(f"constant{count}", shape, dtype, -1, array)
-            self.define(result, self.tensors.add(given))
+            constant = Given(f"constant{count}", shape, dtype, -1, array)
+            self.define(result, self.tensors.add(constant))
 
     def _empty(self, op: ir.Operation) -> None:
         self.known[op.results[0]] = Same(0, shape_of(op.results[0]))
@@ -204,22 +204,22 @@ class Importer(ImportedValues):
         self.known[op.results[0]] = self.known.get(op.operands[0])
 
     def _view(self, op: ir.Operation) -> None:
-        given, result = op.operands[0], op.results[0]
-        source, shape = self.moved(given), shape_of(result)
+        operand, result = op.operands[0], op.results[0]
+        source, shape = self.moved(operand), shape_of(result)
         if isinstance(source, Same):
             self.known[result] = Same(source.number, shape)
             return
         inner = regrouped(source, shape)
         if inner is not None:
             axes = renamed(source.axes, inner)
-            self.move(result, given, Read(source.tensor, axes, shape))
+            self.move(result, operand, Read(source.tensor, axes, shape))
             return
         split = self._split(source, shape)
         if split is None:
             whole = self.materialized(source, self.place(op))
             view = self.tensors.add(View(whole, shape))
             split = Read(view, own_axes(shape), shape)
-        self.move(result, given, split)
+        self.move(result, operand, split)
 
     def _split(self, source: Read, shape: tuple[int, ...]) -> Read | None:
         """A read whose axes are divided, as one of a tensor whose axes are; None where
@@ -269,17 +269,17 @@ class Importer(ImportedValues):
             self._join(op, [(source, tuple(low))], number)
             return
         grown = [i for i, n in enumerate(source.shape) if n == 1 and shape[i] > 1]
-        own = self.tensors.all[source.tensor].shape
-        padded = along(source, own, grown)
+        stored = self.tensors.all[source.tensor].shape
+        padded = along(source, stored, grown)
         moved = tuple(
-            IndexMap(((i, 1),), before, n - before - own) if n > 1 else ONE
-            for i, (before, n, own) in enumerate(
+            IndexMap(((i, 1),), before, n - before - extent) if n > 1 else ONE
+            for i, (before, n, extent) in enumerate(
                 zip(low, shape, source.shape, strict=True)
             )
         )
         axes = None
         if padded is not None:
-            axes = substituted(padded.axes, moved, shape, own)
+            axes = substituted(padded.axes, moved, shape, stored)
         if axes is None:
             copied = self.tensors.add(self.copy(source, self.place(op)))
             self.known[result] = Read(copied, moved, shape)
@@ -287,8 +287,8 @@ class Importer(ImportedValues):
             self.known[result] = Read(source.tensor, axes, shape)
 
     def _slice(self, op: ir.Operation) -> None:
-        given, result = op.operands[0], op.results[0]
-        source, shape = self.moved(given), shape_of(result)
+        operand, result = op.operands[0], op.results[0]
+        source, shape = self.moved(operand), shape_of(result)
         if isinstance(source, Same):
             self.known[result] = Same(source.number, shape)
             return
@@ -306,7 +306,7 @@ class Importer(ImportedValues):
             terms = ((place, step),) if size > 1 else ()
             inner.append(IndexMap(terms, -start, reach + start - size_before))
         read = self.through(source, tuple(inner), shape, self.place(op))
-        self.move(result, given, read)
+        self.move(result, operand, read)
 
     def _static(
         self, op: ir.Operation

@@ -95,7 +95,7 @@ class Program:
 
 
 def read_program(
-    given: Text,
+    program: Text,
     source: str,
     fallback: bool = False,
     name: str | None = None,
@@ -104,7 +104,7 @@ def read_program(
     """The module of a program, all of it `linalg.generic`, in the current context.
 
     Args:
-        given: text; or bytes: text, bytecode, or a portable artifact of StableHLO.
+        program: text; or bytes: text, bytecode, or a portable artifact of StableHLO.
         source: the name of the file, for messages.
         fallback: take loops whose number of trips is data.
         name: of the function, as `chosen_function` takes it.
@@ -116,10 +116,10 @@ def read_program(
     """
     context = ir.Context.current
     load_stablehlo(context)
-    module = _parsed(given, source)
+    module = _parsed(program, source)
     names = _names_by_place(module)
     _from_vhlo(module, source)
-    text = given if isinstance(given, str) else _decoded(given)
+    text = program if isinstance(program, str) else _decoded(program)
     declared = signatures(module, text, source)
     if size is not None:
         _run(_INLINED, module, source)
@@ -129,9 +129,9 @@ def read_program(
     return Program(module, names, declared)
 
 
-def _decoded(given: bytes) -> str:
+def _decoded(program: bytes) -> str:
     """The text of bytes; empty for bytecode."""
-    return "" if given.startswith(_BYTECODE) else given.decode(errors="replace")
+    return "" if program.startswith(_BYTECODE) else program.decode(errors="replace")
 
 
 def _names_by_place(module: ir.Operation) -> dict[str, str]:
@@ -196,20 +196,20 @@ _ATTRIBUTE = "attribute created with unregistered dialect"
 """The words of MLIR for an attribute of another dialect."""
 
 
-def _parsed(given: Text, source: str) -> ir.Operation:
-    if not isinstance(given, str | bytes):
+def _parsed(program: Text, source: str) -> ir.Operation:
+    if not isinstance(program, str | bytes):
         raise CompileError(
-            f"the program is {type(given).__name__}, not text or bytes",
+            f"the program is {type(program).__name__}, not text or bytes",
             "give the text of a module, its bytecode, or a portable artifact",
         )
     try:
-        if isinstance(given, bytes) and not given.startswith(_BYTECODE):
-            given = given.decode()
-        elif isinstance(given, str):
-            given.encode()  # refuses what is half of a character
-        if isinstance(given, bytes):
-            return ir.Module.parse(given).operation
-        operation = _operation(given, source)
+        if isinstance(program, bytes) and not program.startswith(_BYTECODE):
+            program = program.decode()
+        elif isinstance(program, str):
+            program.encode()  # refuses what is half of a character
+        if isinstance(program, bytes):
+            return ir.Module.parse(program).operation
+        operation = _operation(program, source)
     except UnicodeDecodeError as error:
         raise CompileError(
             f"{source} is no module: its bytes are neither text nor bytecode of MLIR",
@@ -222,7 +222,7 @@ def _parsed(given: Text, source: str) -> ir.Operation:
         if _ATTRIBUTE in _first(error) and not context.allow_unregistered_dialects:
             # How JAX shards custom calls, say: the calls are refused by their places.
             context.allow_unregistered_dialects = True
-            return _parsed(given, source)
+            return _parsed(program, source)
         raise CompileError(
             f"{source} is no module of linalg or StableHLO: {_first(error)}",
             "give the text or the bytecode that the exporter writes",
@@ -239,18 +239,18 @@ def _parsed(given: Text, source: str) -> ir.Operation:
     return operation.operation
 
 
-def _operation(given: str, source: str) -> Any:
+def _operation(text: str, source: str) -> Any:
     """The op that a text is; functions without a module around them are a module.
 
     Raises:
         ir.MLIRError: where the text is wrong.
     """
     try:
-        return ir.Operation.parse(given, source_name=source)
+        return ir.Operation.parse(text, source_name=source)
     except ir.MLIRError as error:
         if _SEVERAL not in str(error):
             raise
-    return ir.Module.parse(given).operation
+    return ir.Module.parse(text).operation
 
 
 _SEVERAL = "source must contain a single top-level operation"

@@ -101,10 +101,14 @@ def signatures(
         arguments = zip(op.regions[0].blocks[0].arguments, kind.inputs, strict=True)
         signature_of[ir.StringAttr(op.attributes["sym_name"]).value] = Signature(
             tuple(
-                Declared(_name(argument.location, lines, source), _is_unsigned(own))
-                for argument, own in arguments
+                Declared(
+                    _name(argument.location, lines, source), _is_unsigned(attributes)
+                )
+                for argument, attributes in arguments
             ),
-            tuple(Declared("", _is_unsigned(own)) for own in kind.results),
+            tuple(
+                Declared("", _is_unsigned(attributes)) for attributes in kind.results
+            ),
         )
     return signature_of
 

@@ -72,8 +72,8 @@ def extents_of(generic: ir.Operation) -> tuple[int, ...] | None:
     for operand, index_map in zip(generic.operands, maps, strict=True):
         if not isinstance(operand.type.maybe_downcast(), ir.RankedTensorType):
             continue
-        for extent, given in zip(shape_of(operand), index_map.results, strict=True):
-            expr = given.maybe_downcast()
+        for extent, result in zip(shape_of(operand), index_map.results, strict=True):
+            expr = result.maybe_downcast()
             if isinstance(expr, ir.AffineDimExpr):
                 extents[expr.position] = extent
     count = maps[0].n_dims

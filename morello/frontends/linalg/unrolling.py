@@ -263,10 +263,10 @@ def _write_out(loop: ir.Operation, trips: list[list[int | None]]) -> None:
     with ir.InsertionPoint(loop), loop.location:
         for trip in trips:
             inner = len(body.arguments) - len(carried)
-            given = [None] * inner + carried
+            values = [None] * inner + carried
             now: dict[ir.Value, ir.Value] = {}
             for argument, value, number in zip(
-                body.arguments, given, trip, strict=True
+                body.arguments, values, trip, strict=True
             ):
                 now[argument] = (
                     value if number is None else _constant(loop, argument.type, number)

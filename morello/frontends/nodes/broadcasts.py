@@ -26,7 +26,7 @@ class _Broadcasts(Rewriter):
         reads = tuple(self._direct(access, node.extents) for access in node.reads)
         direct = node.changed(reads=reads).distinct()
         read = {d for access in reads for d in dims_of(access.axes)}
-        is_read = reads != node.reads and direct.kept <= read
+        is_read = reads != node.reads and direct.unreduced <= read
         return self.add(direct if is_read else node)
 
     def _direct(self, access: Access, extents: tuple[int, ...]) -> Access:
@@ -68,9 +68,9 @@ def repeated(tensors: Tensors, node: Node) -> Access | None:
 
 def _is_zero(tensors: Tensors, tensor: int) -> bool:
     """Whether a tensor is -0, which changes nothing that it is added to."""
-    given = tensors.all[tensor]
+    source = tensors.all[tensor]
     return (
-        isinstance(given, Given)
-        and given.array is not None
-        and bool(np.all(given.array == 0) and np.all(np.signbit(given.array)))
+        isinstance(source, Given)
+        and source.array is not None
+        and bool(np.all(source.array == 0) and np.all(np.signbit(source.array)))
     )

@@ -109,7 +109,9 @@ class _Turning(Rewriter):
             lying = self._widest(node)
         sequence: list[int] = []
         for axis in lying:
-            sequence += [d for d in axis.dims if d in node.kept and d not in sequence]
+            sequence += [
+                d for d in axis.dims if d in node.unreduced and d not in sequence
+            ]
         if not sequence:
             return None
 

@@ -58,7 +58,7 @@ class Convolution:
             dim = axes[number].dim
             if dim is None:
                 return -1
-            if dim in node.kept:
+            if dim in node.unreduced:
                 if dim not in plain:
                     return 3
                 return 0 if has_channels else 2

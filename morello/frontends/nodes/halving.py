@@ -397,7 +397,7 @@ class _Factor:
             case Constant(number):
                 return np.full((1, 1), number, np.float32)
             case Reference(place):
-                return self._given(self.reads[place])
+                return self._elements_of(self.reads[place])
             case Call(function, arguments):
                 arrays = [self._array(argument) for argument in arguments]
                 known = [array for array in arrays if array is not None]
@@ -407,17 +407,17 @@ class _Factor:
                     return np.asarray(ROWS[function].exact(*known), np.float32)
         return None
 
-    def _given(self, access: Access) -> Array | None:
+    def _elements_of(self, access: Access) -> Array | None:
         """The elements of a constant that is read as it is; None of what is none."""
-        given = self.tensors.all[access.tensor]
-        if not isinstance(given, Given) or given.array is None:
+        source = self.tensors.all[access.tensor]
+        if not isinstance(source, Given) or source.array is None:
             return None
         if not all(axis.is_plain or axis == ONE for axis in access.axes):
             return None
         dims = plain_dims(access.axes)
         if not {*dims} <= {*self.dims}:
             return None
-        wide = given.array.reshape([self.extents[d] for d in dims])
+        wide = source.array.reshape([self.extents[d] for d in dims])
         if dims == self.dims[::-1]:
             wide = wide.transpose()
         shape = [self.extents[d] if d in dims else 1 for d in self.dims]

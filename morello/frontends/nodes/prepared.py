@@ -85,8 +85,8 @@ class Preparation:
         """The arguments that it reads, by number."""
         nodes = [self.tensors.all[node] for node in self.nodes]
         reads = [a.tensor for n in nodes if isinstance(n, Node) for a in n.reads]
-        given = [self.tensors.all[self.tensors.root(read)] for read in reads]
-        numbers = (g.argument for g in given if isinstance(g, Given))
+        sources = [self.tensors.all[self.tensors.root(read)] for read in reads]
+        numbers = (g.argument for g in sources if isinstance(g, Given))
         return frozenset(argument for argument in numbers if argument >= 0)
 
     def run(self, arguments: Mapping[int, Array]) -> dict[str, Array]:

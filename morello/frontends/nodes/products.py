@@ -140,10 +140,10 @@ class _Hoisting(Rewriter):
         axes = own_axes(shape)
         reads = [Access(product, axes)]
         expression: Expression = Reference(0)
-        for function, scale, given in reversed(scales):
+        for function, scale, accesses in reversed(scales):
             leaves: dict[int, Expression] = {}
             for number in sorted(set(references(scale))):
-                inner = given[number]
+                inner = accesses[number]
                 access = Access(inner.tensor, through(inner.axes, place))
                 if access not in reads:
                     reads.append(access)

@@ -161,8 +161,8 @@ class _Spread:
         indices = node.reads[convolution.image].axes
         ats = zip(one.starts, one.steps, one.shape, strict=True)
         for index, (start, step, size) in zip(indices, ats, strict=True):
-            places = [d for d in index.dims if d in node.kept]
-            taps = [d for d in index.dims if d not in node.kept]
+            places = [d for d in index.dims if d in node.unreduced]
+            taps = [d for d in index.dims if d not in node.unreduced]
             is_window = len(places) == 1 and len(taps) < 2
             if index.is_divided or (step > 1 and not is_window):
                 return None
@@ -182,8 +182,8 @@ class _Spread:
         empty where that fills no fewer lines of channels."""
         phases = [axis.phases(node) for axis in self.axes if axis.step > 1]
         image, filters = ({*dims_of(node.reads[i].axes)} for i in self.reads)
-        columns = (filters - image) & node.kept
-        if None in phases or image & filters & node.kept:
+        columns = (filters - image) & node.unreduced
+        if None in phases or image & filters & node.unreduced:
             return ()
         known = [one for one in phases if one is not None]
         line = LINE_BYTES // node.dtype.itemsize
@@ -288,11 +288,11 @@ class _Unspreading(OfInserted):
         inner, spread = self.old.node(convolution), self.spread[convolution]
         place = self.old.node(number).tensors.index(convolution)
         names = zip(inner.axes, node.reads[place].axes, strict=True)
-        own_dim = {axis.dim: own.dim for axis, own in names}
+        own_dim = {axis.dim: read.dim for axis, read in names}
         for one in spread.classes:
             product = self.add(self._class(self.moved(inner), spread, one))
-            own = {own_dim[d]: part for d, part in one.items() if d in own_dim}
-            here = {dim: part for dim, part in own.items() if dim is not None}
+            part_of_dim = {own_dim[d]: part for d, part in one.items() if d in own_dim}
+            here = {dim: part for dim, part in part_of_dim.items() if dim is not None}
             part = self._part(node, here, place)
             reads = list(part.reads)
             reads[place] = Access(product, plainly(reads[place].axes, part.extents))

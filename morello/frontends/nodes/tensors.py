@@ -173,7 +173,7 @@ class Node:
         return tuple(int(axis.extent(self.extents)) for axis in self.axes)
 
     @property
-    def kept(self) -> frozenset[int]:
+    def unreduced(self) -> frozenset[int]:
         """Dimensions that are not reduced."""
         return frozenset(self.graph.nodes[0].axes)
 
@@ -269,7 +269,7 @@ class CallSize:
 
     name: str
     sizes: range
-    given: Mapping[int, tuple[int, ...]]
+    arguments: Mapping[int, tuple[int, ...]]
     """The dimensions that have it, by the numbers of the arguments."""
     results: Mapping[int, tuple[int, ...]]
     """The dimensions that have it, by the places of the results."""

@@ -204,17 +204,17 @@ class Tiling:
 
 def _is_window(axis: IndexMap, node: Node) -> bool:
     """Whether an axis is read at an output and a tap, in steps of 1."""
-    dims = [dim in node.kept for dim in axis.dims]
+    dims = [dim in node.unreduced for dim in axis.dims]
     return sorted(dims) == [False, True] and {*axis.steps.values()} == {1}
 
 
 def _tap(axis: IndexMap, node: Node) -> int:
-    (dim,) = (dim for dim in axis.dims if dim not in node.kept)
+    (dim,) = (dim for dim in axis.dims if dim not in node.unreduced)
     return dim
 
 
 def _output(axis: IndexMap, node: Node) -> int:
-    (dim,) = (dim for dim in axis.dims if dim in node.kept)
+    (dim,) = (dim for dim in axis.dims if dim in node.unreduced)
     return dim
 
 

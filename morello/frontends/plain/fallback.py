@@ -128,8 +128,8 @@ class Fallback:
         )
         shape = shape_of(value)
         count = sum(isinstance(t, Given) for t in self.importer.tensors.all)
-        given = Given(f"constant{count}", shape, element, -1, array)
-        tensor = self.importer.tensors.add(given)
+        constant = Given(f"constant{count}", shape, element, -1, array)
+        tensor = self.importer.tensors.add(constant)
         self._constants[value] = tensor
         return tensor
 

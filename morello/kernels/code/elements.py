@@ -30,13 +30,13 @@ def of_vector(value: Any, place: int) -> Any:
     return value[place] if isinstance(value, Side) else value
 
 
-def each(operation: Callable[..., Any], *given: Any) -> Any:
+def each(operation: Callable[..., Any], *operands: Any) -> Any:
     """Apply an operation to the values of each vector in turn."""
-    counts = {len(value) for value in given if isinstance(value, Side)}
+    counts = {len(value) for value in operands if isinstance(value, Side)}
     if not counts:
-        return operation(*given)
+        return operation(*operands)
     (count,) = counts
-    return Side(operation(*(of_vector(v, i) for v in given)) for i in range(count))
+    return Side(operation(*(of_vector(v, i) for v in operands)) for i in range(count))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +78,7 @@ class EmittedElements:
 def _counted(instructions: int) -> Callable[..., Any]:
     """An operation that takes so many simple instructions, one after the other."""
 
-    def operation(self: "CountedElements", *given: Any) -> Any:
+    def operation(self: "CountedElements", *operands: Any) -> Any:
         self._operation({"vector_op": instructions}, {"vector_op": instructions})
 
     return operation

@@ -121,7 +121,7 @@ class GemmStrips(Kernel):
             *(
                 [
                     Condition(
-                        self._kept(frame) <= frame.limits[L2],
+                        self._lines_in_l2(frame) <= frame.limits[L2],
                         "needs room in L2 for what is read again of rhs: tile n "
                         "smaller, or split k",
                     )
@@ -131,7 +131,7 @@ class GemmStrips(Kernel):
             ),
         )
 
-    def _kept(self, frame: Frame) -> Ints:
+    def _lines_in_l2(self, frame: Frame) -> Ints:
         """Lines of rhs that stay in L2: a strip and the next, or all where each block
         of rows reads them."""
         _, m, k, n = frame.sizes

@@ -47,8 +47,8 @@ class Windowed:
     @property
     def others(self) -> tuple[int, ...]:
         """Dimensions of which there is one element."""
-        own = {*self.rows, *self.taps, self.inner, self.columns}
-        return tuple(d for d in range(self.graph.rank) if d not in own)
+        used = {*self.rows, *self.taps, self.inner, self.columns}
+        return tuple(d for d in range(self.graph.rank) if d not in used)
 
     def frame(self, frame: Frame) -> Frame:
         """The product's sizes."""
@@ -97,8 +97,10 @@ def windowed(key: SpecKey) -> Windowed | None:
             return None
         whole = key.tensors[operand].contiguous
         tensors.append(dataclasses.replace(form, contiguous=whole))
-    own = SpecKey(embedding.kind, tuple(tensors), key.serial)
-    return Windowed(graph, own, (lhs, rhs, out), operands, rows, taps, inner, columns)
+    product = SpecKey(embedding.kind, tuple(tensors), key.serial)
+    return Windowed(
+        graph, product, (lhs, rhs, out), operands, rows, taps, inner, columns
+    )
 
 
 def _are_plain(axes: Sequence[IndexMap]) -> bool:
@@ -123,41 +125,41 @@ class GemmWindows(Kernel):
 
     def accepts(self, key: SpecKey) -> bool:
         """Contractions with taps, of which the product is a sweep's."""
-        own = windowed(key)
-        return own is not None and self._sweep(own) is not None
+        product = windowed(key)
+        return product is not None and self._sweep(product) is not None
 
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """One element along what is no dimension of the product, whose sizes fit."""
-        own, sweep = self._of(frame.key)
-        whole = own.frame(frame)
-        ones = (size_is_one(frame, dim) for dim in own.others)
+        product, sweep = self._of(frame.key)
+        whole = product.frame(frame)
+        ones = (size_is_one(frame, dim) for dim in product.others)
         one_matrix = size_is_one(whole, 0)  # it is one always
         sizes = [c for c in sweep.conditions(whole) if c.reason != one_matrix.reason]
         return (*ones, *sizes)
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """Operations of the product, and a loop for each tap of each tile."""
-        own, sweep = self._of(frame.key)
-        whole = own.frame(frame)
+        product, sweep = self._of(frame.key)
+        whole = product.frame(frame)
         counts = sweep.op_counts(whole)
         phases = tuple(
             dataclasses.replace(
                 phase,
                 lines=tuple(
-                    dataclasses.replace(lines, operand=own.operands[lines.operand])
+                    dataclasses.replace(lines, operand=product.operands[lines.operand])
                     for lines in phase.lines
                 ),
             )
             for phase in counts.phases
         )
-        taps = own.steps(frame.sizes) * -(-whole.sizes[3] // sweep.width(whole))
+        taps = product.steps(frame.sizes) * -(-whole.sizes[3] // sweep.width(whole))
         return dataclasses.replace(counts, phases=phases, loops=counts.loops + taps)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Tiles, as the sweep has them."""
-        own, sweep = self._of(spec.key)
-        whole = own.frame(Frame.of(spec)).spec()
-        lhs, rhs, out = (operands[operand] for operand in own.operands)
+        product, sweep = self._of(spec.key)
+        whole = product.frame(Frame.of(spec)).spec()
+        lhs, rhs, out = (operands[operand] for operand in product.operands)
 
         def write(column: Value, columns: int, prefetches: bool) -> None:
             loop = WindowLoop(
@@ -166,22 +168,22 @@ class GemmWindows(Kernel):
                 lhs,
                 rhs,
                 column,
-                window=own,
+                window=product,
                 sizes=spec.sizes,
             )
             write_sums(loop, out, loop.place_of_out, loop.run)
 
         sweep.sweep(emitter, whole, write)
 
-    def _sweep(self, own: Windowed) -> GemmSweep | None:
-        return next((s for s in self.sweeps if s.accepts(own.key)), None)
+    def _sweep(self, product: Windowed) -> GemmSweep | None:
+        return next((s for s in self.sweeps if s.accepts(product.key)), None)
 
     def _of(self, key: SpecKey) -> tuple[Windowed, GemmSweep]:
-        own = windowed(key)
-        assert own is not None
-        sweep = self._sweep(own)
+        product = windowed(key)
+        assert product is not None
+        sweep = self._sweep(product)
         assert sweep is not None
-        return own, sweep
+        return product, sweep
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -156,13 +156,13 @@ class GemvBlock:
         emitter, element, few = self.emitter, self.element, self.count
         # Products of single elements are the same either way.
         swapped = element.group > 1 and not self.by_rows
-        kept = [element.along(emitter, *self.few(j, k), count) for j in range(few)]
+        factors = [element.along(emitter, *self.few(j, k), count) for j in range(few)]
         totals_of_rows = []
         for i, at in enumerate(rows):
             row = element.along(emitter, *self.many(at, k), count)
             for j in range(few):
                 total = sums[i * few + j]
-                for a, b in zip(row, kept[j], strict=True):
+                for a, b in zip(row, factors[j], strict=True):
                     pair = (b, a) if swapped else (a, b)
                     total = element.multiply_add(emitter, *pair, total)
                 if self.keeps_sign and count < self.lanes:

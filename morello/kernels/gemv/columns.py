@@ -298,10 +298,10 @@ class Columns:
             after = int(bool(following))
             parts_of_k = own_rows(emitter, step, distance, after, whole, part)
         sums = self.load_sums(places, self.held)
-        found = run_parts(emitter, step, parts_of_k, sums, add)
+        totals = run_parts(emitter, step, parts_of_k, sums, add)
         for at in range(whole, k):
-            found = self.add_row(at, places, found, ())
-        self.store_sums(places, found, self.held)
+            totals = self.add_row(at, places, totals, ())
+        self.store_sums(places, totals, self.held)
 
     def places(self, start: Value, columns: int) -> list[tuple[Value, int]]:
         """The first column of each unit, and how many it has."""

@@ -285,7 +285,8 @@ class Whole(Stepped):
         steps, passes = columns // self.step, ceil_div(k, streams)
         vectors = steps * self.units
         fetched = fetched_in(frame, passes)
-        kept = k // streams * self._kept(m, streams) + self._kept(m, k % streams)
+        stored = k // streams * self._spilled(m, streams)
+        stored = stored + self._spilled(m, k % streams)
         # Sums that do not stay in registers go to the stack and come back.
         spilled = (m > _UNSPILLED) * _SPILLS * k * steps
         lines, one = k * steps, m == 1
@@ -303,19 +304,19 @@ class Whole(Stepped):
         )
         ops: dict[Op, Ints] = {
             op: m * k * vectors,
-            "load": vectors * (k + m * fetched) + steps * kept + spilled,
+            "load": vectors * (k + m * fetched) + steps * stored + spilled,
             "store": m * vectors * passes + spilled,
         }
         products = Phase(
             {**ops, **self._widening(frame, k * vectors)}, {op: k + 4 * passes}, read
         )
         factors = Phase({"load": m * k}, lines=starts_of(frame, columns))
-        return products, factors, Phase({"store": kept})
+        return products, factors, Phase({"store": stored})
 
     def _widening(self, frame: Frame, vectors: Ints) -> Ops:
         return times(self.widening_ops(frame.key.dtypes, 1), vectors)
 
-    def _kept(self, m: Ints, rows: Ints) -> Ints:
+    def _spilled(self, m: Ints, rows: Ints) -> Ints:
         """The factors of some rows of rhs that are on the stack: registers are too few.
 
         Beside them are sums, a row of rhs, and zeros or a factor that comes from there.

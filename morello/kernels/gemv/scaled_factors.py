@@ -46,18 +46,18 @@ class Factors(ScaledCode):
 
     def prepared(self, has_sums: bool) -> "Factors":
         """Write the code that sums each block, if asked for, and copies many rows."""
-        found, k = self, self.length * self.step
+        factors, k = self, self.length * self.step
         if has_sums:
             blocks = ceil_div(k, self.each * self.step)
             sums = self.scratch(self.rows, blocks)
             for row in range(self.rows):
                 self._sum_blocks(row, sums)
-            found = dataclasses.replace(found, block_sums=sums)
+            factors = dataclasses.replace(factors, block_sums=sums)
         if self.rows > _SEPARATE_ROWS:
             copied = self.scratch(k, self.rows)
             self._copy(copied)
-            found = dataclasses.replace(found, copied=copied)
-        return found
+            factors = dataclasses.replace(factors, copied=copied)
+        return factors
 
     @property
     def length(self) -> int:

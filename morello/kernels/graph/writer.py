@@ -186,7 +186,7 @@ class GraphWriter(GraphValues):
             length = self._size(self.inner)
             sizes = self.spec.every_size[self.varying[self.inner]]
             varying_row(
-                self.emitter, length, sizes, lanes, lambda *own: body([own], ())
+                self.emitter, length, sizes, lanes, lambda *vector: body([vector], ())
             )
             return carried
         if self.registers:
@@ -211,7 +211,9 @@ class GraphWriter(GraphValues):
         """Reductions of a row: their vectors are carried, and their lanes reduced."""
         running = self._running()
         start = [
-            own.start(self.lanes) for own in running for _ in range(self._kept(own))
+            reduction.start(self.lanes)
+            for reduction in running
+            for _ in range(self._carried_vectors(reduction))
         ]
         outer = sorted(self.plan.reduced - {self.inner})
 
@@ -228,27 +230,27 @@ class GraphWriter(GraphValues):
             return after
 
         def pass_over(place: dict[int, Any], held: Sequence[Value]) -> Sequence[Value]:
-            return self._columns(held, lambda c, own: columns(place, c, own))
+            return self._columns(held, lambda c, held: columns(place, c, held))
 
         carried = list(self._nest(outer, at, start, pass_over))
-        for own in running:
-            kept = self._kept(own)
-            vector = own.joined(carried[:kept])
-            del carried[:kept]
-            scalar = reduce_lanes(self.emitter, own.pair, vector, self.lanes)
-            if own.accumulates:
-                scalar = own.pair(self._element(own.value, at), scalar)
-            env[own.value] = scalar
-            self._store_scalar(own.value, at, scalar)
+        for reduction in running:
+            vectors = self._carried_vectors(reduction)
+            vector = reduction.joined(carried[:vectors])
+            del carried[:vectors]
+            scalar = reduce_lanes(self.emitter, reduction.pair, vector, self.lanes)
+            if reduction.accumulates:
+                scalar = reduction.pair(self._element(reduction.value, at), scalar)
+            env[reduction.value] = scalar
+            self._store_scalar(reduction.value, at, scalar)
         for value in self.graph.node_values:
             if value in self.plan.late and value not in env:
                 env[value] = self._computed(value, env, 0)
                 self._store_scalar(value, at, env[value])
 
-    def _kept(self, own: Running) -> int:
+    def _carried_vectors(self, reduction: Running) -> int:
         """The vectors of a reduction that are carried along a row: one for each that is
         unrolled, and where NaN are kept apart one for the NaN of two of them."""
-        return self.unroll + (-(-self.unroll // 2) if own.has_numbers else 0)
+        return self.unroll + (-(-self.unroll // 2) if reduction.has_numbers else 0)
 
     def _take_along(
         self,
@@ -268,12 +270,12 @@ class GraphWriter(GraphValues):
             counts: how many elements each vector has.
         """
         at = 0
-        for own in running:
-            if own.has_numbers:
-                elements = self._elements(own, values, counts)
+        for reduction in running:
+            if reduction.has_numbers:
+                elements = self._elements(reduction, values, counts)
                 for i, element in enumerate(elements):
                     place = at + first + i
-                    held[place] = own.take_number(held[place], element)
+                    held[place] = reduction.take_number(held[place], element)
                 for i in range(0, len(elements), 2):
                     place = at + self.unroll + (first + i) // 2
                     pair = elements[i], elements[min(i + 1, len(elements) - 1)]
@@ -282,14 +284,16 @@ class GraphWriter(GraphValues):
                 for i, count in enumerate(counts):
                     mine = {v: of_vector(value, i) for v, value in values.items()}
                     place = at + first + i
-                    held[place] = self._take(own, held[place], mine, count)
-            at += self._kept(own)
+                    held[place] = self._take(reduction, held[place], mine, count)
+            at += self._carried_vectors(reduction)
 
-    def _elements(self, own: Running, values: Env, counts: list[int]) -> list[Value]:
+    def _elements(
+        self, reduction: Running, values: Env, counts: list[int]
+    ) -> list[Value]:
         """Elements that a reduction combines, one vector of them per count."""
-        elements = self._computed(own.value, values, self.lanes)
+        elements = self._computed(reduction.value, values, self.lanes)
         return [
-            own.filled(of_vector(elements, i), count, self.lanes)
+            reduction.filled(of_vector(elements, i), count, self.lanes)
             for i, count in enumerate(counts)
         ]
 
@@ -308,18 +312,18 @@ class GraphWriter(GraphValues):
     ) -> list[Value]:
         """Carried values, once each reduction has taken its element."""
         return [
-            self._take(own, before, values, count)
-            for own, before in zip(running, held, strict=True)
+            self._take(reduction, before, values, count)
+            for reduction, before in zip(running, held, strict=True)
         ]
 
-    def _take(self, own: Running, held: Value, values: Env, count: int) -> Value:
+    def _take(self, reduction: Running, held: Value, values: Env, count: int) -> Value:
         """The accumulator of a reduction after its next element. If all lanes are
         elements, products are accumulated by a fused multiply-add, with one
         rounding."""
-        factors = factors_of(self.graph, own.value)
+        factors = factors_of(self.graph, reduction.value)
         if not factors or count < self.lanes:
-            element = self._computed(own.value, values, self.lanes)
-            return own.take(held, element, count, self.lanes)
+            element = self._computed(reduction.value, values, self.lanes)
+            return reduction.take(held, element, count, self.lanes)
         a, b = (self._computed_of(f, values, self.lanes) for f in factors)
         return self.emitter.multiply_add(a, b, held)
 
@@ -356,7 +360,7 @@ class GraphWriter(GraphValues):
             for i, length in enumerate(lengths)
         ]
         places = [(row, env, *column) for row, env in rows for column in columns]
-        initial = [own.start(self.lanes) for own in running] * len(places)
+        initial = [reduction.start(self.lanes) for reduction in running] * len(places)
         width = len(running)
         *outer, last = sorted(self.plan.reduced)
         in_turn = last in self.taps
@@ -379,12 +383,12 @@ class GraphWriter(GraphValues):
         for i, (row, env, column, length) in enumerate(places):
             here = {**row, self.inner: column}
             values = self._beside(env, here, length)
-            for place, own in enumerate(running):
+            for place, reduction in enumerate(running):
                 vector = carried[i * width + place]
-                if own.accumulates:
-                    held = self._load(own.value, here, length)
-                    vector = own.pair(held, vector)
-                values[own.value] = vector
+                if reduction.accumulates:
+                    held = self._load(reduction.value, here, length)
+                    vector = reduction.pair(held, vector)
+                values[reduction.value] = vector
             self._late(values, here, length)
 
     def _in_turn(

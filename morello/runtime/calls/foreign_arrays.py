@@ -69,41 +69,41 @@ _pointer_of = python_function(
 _name_of = python_function("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
 
 
-def shared(given: Any, parameter: Parameter) -> Any:
+def shared(array: Any, parameter: Parameter) -> Any:
     """A NumPy array on the memory of another library's array; anything else as it is.
 
     Args:
-        given: an argument of a call that is no NumPy array.
+        array: an argument of a call that is no NumPy array.
         parameter: what it is given for.
 
     Raises:
         ArgumentError: its memory cannot be shared; the message says why.
     """
-    if isinstance(given, np.generic):  # a number, whatever protocols it has
-        return given
-    learn(type(given), given)
-    if hasattr(given, "__dlpack__"):
-        return _from_dlpack(_without_gradient(given, parameter), parameter)
-    if hasattr(given, "__array_interface__"):
-        return _from_interface(given, parameter)
-    return given
+    if isinstance(array, np.generic):  # a number, whatever protocols it has
+        return array
+    learn(type(array), array)
+    if hasattr(array, "__dlpack__"):
+        return _from_dlpack(_without_gradient(array, parameter), parameter)
+    if hasattr(array, "__array_interface__"):
+        return _from_interface(array, parameter)
+    return array
 
 
-def quickly_shared(given: tuple[Any, ...]) -> list[Array] | None:
+def quickly_shared(passed: tuple[Any, ...]) -> list[Array] | None:
     """NumPy arrays on the memory of arrays, if there is nothing to say about any.
 
     What NumPy does not read itself is left for `shared`, which knows more.
 
     Args:
-        given: the inputs of a call, then its output.
+        passed: the inputs of a call, then its output.
 
     Returns:
         The arrays; None if one is for `shared`, or all are NumPy's own.
     """
-    arrays: list[Array] = list(given)
+    arrays: list[Array] = list(passed)
     are_own = True
     try:
-        for place, array in enumerate(given):
+        for place, array in enumerate(passed):
             if type(array) is not _ARRAY:
                 view = _quick_view(array)
                 if view is None:
@@ -136,42 +136,42 @@ def _quick_view(array: Any) -> Array | None:
     return view if is_shared else None
 
 
-def told_shape(given: Any) -> Any:
+def told_shape(array: Any) -> Any:
     """The shape that an ``__array_interface__`` says; None where there is none."""
-    told = getattr(given, "__array_interface__", None)
+    told = getattr(array, "__array_interface__", None)
     return told.get("shape") if isinstance(told, dict) else None
 
 
-def _without_gradient(given: Any, parameter: Parameter) -> Any:
+def _without_gradient(tensor: Any, parameter: Parameter) -> Any:
     """A tensor of PyTorch that no gradient is recorded for.
 
     Raises:
         ArgumentError: a gradient is wanted; its elements are not what is in memory.
     """
-    if _is_negated(given):
+    if _is_negated(tensor):
         raise _refusal(parameter, "its elements are those of a view, negated")
-    if not getattr(given, "requires_grad", False):
-        return given
+    if not getattr(tensor, "requires_grad", False):
+        return tensor
     torch = sys.modules.get("torch")
     if torch is None or torch.is_grad_enabled():
         raise ArgumentError(
             f"{parameter.role} requires a gradient, which kernels do not compute",
             "call the kernel under torch.no_grad(), or give tensor.detach()",
         )
-    return given.detach()
+    return tensor.detach()
 
 
-def _is_negated(given: Any) -> bool:
+def _is_negated(tensor: Any) -> bool:
     """Whether the elements of a tensor of PyTorch are the negative of what its memory
     holds, as the imaginary part of a conjugate: DLPack does not say so."""
-    ask = getattr(given, "is_neg", None)
+    ask = getattr(tensor, "is_neg", None)
     return callable(ask) and bool(ask())
 
 
-def _from_interface(given: Any, parameter: Parameter) -> Array:
+def _from_interface(exporter: Any, parameter: Parameter) -> Array:
     try:
-        array = np.asarray(given)
-        told = given.__array_interface__
+        array = np.asarray(exporter)
+        told = exporter.__array_interface__
         address = told.get("data")
         is_shared = isinstance(address, tuple) and pointer(array) == address[0]
     except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
@@ -183,18 +183,18 @@ def _from_interface(given: Any, parameter: Parameter) -> Array:
     return array
 
 
-def _from_dlpack(given: Any, parameter: Parameter) -> Array:
+def _from_dlpack(exporter: Any, parameter: Parameter) -> Array:
     try:
-        ask = getattr(given, "is_deleted", None)
+        ask = getattr(exporter, "is_deleted", None)
         if callable(ask) and ask():
             raise BufferError("it was deleted, or donated to another function")
-        device, _ = given.__dlpack_device__()
+        device, _ = exporter.__dlpack_device__()
         if device not in _HOST_DEVICES:
             raise BufferError(f"it is on a device of type {int(device)}")
         try:
-            capsule = given.__dlpack__(max_version=(1, 0))
+            capsule = exporter.__dlpack__(max_version=(1, 0))
         except TypeError:  # written before version 1
-            capsule = given.__dlpack__()
+            capsule = exporter.__dlpack__()
         name = _name_of(capsule)
         if name not in (b"dltensor", b"dltensor_versioned"):
             raise BufferError("its capsule was used before")
@@ -206,7 +206,7 @@ def _from_dlpack(given: Any, parameter: Parameter) -> Array:
         tensor, is_writable = managed.tensor, not managed.flags & _READ_ONLY
     else:  # does not say whether it may be written; JAX's must not
         tensor = _Tensor.from_address(address)
-        is_writable = type(given).__module__.partition(".")[0] == "torch"
+        is_writable = type(exporter).__module__.partition(".")[0] == "torch"
     return _view(tensor, capsule, is_writable, parameter)
 
 

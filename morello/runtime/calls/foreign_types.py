@@ -35,7 +35,7 @@ _INTERFACE = (
 )
 """The names that ``c/foreign.c`` reads an ``__array_interface__`` by, in its order."""
 
-_kept: dict[type, tuple[Any, ...]] = {}
+_learnt: dict[type, tuple[Any, ...]] = {}
 """The types that were seen, with what the table has addresses of."""
 
 _pointer_of = python_function(
@@ -47,24 +47,24 @@ def _is_of_jax(kind: type) -> bool:
     return kind.__name__ == "ArrayImpl" and kind.__module__.startswith("jaxlib.")
 
 
-def _has_interface_alone(given: Any) -> bool:
+def _has_interface_alone(array: Any) -> bool:
     """Whether an object is read by ``__array_interface__`` and nothing else."""
     others = ("__dlpack__", "requires_grad", "is_neg")
-    return not any(hasattr(given, name) for name in others) and hasattr(
-        given, "__array_interface__"
+    return not any(hasattr(array, name) for name in others) and hasattr(
+        array, "__array_interface__"
     )
 
 
-def learn(kind: type, given: Any = None) -> None:
+def learn(kind: type, array: Any = None) -> None:
     """Let calls read arrays of a type, if it says how. A subclass is another type.
 
     Args:
         kind: the type.
-        given: one of its arrays, which may know more than its type does.
+        array: one of its arrays, which may know more than its type does.
     """
-    if kind in _kept or len(_kept) > 64 * TYPES:
+    if kind in _learnt or len(_learnt) > 64 * TYPES:
         return
-    _kept[kind] = ()
+    _learnt[kind] = ()
     torch: Any = sys.modules.get("torch")
     of_torch = torch is not None and kind in (torch.Tensor, torch.nn.Parameter)
     capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
@@ -73,7 +73,7 @@ def learn(kind: type, given: Any = None) -> None:
     describe = _describe(capsule) if capsule is not None and is_own else 0
     # NumPy's scalars have an interface to memory that is gone when it is read.
     is_scalar = issubclass(kind, np.generic)
-    by_interface = not describe and not is_scalar and _has_interface_alone(given)
+    by_interface = not describe and not is_scalar and _has_interface_alone(array)
     table = process()
     if not (describe or by_interface or _is_of_jax(kind)) or table.types == TYPES:
         return
@@ -86,7 +86,7 @@ def learn(kind: type, given: Any = None) -> None:
         held["is_recording"] = torch.is_grad_enabled
     elif hasattr(kind, "requires_grad"):
         return
-    _kept[kind] = tuple(held.values())
+    _learnt[kind] = tuple(held.values())
     addresses = {name: id(value) for name, value in held.items()}
     may_write = int(of_torch or by_interface)
     table.type[table.types] = Type(describe=describe, may_write=may_write, **addresses)

@@ -148,14 +148,14 @@ class NativeFunction:
             plain(*shared)
             return args[-1]
 
-        given = machine_call.checked(self._table, share)
+        with_new_output = machine_call.checked(self._table, share)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if not kwargs:
                 if len(args) == count:
                     return share(*args)
                 if len(args) == inputs and may_allocate:
-                    return given(*args, self._new_output(output, args))
+                    return with_new_output(*args, self._new_output(output, args))
             elif len(kwargs) == 1 and len(args) == inputs:
                 out = kwargs.get("out")
                 if out is not None:
@@ -260,13 +260,13 @@ class NativeFunction:
     def _by_name(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """The keyword arguments with ``out`` replaced by the names of the outputs."""
         names = {parameter.name for parameter in self.parameters}
-        given = [(name, array) for name, array in kwargs.items() if name != "out"]
+        pairs = [(name, array) for name, array in kwargs.items() if name != "out"]
         out = kwargs.get("out")
         if out is not None:
             outs = [parameter.name for parameter in self._outputs]
-            given += zip(outs, self._outs(out), strict=True)
+            pairs += zip(outs, self._outs(out), strict=True)
         arrays: dict[str, Any] = {}
-        for name, array in given:
+        for name, array in pairs:
             if name not in names:
                 raise ArgumentError(
                     f"{self.name} has no argument '{name}'", self._usage()
@@ -280,11 +280,11 @@ class NativeFunction:
         """The arrays in order, with new ones for the outputs that are missing."""
         arrays = []
         for parameter in self.parameters:
-            given = named.get(parameter.name)
-            if given is not None or (
+            array = named.get(parameter.name)
+            if array is not None or (
                 parameter.name in named and not parameter.is_output
             ):
-                arrays.append(given)
+                arrays.append(array)
             elif not parameter.is_output:
                 raise ArgumentError(f"{parameter.role} is missing", self._usage())
             elif parameter.accumulates:

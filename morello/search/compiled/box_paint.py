@@ -14,17 +14,17 @@ I32 = np.ndarray[Any, np.dtype[np.int32]]
 
 @inner
 def paint_labels(
-    labels: I32, strides: I64, lo: I64, hi: I64, at: I64, boxes: I32, found: I32,
+    labels: I32, strides: I64, lo: I64, hi: I64, at: I64, boxes: I32, box_labels: I32,
 ) -> int:  # fmt: skip
     """Put boxes back, the last first: what `cover_labels` was given."""
-    rank, box = len(strides), len(found) - 1
+    rank, box = len(strides), len(box_labels) - 1
     while box >= 0:
         for k in range(rank):
             lo[k] = boxes[(2 * box) * rank + k]
             hi[k] = boxes[(2 * box + 1) * rank + k]
         offset = first(strides, lo, at, rank)
         while offset >= 0:
-            labels[offset] = found[box]
+            labels[offset] = box_labels[box]
             offset = next_row(offset, strides, lo, hi, at, rank, -1, -1)
         box -= 1
     return 0

@@ -73,25 +73,25 @@ def sweep_class(
         some = False
         for a in range(width):
             some |= allowed[row + a]
-        own, chosen = costs[row : row + width], decisions[row : row + width]
+        here, chosen = costs[row : row + width], decisions[row : row + width]
         if some:
             for e in range(len(peels)):
-                choose_peel(own, chosen, costs, width, peels[e], point)
+                choose_peel(here, chosen, costs, width, peels[e], point)
             for d in range(len(axes)):
-                choose_loops(own, chosen, below, rests, width, width, axes[d], point)
+                choose_loops(here, chosen, below, rests, width, width, axes[d], point)
         for a in range(width):
             if not allowed[row + a]:
-                own[a] = np.inf
+                here[a] = np.inf
     return 0
 
 
 @inner
 def reach(
-    excess: F64, times: F64, place: int, found: float, runs: float, bound: float
+    excess: F64, times: F64, place: int, candidate: float, runs: float, bound: float
 ) -> None:
     """Keep what is less at a place, within the bound."""
-    if found <= bound:
-        excess[place] = min(excess[place], found)
+    if candidate <= bound:
+        excess[place] = min(excess[place], candidate)
         times[place] = min(times[place], runs)
 
 
@@ -103,17 +103,17 @@ def reach_tiles(
     """Go on from a point to the tiles of its loops along an axis."""
     begin, end, first, inner = span(axis, point)
     stride, main, rest = axis[STRIDE], integers(axis[MAIN]), integers(axis[REST])
-    trips, share, own = floats(axis[TRIPS]), floats(axis[SHARE]), floats(axis[PRICE])
+    trips, share, prices = floats(axis[TRIPS]), floats(axis[SHARE]), floats(axis[PRICE])
     for s in range(begin, end):
         t = ((first + main[s]) * stride + inner) * width
         r = ((first + max(rest[s], 0)) * stride + inner) * width
         for a in range(width):
-            cost = below[t + a] * trips[s] + own[s]
+            cost = below[t + a] * trips[s] + prices[s]
             if rest[s] >= 0:
                 cost += below[r + a] * share[s]
             k = point * width + a
-            found = excess[k] + times[k] * (cost - costs[k])
-            reach(far, runs, t + a, found, times[k] * trips[s], bound)
+            candidate = excess[k] + times[k] * (cost - costs[k])
+            reach(far, runs, t + a, candidate, times[k] * trips[s], bound)
 
 
 @inner
@@ -129,8 +129,8 @@ def reach_first(
     for a in range(width):
         k = point * width + a
         cost = others[k] + costs[first + a]
-        found = excess[k] + times[k] * (cost - costs[k])
-        reach(excess, times, first + a, found, times[k], bound)
+        candidate = excess[k] + times[k] * (cost - costs[k])
+        reach(excess, times, first + a, candidate, times[k], bound)
 
 
 @inner
@@ -198,6 +198,6 @@ def reach_holes(
                         continue
                     r = farthest[point * hole[FAR_POINT] + j * hole[FAR_CLASS]]
                     m = times[row + k]
-                    found = excess[row + k] + m * (sums[k] - costs[row + k])
-                    reach(to, often, begin + q + r, found, m * runs, most)
+                    candidate = excess[row + k] + m * (sums[k] - costs[row + k])
+                    reach(to, often, begin + q + r, candidate, m * runs, most)
     return 0

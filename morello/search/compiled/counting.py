@@ -69,18 +69,20 @@ def sweep_counts(
     """
     width = len(low)
     for point in range(len(counts) // width):
-        own = counts[point * width : point * width + width]
+        point_counts = counts[point * width : point * width + width]
         for a in range(width):
-            low[a] = own[a]
+            low[a] = point_counts[a]
         for first in (True, False):
             if not first:
                 for a in range(width):
-                    sums[a] = np.exp2(low[a] - own[a]) if low[a] != np.inf else 0.0
+                    sums[a] = (
+                        np.exp2(low[a] - point_counts[a]) if low[a] != np.inf else 0.0
+                    )
             for e in range(len(peels)):
                 add_peel(low, sums, counts, peels[e], point, first)
             for d in range(len(axes)):
                 add_loops(low, sums, below, axes[d], point, first)
         for a in range(width):
             if low[a] != np.inf:
-                own[a] = low[a] - np.log2(sums[a])
+                point_counts[a] = low[a] - np.log2(sums[a])
     return 0

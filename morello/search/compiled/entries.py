@@ -44,16 +44,17 @@ def object_code(module: str, name: str, parameters: tuple[Parameter, ...]) -> by
 
 def _entry_text(name: str, parameters: tuple[Parameter, ...]) -> str:
     """The source of an entry."""
-    given, passed = [], []
+    signature, passed = [], []
     for index, parameter in enumerate(parameters):
         word = f"p{index}"
         lengths = [f"{word}_{axis}" for axis in range(parameter.rank)]
-        given += [word, *lengths]
+        signature += [word, *lengths]
         if parameter.rank:
             shape = "".join(f"{length}, " for length in lengths)
             word = f"carray(pointer({word}), ({shape}), np.{parameter.dtype})"
         passed.append(word)
-    return f"def entry({', '.join(given)}):\n    return function({', '.join(passed)})\n"
+    call = f"function({', '.join(passed)})"
+    return f"def entry({', '.join(signature)}):\n    return {call}\n"
 
 
 def _emit(text: str, entry: str, name: str) -> bytes:

@@ -3,10 +3,10 @@
 For each point p of the sizes and of what is left of registers, and each pair of what is
 left of all caches but the farthest (i) and of that one (j)::
 
-    T[p, i, j] = min(T[p, i, j], own[p, i, j] + sum of times[p] · H[at[p], slice[
+    T[p, i, j] = min(T[p, i, j], price[p, i, j] + sum of times[p] · H[at[p], slice[
                      fixed[p] + nearer[p, i] + farthest[p, j]]])
 
-over the holes H of an action. ``own`` is infinite where the action does not apply. A
+over the holes H of an action. ``price`` is infinite where the action does not apply. A
 place that is negative has no program, one that is `ABSENT` no hole. What does not vary
 has a step of 0.
 
@@ -65,10 +65,10 @@ def has_program(hole: I64, point: int) -> bool:
     table, count, place = floats(hole[TABLE]), hole[SLICES], np.int64(place)
     if table[place * count + hole[MOST]] != np.inf:
         return True
-    found = False
+    exists = False
     for k in range(count):
-        found |= table[place * count + k] != np.inf
-    return found
+        exists |= table[place * count + k] != np.inf
+    return exists
 
 
 @inner
@@ -110,9 +110,9 @@ def total(
     sums: F64, action: I64, holes: I64, point: int, near: int, far: int, counting: bool
 ) -> bool:
     """Put what an action costs at a point into ``sums``; whether it costs anything."""
-    own = floats(action[OWN])
+    prices = floats(action[OWN])
     start = point * action[OWN_POINT]
-    if action[OWN_NEAR] == 0 and action[OWN_FAR] == 0 and own[start] == np.inf:
+    if action[OWN_NEAR] == 0 and action[OWN_FAR] == 0 and prices[start] == np.inf:
         return False
     first = action[FIRST]
     for h in range(first, first + action[HOLES]):
@@ -120,7 +120,7 @@ def total(
             return False
     for i in range(near):
         for j in range(far):
-            price = own[start + i * action[OWN_NEAR] + j * action[OWN_FAR]]
+            price = prices[start + i * action[OWN_NEAR] + j * action[OWN_FAR]]
             if counting and price != np.inf:
                 price = 0.0
             sums[i * far + j] = price

@@ -17,5 +17,5 @@ def inner(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
     It must not raise, and not make arrays: its machine code outlives numba.
     """
-    made: Any = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)
-    return cast(Callable[Given, Result], made(function))
+    compile: Any = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)
+    return cast(Callable[Given, Result], compile(function))

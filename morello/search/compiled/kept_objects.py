@@ -56,8 +56,10 @@ class KeptObject:
     def _write(self, folder: Path, data: bytes) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         # The user's cache may have those of another version, which is in use as well.
-        own = folder == _beside()
-        older = list(folder.glob(f"{self._function}.{_cpu()}.*.o")) if own else []
+        is_checkout = folder == _beside()
+        older = (
+            list(folder.glob(f"{self._function}.{_cpu()}.*.o")) if is_checkout else []
+        )
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(data)
         path = Path(file.name)
@@ -85,8 +87,8 @@ def _folders() -> tuple[Path, ...]:
         home = home if home.is_absolute() else Path.home() / ".cache"
     except RuntimeError:  # the user has no home
         return (_beside(),)
-    found = _beside(), home / "morello"
-    return found if _is_checkout() else found[::-1]
+    folders = _beside(), home / "morello"
+    return folders if _is_checkout() else folders[::-1]
 
 
 @functools.cache

@@ -45,14 +45,14 @@ class Compiled:
     def _code(self, name: str) -> bytes:
         """The machine code of a function, made and kept if nobody has meanwhile."""
         module, parameters = FUNCTIONS[name]
-        kept = KeptObject(name)
+        stored = KeptObject(name)
         with defer_forks(), self._loading:  # numba has locks, too
-            code = kept.read()
+            code = stored.read()
             if code is None:
                 from morello.search.compiled.entries import object_code
 
                 code = object_code(module, name, parameters)
-                kept.write(code)
+                stored.write(code)
         return code
 
     def prepare(self, names: tuple[str, ...] = USUAL) -> None:
@@ -87,11 +87,11 @@ def _function(entry: int, parameters: tuple[Parameter, ...]) -> Callable[..., in
     """A function of arrays and integers, of the address of its entry."""
     words = [ctypes.c_int64] * sum(parameter.words for parameter in parameters)
     call = ctypes.CFUNCTYPE(ctypes.c_int64, *words)(entry)
-    given = tuple((np.dtype(p.dtype), p.rank) for p in parameters)
+    forms = tuple((np.dtype(p.dtype), p.rank) for p in parameters)
 
     def function(*arguments: Any) -> int:
         passed: list[int] = []
-        for argument, (dtype, rank) in zip(arguments, given, strict=True):
+        for argument, (dtype, rank) in zip(arguments, forms, strict=True):
             if rank:
                 if argument.dtype != dtype or argument.ndim != rank:
                     raise TypeError(f"an array of {dtype} with {rank} axes is needed")

@@ -20,8 +20,8 @@ _MANY = 1 << 40
 def pointer(context: Any, word: Any) -> Any:
     """The pointer with the value of an integer."""
 
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
+    def generate(context: Any, builder: Any, signature: Any, words: Any) -> Any:
+        return builder.inttoptr(words[0], context.get_value_type(types.voidptr))
 
     return types.voidptr(word), generate
 

@@ -69,12 +69,12 @@ def choose_loops(
     """
     begin, end, first, inner = span(axis, point)
     stride, main, rest = axis[STRIDE], integers(axis[MAIN]), integers(axis[REST])
-    trips, share, own = floats(axis[TRIPS]), floats(axis[SHARE]), floats(axis[PRICE])
+    trips, share, prices = floats(axis[TRIPS]), floats(axis[SHARE]), floats(axis[PRICE])
     codes = shorts(axis[CODES])
     for s in range(begin, end):
         t = ((first + main[s]) * stride + inner) * width
         tile = below[t : t + count]
-        q, w, code = trips[s], own[s], codes[s]
+        q, w, code = trips[s], prices[s], codes[s]
         if rest[s] < 0:
             for a in range(count):
                 cost = tile[a] * q + w
@@ -141,16 +141,18 @@ def sweep(
         run = axes[least][STRIDE] * axes[least][EXTENT]
         for start in range(0, len(costs) // width, run):
             row, end = start * width, (start + run) * width
-            own, codes = costs[row:end], decisions[row:end]
-            settle_run(own, codes, below, later, chosen, width, axes, least, start)
+            run_costs, codes = costs[row:end], decisions[row:end]
+            settle_run(
+                run_costs, codes, below, later, chosen, width, axes, least, start
+            )
         return 0
     for point in range(len(costs) // width):
         row = point * width
-        own, codes = costs[row : row + width], decisions[row : row + width]
+        run_costs, codes = costs[row : row + width], decisions[row : row + width]
         for e in range(len(peels)):
-            choose_peel(own, codes, costs, width, peels[e], point)
+            choose_peel(run_costs, codes, costs, width, peels[e], point)
         for d in range(len(axes)):
-            choose_loops(own, codes, below, below, width, width, axes[d], point)
+            choose_loops(run_costs, codes, below, below, width, width, axes[d], point)
     return 0
 
 
@@ -178,36 +180,38 @@ def settle_run(
         choose_loops(later, chosen, below, below, width, count, axes[d], start)
     for k in range(axes[least][EXTENT]):
         at, point = k * few, start + k * part
-        own, codes = costs[at : at + few], decisions[at : at + few]
-        choose_loops(own, codes, below, below, width, few, axes[least], point)
+        part_costs, codes = costs[at : at + few], decisions[at : at + few]
+        choose_loops(part_costs, codes, below, below, width, few, axes[least], point)
         for a in range(waits):
-            is_less = later[at + a] < own[a]
-            own[a] = later[at + a] if is_less else own[a]
+            is_less = later[at + a] < part_costs[a]
+            part_costs[a] = later[at + a] if is_less else part_costs[a]
             codes[a] = chosen[at + a] if is_less else codes[a]
 
 
 @inner
 def sweep_around(
-    costs: F64, decisions: I32, own: F64, chosen: I32, axes: I64, peels: I64,
+    costs: F64, decisions: I32, point_costs: F64, chosen: I32, axes: I64, peels: I64,
     fixed: Flags,
 ) -> int:  # fmt: skip
     """Settle every point of a table except those that are already decided.
 
-    ``own`` and ``chosen`` are room for a point.
+    ``point_costs`` and ``chosen`` are room for a point.
     """
-    width = len(own)
+    width = len(point_costs)
     for point in range(len(costs) // width):
         row = point * width
         for a in range(width):
-            own[a] = costs[row + a]
+            point_costs[a] = costs[row + a]
             chosen[a] = decisions[row + a]
         for e in range(len(peels)):
-            choose_peel(own, chosen, costs, width, peels[e], point)
+            choose_peel(point_costs, chosen, costs, width, peels[e], point)
         for d in range(len(axes)):
-            choose_loops(own, chosen, costs, costs, width, width, axes[d], point)
+            choose_loops(
+                point_costs, chosen, costs, costs, width, width, axes[d], point
+            )
         for a in range(width):
             if not fixed[row + a]:
-                costs[row + a] = own[a]
+                costs[row + a] = point_costs[a]
                 decisions[row + a] = chosen[a]
     return 0
 

@@ -237,8 +237,8 @@ def box(
             if dim in key.kind.reductions:
                 axis = sizes[dim]
                 parts |= {s for a in _CUTTING for s in a.part_sizes(key, axis, target)}
-            kept = tuple(size for size in cut[dim] if size in parts)
-            cut = (*cut[:dim], kept, *cut[dim + 1 :])
+            sizes_of_dim = tuple(size for size in cut[dim] if size in parts)
+            cut = (*cut[:dim], sizes_of_dim, *cut[dim + 1 :])
     left = tuple(
         _limit_axis(key, memory, limit, memory in free, target)
         for memory, limit in limits.items()
@@ -330,8 +330,8 @@ def _cut(
     ):
         plain = operand.is_plain  # of windows `lies` has the last word
         if plain and dim in operand.dims and not tensor.level.is_main:
-            own = key.operand_sizes(index, _wholes(sizes, dense, dim))
-            lying = _lying(tensor, own, operand.axis(dim), room[tensor.level])
+            operand_axes = key.operand_sizes(index, _wholes(sizes, dense, dim))
+            lying = _lying(tensor, operand_axes, operand.axis(dim), room[tensor.level])
             axis = axis[: bisect.bisect_right(axis, lying)]
         if (
             dim in operand.dims
@@ -370,9 +370,13 @@ def lies(
     for index, tensor in enumerate(key.tensors):
         if not tensor.level.is_main:
             dims = key.kind.operands[index].dims
-            own = tuple(a if d in dims else (1,) for d, a in enumerate(box.sizes))
+            operand_axes = tuple(
+                a if d in dims else (1,) for d, a in enumerate(box.sizes)
+            )
             free = room[tensor.level]
-            fits_all = fits_all & _fits(key.kind, index, tensor, own, full, free)
+            fits_all = fits_all & _fits(
+                key.kind, index, tensor, operand_axes, full, free
+            )
     return fits_all
 
 
@@ -392,14 +396,14 @@ def _fits(
     """Mask of the sizes at which an operand has room; of a dimension that it lacks,
     ``axes`` has one size. ``full`` has the sizes of the goal, or `OWN`."""
     operand, mesh = kind.operands[index], _mesh(axes)
-    own = operand.sizes(mesh)
-    fits = tensor.amount(own) <= room
+    operand_sizes = operand.sizes(mesh)
+    fits = tensor.amount(operand_sizes) <= room
     if _may_be_gapless(tensor):  # a tile of a gapless array: see `_lying`
         gapless = dataclasses.replace(tensor, contiguous=True)
         goal = (f if f != OWN else m for f, m in zip(full, mesh, strict=True))
         whole = list(operand.sizes(tuple(goal)))
         outermost = tensor.layout.dims[0].dim
-        whole[outermost] = own[outermost]
+        whole[outermost] = operand_sizes[outermost]
         fits = fits | (gapless.lines(tuple(whole)) <= room)
     return fits
 

@@ -77,7 +77,7 @@ class Evaluated:
     """An action expanded on the points of a box: costs, and what its holes are.
 
     Args:
-        own: what it costs itself, infinite where it does not apply; it broadcasts to
+        price: what it costs itself, infinite where it does not apply; it broadcasts to
             the box.
         axes: the dimension of the box and the coordinates of each array of the frame,
             by its `id`.
@@ -85,7 +85,7 @@ class Evaluated:
 
     box: Box
     frame: Frame
-    own: Floats
+    price: Floats
     children: tuple[Child, ...]
     axes: dict[int, tuple[int, Axis]]
     known: dict[tuple[Box | None, ...], Gathered | None] = dataclasses.field(
@@ -150,22 +150,22 @@ def _evaluate(
         legal = legal & condition.holds
     if not np.any(legal):
         return None
-    own = np.where(legal, np.asarray(expansion.cost, np.float64), np.inf)
-    own = own.reshape(own.shape or (1,) * len(box.axes))
+    price = np.where(legal, np.asarray(expansion.cost, np.float64), np.inf)
+    price = price.reshape(price.shape or (1,) * len(box.axes))
     values = (*frame.sizes, *frame.limits.free)
     axes = {
         id(array): (dim, axis)
         for dim, (array, axis) in enumerate(zip(values, box.axes, strict=True))
         if axis != (ANY,)
     }
-    return Evaluated(box, frame, own, expansion.children, axes)
+    return Evaluated(box, frame, price, expansion.children, axes)
 
 
-def _gather(found: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | None:
-    place = found.box
+def _gather(evaluated: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | None:
+    place = evaluated.box
     holes = [
-        _places(found, child, box)
-        for child, box in zip(found.children, boxes, strict=True)
+        _places(evaluated, child, box)
+        for child, box in zip(evaluated.children, boxes, strict=True)
         if box is not None
     ]
     points = place.points
@@ -174,13 +174,13 @@ def _gather(found: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | None:
         at, _, fixed, *_ = hole
         for there in (at >= 0, fixed >= 0):
             viable &= there[..., 0, 0] if np.ndim(there) else there
-    own = _by_classes(found.own, place)
-    viable &= np.isfinite(own).any(axis=(-2, -1))
+    prices = _by_classes(evaluated.price, place)
+    viable &= np.isfinite(prices).any(axis=(-2, -1))
     chosen = np.flatnonzero(viable)
     if not chosen.size:
         return None
-    price, point, _ = _term(own, points, chosen)
-    near, far = own.shape[-2:]
+    price, point, _ = _term(prices, points, chosen)
+    near, far = prices.shape[-2:]
     steps = (far * (near > 1), int(far > 1))
     rows = chosen * math.prod(place.classes)
     words = (len(chosen), address(rows), address(price), point, *steps)

@@ -137,11 +137,11 @@ class Identities:
         children = action.expand(frame, self.target).children
         (child,) = (child for child in children if child.role == role)
         sizes = np.unique(child.frame.sizes[dim]).tolist()
-        own = (
+        axes = (
             ax.new_axis(child.frame.key, dim, size, self.target.threads)
             for size in sizes
         )
-        axis = tuple(sorted({one for sizes_of_one in own for one in sizes_of_one}))
+        axis = tuple(sorted({one for sizes_of_one in axes for one in sizes_of_one}))
         # Where all axes are those of goals, equal axes mean the same in any order.
         if len(sizes) > 1 or self.dense.issuperset(parent.sizes):
             self.store.dense |= {axis}
@@ -177,16 +177,16 @@ class Identities:
         return TableId(key, sizes, tuple(free))
 
     def _known(self, key: SpecKey) -> _Known:
-        found = self._keys.get(key)
-        if found is None:
-            found = self._keys[key] = _Known.of(key, self.target.plain)
-        return found
+        facts = self._keys.get(key)
+        if facts is None:
+            facts = self._keys[key] = _Known.of(key, self.target.plain)
+        return facts
 
     def box(self, identity: TableId) -> Box:
         """The box of a table."""
-        found = self._boxes.get(identity)
-        if found is None:
-            found = ax.box(
+        box = self._boxes.get(identity)
+        if box is None:
+            box = ax.box(
                 identity.key,
                 identity.sizes,
                 self.limits,
@@ -195,5 +195,5 @@ class Identities:
                 self.target,
                 self.dense,
             )
-            self._boxes[identity] = found
-        return found
+            self._boxes[identity] = box
+        return box

@@ -46,15 +46,18 @@ class Slices:
         if len(first) > 1:
             compiled().equal_columns(columns, first, room)
         own_first = first == np.arange(len(first))
-        kept, place = np.flatnonzero(own_first), (own_first.cumsum() - 1)[first]
-        distinct = columns.take(kept, axis=1)
-        own = distinct[:points].reshape(*sizes, len(kept))
+        distinct_columns, place = (
+            np.flatnonzero(own_first),
+            (own_first.cumsum() - 1)[first],
+        )
+        distinct = columns.take(distinct_columns, axis=1)
+        slices = distinct[:points].reshape(*sizes, len(distinct_columns))
         rest = [
             np.ascontiguousarray(distinct[k * points : (k + 1) * points])
             for k in range(1, len(parts))
         ]
-        decisions = np.full(own.shape, NO_ACTION, np.int32)
-        return cls(own, decisions, place, tuple(rest))
+        decisions = np.full(slices.shape, NO_ACTION, np.int32)
+        return cls(slices, decisions, place, tuple(rest))
 
     def write_back(self, decisions: np.ndarray[Any, np.dtype[np.int32]]) -> None:
         """Put decisions, where one was made, into those of the whole table."""

@@ -144,17 +144,17 @@ class Solver:
         for memory in limits.memories:
             if memory.is_registers:
                 limits = limits.replace(memory, room[memory])
-        found = self._runs.get((limits, room))
-        if found is None:
+        run = self._runs.get((limits, room))
+        if run is None:
             digest = self.pinned.pins.digest
-            own = self.target, limits, room, self.database, digest
+            context = self.target, limits, room, self.database, digest
             goal = print_spec(spec, self.target.limits)
-            store = TableStore(*own, self.shelf, goal, self._goals)
-            found = _Run(
+            store = TableStore(*context, self.shelf, goal, self._goals)
+            run = _Run(
                 limits, room, self.target, store, self.pinned, self.watch, self._goals
             )
-            self._runs[limits, room] = found
-        return found
+            self._runs[limits, room] = run
+        return run
 
     def goal_table(self, spec: Spec) -> TableId:
         """The table that a goal is looked up in."""
@@ -172,10 +172,10 @@ class Solver:
         """
         start = time.perf_counter()
         _check_registers(spec, self.target)
-        kept = self.kept(spec)
-        if kept is not None:
+        stored = self.stored(spec)
+        if stored is not None:
             elapsed = time.perf_counter() - start
-            return Solution(kept, Statistics(0, 0, elapsed, peak_bytes=peak_bytes()))
+            return Solution(stored, Statistics(0, 0, elapsed, peak_bytes=peak_bytes()))
         run = self.run_of(spec)
         before = run.statistics(0.0)
         try:
@@ -200,7 +200,7 @@ class Solver:
         with defer_sigint(), rare_collections(), run.store.working():
             run.entry(self.goal_table(spec))
 
-    def kept(self, spec: Spec) -> Impl | None:
+    def stored(self, spec: Spec) -> Impl | None:
         """The program of a goal that the database has, which needs no tables."""
         if self.database is None or spec in self._solved:
             return None
@@ -220,8 +220,8 @@ class Solver:
         this goal follows from its text: goals of other sizes have the family, too."""
         target = self.target
         plain = target.in_context(PLAIN)
-        own = plain if plain.at(goal) == target else target
-        return family(own, self.pinned.pins.digest, self._cover)
+        in_family = plain if plain.at(goal) == target else target
+        return family(in_family, self.pinned.pins.digest, self._cover)
 
     def keep(self, spec: Spec, impl: Impl) -> None:
         """Store the program of a goal, so that the next lookup needs no tables."""
@@ -239,25 +239,25 @@ class Solver:
         self.note(spec, Statistics(0, 0, 0.0), programs)
 
     def note(
-        self, spec: Spec, found: Statistics, programs: float | None = None
+        self, spec: Spec, statistics: Statistics, programs: float | None = None
     ) -> None:
         """Tell the database what a search took."""
         if self.database is not None:
             row = SearchRow(
                 full_text(spec),
                 self._family(spec),
-                found.seconds,
-                found.peak_bytes,
-                found.tables,
-                found.specs,
-                found.impls,
-                found.boxes,
-                found.cost_boxes,
+                statistics.seconds,
+                statistics.peak_bytes,
+                statistics.tables,
+                statistics.specs,
+                statistics.impls,
+                statistics.boxes,
+                statistics.cost_boxes,
                 programs,
             )
             self.database.note(row)
 
-    def complete(self, spec: Spec, given: Partial) -> Solution:
+    def complete(self, spec: Spec, decided: Partial) -> Solution:
         """The best program of ``spec`` that begins with what is given.
 
         Raises:
@@ -265,7 +265,7 @@ class Solver:
             ScheduleError: what is given does not apply.
         """
         start = time.perf_counter()
-        impl = complete(given, spec, self.target, lambda hole: self.solve(hole).impl)
+        impl = complete(decided, spec, self.target, lambda hole: self.solve(hole).impl)
         tables = sum(len(run.store) for run in self._runs.values())
         points = sum(run.points for run in self._runs.values())
         elapsed = time.perf_counter() - start
@@ -394,11 +394,11 @@ class _Run(Identities):
 
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table, and its pins."""
-        found = candidates(identity.key, identity.sizes, self.target)
+        actions = candidates(identity.key, identity.sizes, self.target)
         if self.dense:
-            found = tuple(a for a in found if self.tiles(a, identity))
+            actions = tuple(a for a in actions if self.tiles(a, identity))
         pins = self.pinned.pins.of(identity.key)
-        return (*found, *(pin.action for pin in pins))
+        return (*actions, *(pin.action for pin in pins))
 
     def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
         """The points of a table that pins decide."""

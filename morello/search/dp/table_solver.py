@@ -135,14 +135,14 @@ class TableSolver:
                 keys[same] = action.loop_key(self.key)
             loops.setdefault((dim, keys[same]), {})[index] = action
         self._gather(gathers)
-        own = {}
+        in_table = {}
         for (dim, key), loops_along in loops.items():
             if key == self.key:
-                own[dim] = loops_along
+                in_table[dim] = loops_along
             else:
                 self._loop_below(dim, key, loops_along)
         self._fix(actions)
-        self._loop_within(own, self._peels(parts))
+        self._loop_within(in_table, self._peels(parts))
         self._leave_out()
 
     def _leave_out(self) -> None:
@@ -194,7 +194,7 @@ class TableSolver:
         if not plans and not peels:
             return
         sizes = self.box.shape[: len(self.box.sizes)]
-        axes, _kept = axis_words(plans, sizes)
+        axes, _alive = axis_words(plans, sizes)
         if self.fixed is not None:  # slices that cost the same may have other pins
             width = self.costs[(0,) * len(sizes)].size
             arrays = (self.costs.reshape(-1), self.decisions.reshape(-1))
@@ -228,7 +228,7 @@ class TableSolver:
         if planned.plan.is_empty:
             return
         below = np.ascontiguousarray(aligned(table, self.box, dim))
-        axes, _kept = axis_words([planned], below.shape)
+        axes, _alive = axis_words([planned], below.shape)
         self._sweep_below(below, axes)
 
     def _sweep_below(self, below: Floats, axes: Integers) -> None:
@@ -329,11 +329,11 @@ def _room_of_run(axes: Integers, width: int) -> tuple[Floats, Decisions]:
 
 
 def _words(
-    found: Iterable[tuple[int, Gathered, list[Costs]]],
+    evaluated: Iterable[tuple[int, Gathered, list[Costs]]],
 ) -> tuple[Integers, Integers]:
     """Actions and their holes as `compiled/gather.py` reads them."""
     actions, holes = array("q"), array("q")
-    for index, gathered, tables in found:
+    for index, gathered, tables in evaluated:
         first = len(holes) // len(HOLE)
         actions.extend((index, *gathered.action, first, len(tables)))
         for table, places in zip(tables, gathered.holes, strict=True):

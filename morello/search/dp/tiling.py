@@ -40,7 +40,7 @@ class Plan:
     trips: Floats
     share: Floats
     """1 where the remainder counts; 0 where it runs beside tiles, if it runs."""
-    own: Floats
+    price: Floats
 
     @property
     def is_empty(self) -> bool:
@@ -50,7 +50,7 @@ class Plan:
     @cached_property
     def words(self) -> tuple[int, ...]:
         """The addresses of the arrays, in the order of `words.AXIS`."""
-        numbers = self.main, self.rest, self.trips, self.share, self.own
+        numbers = self.main, self.rest, self.trips, self.share, self.price
         return tuple(map(address, (self.starts, *numbers)))
 
 
@@ -84,8 +84,8 @@ def plan_loops(
     data = data[:, np.argsort(data[0], kind="stable")]
     starts = np.searchsorted(data[0], np.arange(len(axis) + 1)).astype(np.int64)
     chosen, main, rest = (np.ascontiguousarray(column) for column in data[1:4])
-    trips, share, own = (column.astype(np.float64) for column in data[4:])
-    return Plan(starts, chosen, main, rest, trips, share, own)
+    trips, share, price = (column.astype(np.float64) for column in data[4:])
+    return Plan(starts, chosen, main, rest, trips, share, price)
 
 
 def _loops_of(
@@ -165,15 +165,15 @@ def axis_words(
     Args:
         holes: how many coordinates the table of the holes has along each axis.
     """
-    kept: list[Any] = []
+    alive: list[Any] = []
     rows = []
     for each in loops:
         chosen = each.codes[each.plan.actions]
-        kept += (each.plan, chosen)
+        alive += (each.plan, chosen)
         stride = math.prod(each.shape[each.dim + 1 :])
         extents = each.shape[each.dim], holes[each.dim]
         rows.append((stride, *extents, *each.plan.words, address(chosen)))
-    return np.asarray(rows, np.int64).reshape(len(rows), len(AXIS)), kept
+    return np.asarray(rows, np.int64).reshape(len(rows), len(AXIS)), alive
 
 
 def peel_words(peels: Sequence[Peeled], shape: tuple[int, ...]) -> Integers:

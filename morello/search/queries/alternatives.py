@@ -28,7 +28,7 @@ class Place:
     """The goal whose search it belongs to."""
     table: TableId | None
     """None where a person has decided, not a search."""
-    given: Partial = HOLE
+    decided: Partial = HOLE
     """Schedule that a person has fixed for this node."""
 
 
@@ -78,19 +78,21 @@ class Explorer:
     Args:
         solver: what solves it.
         goal: the Spec.
-        given: the program that it begins with, if a person has decided that.
+        decided: the program that it begins with, if a person has decided that.
 
     Raises:
         SearchError: the goal has no program.
         ScheduleError: what is given does not apply.
     """
 
-    def __init__(self, solver: Solver, goal: Spec, given: Partial = HOLE) -> None:
+    def __init__(self, solver: Solver, goal: Spec, decided: Partial = HOLE) -> None:
         self._solver = solver
         self._target: Target = solver.target
-        self.root = self._place(goal, given)
+        self.root = self._place(goal, decided)
         self.solution: Solution = (
-            solver.solve(goal) if given.action is None else solver.complete(goal, given)
+            solver.solve(goal)
+            if decided.action is None
+            else solver.complete(goal, decided)
         )
 
     def alternatives(self, place: Place) -> Alternatives:
@@ -123,24 +125,24 @@ class Explorer:
 
     def below(self, place: Place, impl: Impl) -> tuple[Place, ...]:
         """The places of the holes that a place's program leaves, in order."""
-        given = self._given(place)
-        if given.action is None:
+        decided = self._decided(place)
+        if decided.action is None:
             return tuple(hole for _, hole in self._holes(place, impl.action) or ())
         return tuple(
             self._place(branch.impl.spec, below)
-            for branch, below in zip(impl.branches, given.branches, strict=True)
+            for branch, below in zip(impl.branches, decided.branches, strict=True)
         )
 
-    def _place(self, goal: Spec, given: Partial) -> Place:
+    def _place(self, goal: Spec, decided: Partial) -> Place:
         """The place of a goal, or of what a person has decided."""
-        table = self._solver.goal_table(goal) if given.action is None else None
-        return Place(goal, goal, table, given)
+        table = self._solver.goal_table(goal) if decided.action is None else None
+        return Place(goal, goal, table, decided)
 
-    def _given(self, place: Place) -> Partial:
-        """Find the schedule that is fixed for a node: by a given schedule, or
+    def _decided(self, place: Place) -> Partial:
+        """Find the schedule that is fixed for a node: by a schedule, or
         by a pin."""
         if place.table is None:
-            return place.given
+            return place.decided
         table = self._solver.run_of(place.goal).table(place.table)
         action = table.decision(place.spec.sizes, place.spec.limits)
         if not isinstance(action, Pinned):

@@ -100,7 +100,7 @@ class Node:
         self.edges: list[Edge] = []
         self.peels: list[Peel] = []
         self.below: list[Below] = []
-        self.own: list[Loops] = []
+        self.loops: list[Loops] = []
         self.excess = np.full(self.best.slices.size, np.inf)
         self.times = np.full(self.best.slices.size, np.inf)
         self.classes: dict[int, ClassTable] = {}
@@ -310,11 +310,11 @@ class Hypergraph:
         dim: int,
         key: SpecKey,
         feature: int,
-        found: dict[int, Action],
+        by_code: dict[int, Action],
     ) -> None:
-        actions = tuple(found.values())
-        own = key == node.id.key
-        identity = node.id if own else self.run.loop_id(node.id, key)
+        actions = tuple(by_code.values())
+        in_table = key == node.id.key
+        identity = node.id if in_table else self.run.loop_id(node.id, key)
         box = self.run.box(identity)
         form = actions[0].loop_form(node.id.key, self.target)
         axes = node.box.sizes[dim], box.sizes[dim]
@@ -322,9 +322,9 @@ class Hypergraph:
         plan = _even(plan, *axes)
         if plan.is_empty or not math.prod(box.shape):
             return
-        loops = Loops(dim, node.sizes, plan, np.asarray(list(found), np.int32))
-        if own:
-            node.own.append(loops)
+        loops = Loops(dim, node.sizes, plan, np.asarray(list(by_code), np.int32))
+        if in_table:
+            node.loops.append(loops)
             return
         numbers = np.arange(math.prod(box.shape), dtype=np.float64)
         there = aligned(Costs.of(box, numbers.reshape(box.shape)), node.box, dim)
@@ -341,16 +341,16 @@ class Hypergraph:
         return totals.reshape(node.shape)
 
     def words(
-        self, found: Sequence[tuple[int, Edge, dict[int, int]]]
+        self, evaluated: Sequence[tuple[int, Edge, dict[int, int]]]
     ) -> tuple[Integers, Integers]:
         """Actions and their holes as `compiled/gather.py` reads them.
 
         Args:
-            found: the decision; the action; for leading holes, the class.
+            evaluated: the decision; the action; for leading holes, the class.
         """
         actions: list[tuple[int, ...]] = []
         holes: list[tuple[int, ...]] = []
-        for code, edge, classes in found:
+        for code, edge, classes in evaluated:
             gathered = edge.gathered
             actions.append((code, *gathered.action, len(holes), len(edge.holes)))
             for place, (table, words) in enumerate(
@@ -377,8 +377,8 @@ def _alone(evaluated: Evaluated, shape: tuple[int, ...]) -> Bools:
 
 def _only(evaluated: Evaluated, where: Bools) -> Evaluated:
     """Restrict an evaluated action to some points."""
-    own = np.where(where, evaluated.own, np.inf)
-    return dataclasses.replace(evaluated, own=own, known={})
+    price = np.where(where, evaluated.price, np.inf)
+    return dataclasses.replace(evaluated, price=price, known={})
 
 
 @lru_cache(maxsize=4096)
@@ -387,17 +387,17 @@ def _even(plan: Plan, axis: Axis, below: Axis) -> Plan:
     counts = np.diff(plan.starts)
     extents = np.repeat(np.asarray(axis, np.int64), counts)
     sizes = np.append(np.asarray(below, np.int64), 0)  # -1 is no remainder
-    kept = (plan.share == 0) | (sizes[plan.rest] < UNEVEN * extents)
-    starts = np.concatenate([[0], np.cumsum(kept)])[plan.starts]
+    even = (plan.share == 0) | (sizes[plan.rest] < UNEVEN * extents)
+    starts = np.concatenate([[0], np.cumsum(even)])[plan.starts]
     columns = (
-        np.ascontiguousarray(column[kept])
+        np.ascontiguousarray(column[even])
         for column in (
             plan.actions,
             plan.main,
             plan.rest,
             plan.trips,
             plan.share,
-            plan.own,
+            plan.price,
         )
     )
     return Plan(starts.astype(np.int64), *columns)

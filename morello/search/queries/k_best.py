@@ -239,7 +239,7 @@ class KBest:
             tiles = taken(table.classes[theirs].costs.slices.reshape(-1), below.place)
             rests = taken(table.best.slices.reshape(-1), below.place)
             loops = _coded(node, below.loops, theirs)
-            axes, _kept = axis_words([loops], below.place.shape)
+            axes, _alive = axis_words([loops], below.place.shape)
             code.sweep_class(
                 costs, decisions, tiles, rests, allowed, width, axes, nothing
             )
@@ -252,8 +252,8 @@ class KBest:
                 decisions[place] = NO_ACTION
                 free[place] = True
         best = node.best.slices.reshape(-1)
-        axes, _kept = axis_words(
-            [_coded(node, loops, mask) for loops in node.own], node.sizes
+        axes, _alive = axis_words(
+            [_coded(node, loops, mask) for loops in node.loops], node.sizes
         )
         peels = peel_words(
             [

@@ -56,8 +56,8 @@ def measured_key(
     Args:
         cover: how programs are chosen if it is a range.
     """
-    own = str(cover or CoverOptions()) if goal.ranges else ""
-    context = " ".join(filter(None, (space(), pins.digest, own)))
+    options = str(cover or CoverOptions()) if goal.ranges else ""
+    context = " ".join(filter(None, (space(), pins.digest, options)))
     return MeasuredKey(
         full_text(goal), target.name, target.threads, processor_name(), context
     )

@@ -123,8 +123,8 @@ class _Completion:
     def program(self, partial: Partial, spec: Spec) -> Impl:
         if partial.action is None:
             return self._fill(spec)
-        given, known = self._known.get(spec, (HOLE, None))
-        if known is not None and given == partial:
+        decided, known = self._known.get(spec, (HOLE, None))
+        if known is not None and decided == partial:
             return known
         impl = _applied(partial, spec, self._target, self.program)
         if spec.ranges and not impl.action.splits_sizes:

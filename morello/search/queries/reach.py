@@ -79,14 +79,14 @@ class Reach:
     def _follow(self, node: Node, bound: Floats) -> None:
         excess, times, width = node.excess, node.times, node.width
         costs = node.best.slices.reshape(-1)
-        axes, _kept = axis_words(node.own, node.sizes)
+        axes, _alive = axis_words(node.loops, node.sizes)
         peels = [
             Peeled(p.dim, p.place, 0, np.where(p.alone, p.others, np.inf))
             for p in node.peels
         ]
-        own = excess, times, costs, costs, excess, times
+        arrays = excess, times, costs, costs, excess, times
         code = compiled()
-        code.reach_loops(*own, bound, width, axes, peel_words(peels, node.sizes))
+        code.reach_loops(*arrays, bound, width, axes, peel_words(peels, node.sizes))
         nothing = peel_words((), ())
         for below in node.below:
             far = self._graph.node(below.table)
@@ -94,7 +94,7 @@ class Reach:
                 taken(array, below.place)
                 for array in (far.best.slices.reshape(-1), far.excess, far.times)
             )
-            axes, _kept = axis_words([below.loops], below.place.shape)
+            axes, _alive = axis_words([below.loops], below.place.shape)
             code.reach_loops(
                 excess, times, costs, tiles, reached, often, bound, width, axes, nothing
             )

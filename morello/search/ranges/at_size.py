@@ -109,14 +109,14 @@ def _parts(child: Child, there: np.ndarray[Any, Any]) -> Frame:
     """The Specs of a hole where there is one."""
     frame = child.frame
 
-    def own(value: Any) -> Any:
+    def where_it_is(value: Any) -> Any:
         if np.ndim(value) == 0:
             return value
         some = np.broadcast_to(value, there.shape)[there]
         return some[0] if (some == some[0]).all() else some
 
-    free = tuple(map(own, frame.limits.free))
-    sizes = tuple(map(own, frame.sizes))
+    free = tuple(map(where_it_is, frame.limits.free))
+    sizes = tuple(map(where_it_is, frame.sizes))
     return Frame(frame.key, sizes, Limits(frame.limits.memories, free))
 
 

@@ -49,9 +49,9 @@ class Borders:
         tables = self.cover.sizes.tables
         if tables[part.box.last] is not tables[other.box.last]:
             return None
-        own, beside = _ends(part), _ends(other)
-        first, last = min(own[0], beside[0]), max(own[1], beside[1])
-        while (first, last) != own:
+        ends, beside = _ends(part), _ends(other)
+        first, last = min(ends[0], beside[0]), max(ends[1], beside[1])
+        while (first, last) != ends:
             try:
                 self._program(number, first, last)
             except SizesError as error:
@@ -72,8 +72,8 @@ class Borders:
         sizes = np.array(self.sizes(first, last))
         if len(error.holds) != len(sizes):  # of what remains of a loop
             return first, last
-        wrong, own = sizes[~np.asarray(error.holds, bool)], _ends(part)
-        above, below = wrong[wrong > own[1]], wrong[wrong < own[0]]
+        wrong, ends = sizes[~np.asarray(error.holds, bool)], _ends(part)
+        above, below = wrong[wrong > ends[1]], wrong[wrong < ends[0]]
         start = int(below[-1]) + self.step if len(below) else first
         return start, int(above[0]) - self.step if len(above) else last
 

@@ -220,7 +220,7 @@ def covered(
     start = time.perf_counter()
     check_ranges(spec)
     solver = Solver(target.at(spec), database, cover=str(options))
-    stored = solver.kept(spec)
+    stored = solver.stored(spec)
     if stored is not None:
         return Solution(stored, Statistics(0, 0, time.perf_counter() - start))
     solution = cover(spec, target, options.regret, watch, options.most).solution

@@ -57,13 +57,13 @@ def groups_of(goals: Iterable[Spec], target: Target) -> tuple[Group, ...]:
     """
     kinds: defaultdict[object, list[Spec]] = defaultdict(list)
     for goal in goals:
-        own = target.at(goal)
+        priced = target.at(goal)
         shape = tuple(
             size if is_batch(goal.kind, dim) else size == 1
             for dim, size in enumerate(goal.sizes)
         )
-        room, leading = ax.room(goal, own), goal.leading
-        same = goal.key, goal.limits, leading, own, room, ax.fine(goal), shape
+        room, leading = ax.room(goal, priced), goal.leading
+        same = goal.key, goal.limits, leading, priced, room, ax.fine(goal), shape
         kinds[same].append(goal)
     groups = [group_of(tuple(members)) for members in kinds.values()]
     return tuple(sorted(groups, key=lambda group: _size(group.axes), reverse=True))
@@ -137,14 +137,14 @@ def solve_together(
     results: dict[Spec, tuple[Impl, Statistics]] = {}
     for goal, solver in solvers.items():
         start = time.perf_counter()
-        impl = solver.kept(goal)
+        impl = solver.stored(goal)
         if impl is not None:
             seconds = time.perf_counter() - start
             results[goal] = impl, Statistics(0, 0, seconds)
     missing = tuple(goal for goal in goals if goal not in results)
     if missing:
-        found = search_together(group_of(missing), target, SHELF)
-        results |= zip(missing, found, strict=True)
+        solved = search_together(group_of(missing), target, SHELF)
+        results |= zip(missing, solved, strict=True)
     if database is not None:
         database.keep(
             tuple(solvers[goal].row_of(goal, results[goal][0]) for goal in missing)

@@ -57,7 +57,7 @@ class LabelBoxes:
         rank, size, boxes = len(shape), dense.size, _FEW_BOXES
         while True:
             ends = _room("ends", np.int32, 2 * rank * boxes)
-            found = _room("labels", np.int32, boxes)
+            box_labels = _room("labels", np.int32, boxes)
             count = compiled().cover_labels(
                 dense.reshape(-1),
                 shape,
@@ -68,11 +68,11 @@ class LabelBoxes:
                 np.empty((3, boxes), np.int64),
                 *_words(dense.shape),
                 ends,
-                found,
+                box_labels,
             )
             if count >= 0:
                 every = ends[: 2 * rank * count].reshape(count, 2, rank).copy()
-                return cls(dense.shape, every, found[:count].copy())
+                return cls(dense.shape, every, box_labels[:count].copy())
             boxes *= 8
 
     def at(self, point: tuple[int, ...]) -> int:
@@ -83,8 +83,10 @@ class LabelBoxes:
     def clip(self, shape: tuple[int, ...]) -> "LabelBoxes":
         """The part from the origin to ``shape``, nowhere more than that of the
         table."""
-        ends, kept = _clip(self.ends, shape)
-        return LabelBoxes(shape, np.ascontiguousarray(ends[kept]), self.labels[kept])
+        ends, inside = _clip(self.ends, shape)
+        return LabelBoxes(
+            shape, np.ascontiguousarray(ends[inside]), self.labels[inside]
+        )
 
     def expand(self) -> Words:
         """Dense array of labels that the boxes cover."""
@@ -185,9 +187,9 @@ class CostBoxes:
 
     def clip(self, axes: tuple[Axis, ...]) -> "CostBoxes":
         """The part whose axes are the beginnings ``axes`` of those of the table."""
-        ends, kept = _clip(self.ends, tuple(map(len, axes)))
-        old, new = self.ends[kept], np.ascontiguousarray(ends[kept])
-        grid = self.corners[kept].reshape(len(new), *(2,) * self.dims)
+        ends, inside = _clip(self.ends, tuple(map(len, axes)))
+        old, new = self.ends[inside], np.ascontiguousarray(ends[inside])
+        grid = self.corners[inside].reshape(len(new), *(2,) * self.dims)
         for dim in range(self.dims):
             if len(axes[dim]) == len(self.axes[dim]):
                 continue
@@ -195,7 +197,7 @@ class CostBoxes:
             first = axis[new[:, 0, dim]]
             spans = (axis[ends[:, 1, dim] - 1] - first for ends in (old, new))
             grid = _shorten(grid, dim, *spans)
-        varying = self.varying[kept]
+        varying = self.varying[inside]
         told = grid.reshape(len(new), 1 << self.dims)[_told(varying, self.dims)]
         return CostBoxes(axes, self.dims, new, varying, told)
 

@@ -86,9 +86,9 @@ def text_of(key: SpecKey) -> str:
 def base_key(identity: TableId, limits: Limits, room: Limits, kin: str) -> bytes:
     """Key without the axes of the goal: shared by tables of which one may be a part
     of another."""
-    own = (text_of(identity.key), _taken(identity, limits))
+    parts = (text_of(identity.key), _taken(identity, limits))
     room = room_of(identity.key, limits, room)
-    text = "\n".join(("base", *own, str(limits), str(room), kin))
+    text = "\n".join(("base", *parts, str(limits), str(room), kin))
     return hashlib.blake2b(text.encode(), digest_size=32).digest()
 
 
@@ -149,12 +149,12 @@ class TableKeys:
 
     def base(self, identity: TableId) -> bytes:
         """The key of a table in the index, without the axes of its goal."""
-        own = identity.key, identity.free
-        base = self._bases.get(own)
+        place = identity.key, identity.free
+        base = self._bases.get(place)
         if base is None:
             kin = self.kin(identity.key)
             base = base_key(identity, self._limits, self._room, kin)
-            self._bases[own] = base
+            self._bases[place] = base
         return base
 
     def kin(self, key: SpecKey) -> str:

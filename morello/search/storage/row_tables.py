@@ -171,7 +171,7 @@ class RowTable(Generic[Kind]):
                 repr(field) if kind is str and not isinstance(field, str) else field
                 for field, kind in zip(fields, kinds, strict=True)
             ]
-        row = _made(self.kind, iter(fields))
+        row = _dataclass(self.kind, iter(fields))
         return row, is_whole and row.is_possible and row.checksum == checksum
 
     def _select(self, keys: int) -> str:
@@ -205,11 +205,11 @@ def _flat(row: Any) -> Iterator[Any]:
             yield value
 
 
-def _made(kind: type[Any], values: Iterator[Any]) -> Any:
+def _dataclass(kind: type[Any], values: Iterator[Any]) -> Any:
     """A dataclass of some columns."""
     return kind(
         *(
-            _made(field.type, values)  # type: ignore[arg-type]
+            _dataclass(field.type, values)  # type: ignore[arg-type]
             if dataclasses.is_dataclass(field.type)
             else next(values)
             for field in dataclasses.fields(kind)

@@ -74,9 +74,9 @@ class Shelved:
         part = *sizes, *limits
         place = self.costs.place.reshape(tuple(map(len, self.costs.box.limits)))
         left = place[limits].reshape(-1).tolist()
-        kept = {number: n for n, number in enumerate(dict.fromkeys(left))}
-        slices = self.costs.slices[sizes].take([*kept], axis=-1)
-        costs = Costs(box, slices, np.asarray([kept[n] for n in left], np.int64))
+        numbers = {number: n for n, number in enumerate(dict.fromkeys(left))}
+        slices = self.costs.slices[sizes].take([*numbers], axis=-1)
+        costs = Costs(box, slices, np.asarray([numbers[n] for n in left], np.int64))
 
         def clipped() -> Table:
             whole = self.table()

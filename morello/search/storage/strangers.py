@@ -71,8 +71,12 @@ def read_axis(sizes: list[Any]) -> tuple[int, ...]:
 
 def _foreign(rows: Iterable[tuple[Any, ...]], known: set[str]) -> Iterator[str]:
     for kind, name, statement in rows:
-        own = kind == "index" and statement is None  # the index of a primary key
-        if not own and (kind != "table" or _words(str(statement)) not in known):
+        is_automatic = (
+            kind == "index" and statement is None
+        )  # the index of a primary key
+        if not is_automatic and (
+            kind != "table" or _words(str(statement)) not in known
+        ):
             yield f"{kind} '{name}'"
 
 

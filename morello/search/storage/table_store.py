@@ -348,7 +348,7 @@ class TableStore:
     def _dense_like(self, one: TableId, other: TableId) -> Dense:
         """The axes of another table that are dense, as those of one are."""
         pairs = zip(one.sizes, other.sizes, strict=True)
-        return frozenset(long for own, long in pairs if own in self.dense)
+        return frozenset(long for axis, long in pairs if axis in self.dense)
 
     def put(self, identity: TableId, costs: Costs, table: Callable[[], Table]) -> None:
         """Keep a table that was solved.
@@ -370,10 +370,10 @@ class TableStore:
             return False
         return database.keeps_tables
 
-    def _put_off(self, identity: TableId, made: Shelved) -> None:
+    def _put_off(self, identity: TableId, solved: Shelved) -> None:
         """Leave a table as it is; the oldest are packed where there are too many."""
-        self._packed[identity] = self._unpacked[identity] = made
-        self._unpacked_points += made.points
+        self._packed[identity] = self._unpacked[identity] = solved
+        self._unpacked_points += solved.points
         while self._unpacked_points > UNPACKED_POINTS:
             oldest = next(iter(self._unpacked))
             self._pack_soon(oldest, self._is_packed(oldest))

@@ -20,9 +20,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def _silent(function: Any) -> Callable[..., Array]:
     """A function of NumPy as an operation, without warnings."""
 
-    def operation(self: "ArrayElements", *given: Array) -> Array:
+    def operation(self: "ArrayElements", *operands: Array) -> Array:
         with np.errstate(all="ignore"):
-            return np.asarray(function(*given))
+            return np.asarray(function(*operands))
 
     return operation
 

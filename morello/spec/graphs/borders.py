@@ -146,7 +146,7 @@ class Sides:
     def of(graph: Graph, sizes: Sequence[Any]) -> "Sides | None":
         """The strips where padded dimensions have these sizes, which may be arrays of
         one number; None where one has none."""
-        taps, found = {}, {}
+        taps, sides = {}, {}
         reduced = {d for v in graph.node_values for d in graph.node(v).reduced}
         for dim in graph.padded_dims - reduced:
             edge = border(graph, dim)
@@ -156,8 +156,8 @@ class Sides:
             parts = strips(edge, rows, count)
             if parts is None:
                 return None
-            taps[dim], found[dim] = edge.taps, parts
-        return Sides(taps, found)
+            taps[dim], sides[dim] = edge.taps, parts
+        return Sides(taps, sides)
 
     def share(self, dim: int) -> tuple[int, int]:
         """The taps of all rows that are inside the image, and all there are."""

@@ -404,19 +404,19 @@ def _bounded_mesh(
     )
 
 
-def _function(name: str, *given: Bounded) -> Bounded:
+def _function(name: str, *arguments: Bounded) -> Bounded:
     """A function that is monotone within the errors of its arguments, or nearly."""
     row = ROWS[name]
-    number = row.exact(*(x.number for x in given))
-    signs = itertools.product((-1, 1), repeat=len(given))
-    moved = [row.exact(*map(_moved, given, each)) - number for each in signs]
-    uncertain = sum(x.error for x in given)
+    number = row.exact(*(x.number for x in arguments))
+    signs = itertools.product((-1, 1), repeat=len(arguments))
+    moved = [row.exact(*map(_moved, arguments, each)) - number for each in signs]
+    uncertain = sum(x.error for x in arguments)
     error = np.where(uncertain == 0, 0.0, np.max(np.abs(moved), axis=0))
     if row.most_change < math.inf:  # a wave: within its error it may turn
         reach = np.minimum(uncertain, row.most_change)
         error = np.maximum(error, reach)
     if row.jump:
-        jump = row.jump(*(x.number for x in given))
+        jump = row.jump(*(x.number for x in arguments))
         error = np.maximum(error, np.where(uncertain == 0, 0.0, jump))
     if not row.ulps:
         return Bounded(number, error)

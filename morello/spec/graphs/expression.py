@@ -49,7 +49,9 @@ class SizeNumber:
         self,
         size: Callable[[Any], Any],
         number: Callable[[float], Any] = float,
-        operation: Callable[..., Any] = lambda name, *given: FORMULAS[name](*given),
+        operation: Callable[..., Any] = lambda name, *operands: FORMULAS[name](
+            *operands
+        ),
     ) -> Any:
         """The number from sizes.
 
@@ -60,13 +62,13 @@ class SizeNumber:
         """
         if self.function == "size":
             return size(self.arguments[0])
-        given = (
+        operands = (
             a.computed(size, number, operation)
             if isinstance(a, SizeNumber)
             else number(float(a))
             for a in self.arguments
         )
-        return operation(self.function, *given)
+        return operation(self.function, *operands)
 
     def settled(self, size: Callable[[Any], Any]) -> "Constant | SizeNumber":
         """It with sizes that are known, or have other names.
@@ -95,11 +97,11 @@ FORMULAS: dict[str, Callable[..., float]] = {
 """Operations that compute a number from sizes, each in f64."""
 
 
-def number_of_sizes(function: str, *given: float | SizeNumber) -> float | SizeNumber:
+def number_of_sizes(function: str, *operands: float | SizeNumber) -> float | SizeNumber:
     """One of `FORMULAS` of numbers, some of which may follow from sizes."""
-    if any(isinstance(one, SizeNumber) for one in given):
-        return SizeNumber(function, given)
-    return FORMULAS[function](*given)
+    if any(isinstance(one, SizeNumber) for one in operands):
+        return SizeNumber(function, operands)
+    return FORMULAS[function](*operands)
 
 
 @dataclasses.dataclass(frozen=True, order=True)

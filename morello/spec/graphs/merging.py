@@ -29,7 +29,7 @@ class Taps:
     """The axis of the image that taps move along."""
     channels: int
     """The axis of the image that has the channels."""
-    kept: int
+    out_dim: int
     """The dimension of the window that the output has."""
     step: int
     """By which that moves along the axis."""
@@ -127,7 +127,7 @@ def merged(graph: Graph, taps: Taps) -> Part:
     """
     node = graph.node(taps.contraction)
     image = list(graph.axes(taps.image))
-    image[taps.window] = IndexMap.of(taps.kept)
+    image[taps.window] = IndexMap.of(taps.out_dim)
     weights = [axis for axis in graph.axes(taps.weights) if axis.dim != taps.tap]
     bare = graph.reading(taps.image, tuple(image))
     bare = bare.reading(taps.weights, tuple(weights))

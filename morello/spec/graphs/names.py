@@ -279,7 +279,7 @@ class Named:
 
 def expanded(
     label: str,
-    given: tuple[int, ...],
+    written: tuple[int, ...],
     options: Options,
     ranges: tuple[int, ...] = (),
 ) -> Named:
@@ -292,15 +292,15 @@ def expanded(
         SpecError: another number of sizes, or an option without a meaning.
     """
     short = SHORT_NAMES[label]
-    missing = len(short.dims) - len(given)
+    missing = len(short.dims) - len(written)
     if not 0 <= missing <= short.optional:
         counts = {len(short.dims) - short.optional, len(short.dims)}
         raise SpecError(
             f"{label} has {' or '.join(map(str, sorted(counts)))} sizes, not "
-            f"{len(given)}",
+            f"{len(written)}",
             f"give {'x'.join(short.dims[short.optional :])}",
         )
-    sizes = (1,) * missing + given
+    sizes = (1,) * missing + written
     by_name = dict(zip(short.dims, sizes, strict=True))
     of_ranges = dict(zip(short.dims[missing:], ranges, strict=False))
     return named(short.text(by_name, options), by_name, of_ranges)
@@ -382,8 +382,8 @@ def _reordered(
     if {*order} != {*names}:
         return None
     by_name = dict(zip(order, sizes, strict=True))
-    given = tuple(by_name[name] for name in names)
+    in_order = tuple(by_name[name] for name in names)
     of_ranges = dict(zip(order, ranges, strict=False))
     own_ranges = tuple(of_ranges.get(name, -1) for name in names)
-    again = expanded(short.name, given, {}, own_ranges)
-    return given if (again.text, again.sizes) == (text, sizes) else None
+    again = expanded(short.name, in_order, {}, own_ranges)
+    return in_order if (again.text, again.sizes) == (text, sizes) else None

@@ -41,15 +41,15 @@ class Merging:
 
 @lru_cache(maxsize=4096)
 def merging(
-    kind: Kind, partial: tuple[int, ...], kept: tuple[tuple[int, bool], ...]
+    kind: Kind, partial: tuple[int, ...], written: tuple[tuple[int, bool], ...]
 ) -> Merging:
     """How the partial results of a kind that adds become results.
 
     Args:
         kind: of what each thread does.
         partial: its outputs of which each thread has its own.
-        kept: those of them that are results, and whether these add to what they hold.
-            Others are maxima that sums are relative to.
+        written: those of them that are results, and whether these add to what they
+            hold. Others are maxima that sums are relative to.
     """
     share, count = len(kind.dims), len(partial)
     axes = [kind.operands[out].dims for out in partial]
@@ -73,7 +73,7 @@ def merging(
             term = Call("mul", (term, Reference(add(node))))
         reduction = _REDUCTIONS[neutral_of(kind, out)]
         results[out] = add(Node(axes[place], reduction, term, (share,)))
-    outputs = sorted(Output(results[out], accumulates) for out, accumulates in kept)
+    outputs = sorted(Output(results[out], accumulates) for out, accumulates in written)
     whole = canonical(Graph(inputs, tuple(nodes), tuple(outputs)))
     names = {place: -1 - out for place, out in enumerate(partial)}
     names |= {value: out for out, value in results.items()}

@@ -458,8 +458,8 @@ def _called(function: str, arguments: tuple[Expression, ...]) -> Expression:
     follow = any(isinstance(a, SizeNumber) for a in numbers)
     if not follow or len(numbers) < len(arguments) or function not in FORMULAS:
         return Call(function, arguments)
-    given = (a.number if isinstance(a, Constant) else a for a in numbers)
-    return SizeNumber(function, tuple(given))
+    operands = (a.number if isinstance(a, Constant) else a for a in numbers)
+    return SizeNumber(function, tuple(operands))
 
 
 _LARGEST = 3.4028234663852886e38

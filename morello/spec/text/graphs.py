@@ -77,9 +77,11 @@ class _Printer:
 def number_text(number: SizeNumber) -> str:
     """The formula of a number: ``(1.0/size(0))``."""
 
-    def operation(function: str, *given: str) -> str:
+    def operation(function: str, *operands: str) -> str:
         sign = _SIGNS.get(function)
-        return f"({sign.join(given)})" if sign else f"{function}({','.join(given)})"
+        return (
+            f"({sign.join(operands)})" if sign else f"{function}({','.join(operands)})"
+        )
 
     text: str = number.computed("size({})".format, repr, operation)
     return text

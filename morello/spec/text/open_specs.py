@@ -76,7 +76,7 @@ def parse_open_spec(text: str, limits: Limits) -> OpenSpec:
     settled = [p.removesuffix(_FIRST) for p in parts if not p.endswith(f"={_ANY}")]
     spec, operands = parse_operands(":".join(settled), limits)
     names = [operand.name for operand in operands]
-    given = [p.partition("=")[0] for p in parts]
+    options = [p.partition("=")[0] for p in parts]
     for name in opened:
         if name not in names:
             readable = [o.name for o in operands if not o.is_written]
@@ -85,7 +85,7 @@ def parse_open_spec(text: str, limits: Limits) -> OpenSpec:
                 f"any of these may be open: {', '.join(readable)}"
                 + did_you_mean(name, readable),
             )
-        if given.count(name) > 1:
+        if options.count(name) > 1:
             raise SpecError(f"option '{name}' is given twice in the Spec '{text}'")
     return OpenSpec(spec, tuple(sorted(map(names.index, opened))))
 

@@ -59,16 +59,16 @@ def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]
             f"unknown kind '{label}' in the Spec '{text}'",
             f"use one of {', '.join(kinds)}{did_you_mean(label, kinds, _ELSEWHERE)}",
         )
-    given = _sizes(text, size_text)
+    written = _sizes(text, size_text)
     options = _options(text, [p for p in rest if "=" in p])
     dtypes = _dtypes(text, [p for p in rest if "=" not in p])
     plain = dict(options)
-    kind, sizes = _kind(text, given.numbers, given.greatest, options)
-    ranges = tuple(_settled(text, given, one, sizes, plain) for one in given.ranges)
+    kind, sizes = _kind(text, written.numbers, written.greatest, options)
+    ranges = tuple(_settled(text, written, one, sizes, plain) for one in written.ranges)
     if kind.call_sizes and list(ranges) != sorted(ranges):
         order = sorted(range(len(ranges)), key=ranges.__getitem__)
-        numbers = tuple(order.index(n) if n >= 0 else n for n in given.numbers)
-        kind, _ = _kind(text, numbers, given.greatest, plain)
+        numbers = tuple(order.index(n) if n >= 0 else n for n in written.numbers)
+        kind, _ = _kind(text, numbers, written.greatest, plain)
         ranges = tuple(sorted(ranges))
     leading = _leading(kind, sizes, options)
     tensors = _tensors(kind, complete_mix(kind, dtypes), options, leading)
@@ -94,7 +94,7 @@ def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]
 def _kind(
     text: str,
     numbers: tuple[int, ...],
-    given: tuple[int, ...],
+    written: tuple[int, ...],
     options: dict[str, str],
 ) -> tuple[Kind, tuple[int, ...]]:
     """The kind that a text names, and the size of each of its dimensions.
@@ -103,13 +103,13 @@ def _kind(
     """
     label = text.strip().partition(":")[0]
     kind_class = labels()[label]
-    kind, sizes = kind_and_sizes(kind_class, label, given, options, numbers)
+    kind, sizes = kind_and_sizes(kind_class, label, written, options, numbers)
     return kind, _complete_sizes(text, kind, sizes)
 
 
 def _settled(
     text: str,
-    given: WrittenSizes,
+    written: WrittenSizes,
     one: SizeRange,
     sizes: tuple[int, ...],
     options: dict[str, str],
@@ -122,12 +122,12 @@ def _settled(
     Raises:
         SpecError: it is of no dimension, or the graph is another one.
     """
-    kind, least = _kind(text, given.numbers, given.least(one), dict(options))
+    kind, least = _kind(text, written.numbers, written.least(one), dict(options))
     moved = tuple(d for d in range(len(sizes)) if least[d : d + 1] != sizes[d : d + 1])
-    same = kind == _kind(text, given.numbers, given.greatest, dict(options))[0]
+    same = kind == _kind(text, written.numbers, written.greatest, dict(options))[0]
     if not moved or not same or any(least[dim] != one.least for dim in moved):
         raise SpecError(
-            f"the range {one.text(given.greatest[one.dims[0]])} in the Spec '{text}' "
+            f"the range {one.text(written.greatest[one.dims[0]])} in the Spec '{text}' "
             "is of no dimension that its kind has for each size alike",
             "settle this size; a compose names the dimensions themselves",
         )
@@ -214,17 +214,17 @@ def _sizes(text: str, size_text: str) -> WrittenSizes:
     return written
 
 
-def _complete_sizes(text: str, kind: Kind, given: tuple[int, ...]) -> tuple[int, ...]:
+def _complete_sizes(text: str, kind: Kind, sizes: tuple[int, ...]) -> tuple[int, ...]:
     full = len(kind.dims)
-    missing = full - len(given)
+    missing = full - len(sizes)
     if not 0 <= missing <= kind.optional_dims:
         least = full - kind.optional_dims
         raise SpecError(
-            f"the Spec '{text}' has {len(given)} sizes, but {kind.label} has "
+            f"the Spec '{text}' has {len(sizes)} sizes, but {kind.label} has "
             f"{f'{least} or {full}' if least < full else full}",
             f"give {'x'.join(kind.dims[kind.optional_dims :])}",
         )
-    return (1,) * missing + given
+    return (1,) * missing + sizes
 
 
 class _Options(dict[str, str]):
@@ -323,14 +323,14 @@ def _leading(
         if match[2] == "?":
             rows.append(ANY_ROW)
             continue
-        row, given = _row(layout, operand.sizes(sizes)), int(match[2])
-        if given < row:
+        row, distance = _row(layout, operand.sizes(sizes)), int(match[2])
+        if distance < row:
             raise SpecError(
                 f"operand '{operand.name}' has rows of {row} elements, but the leading "
-                f"dimension {given}",
+                f"dimension {distance}",
                 f"give {row} or more",
             )
-        rows.append(given if given > row else 0)
+        rows.append(distance if distance > row else 0)
     return tuple(rows) if any(rows) else ()
 
 

@@ -297,18 +297,18 @@ def parse_flags(arguments: Sequence[str]) -> Flags:
     }
     passes: list[PassFlag] = []
     words = list(_words(arguments, flags, passes))
-    given = read_flags(Flags, parser.parse_args(words))
-    if passes and given.pass_pipeline:
+    parsed = read_flags(Flags, parser.parse_args(words))
+    if passes and parsed.pass_pipeline:
         raise UsageError(
             "morello-opt: error: --pass-pipeline and the pass "
             f"{passes[0].spelled} are both given",
             "put all passes into the pipeline, or give each as a flag",
         )
     several: dict[str, Any] = {
-        name: tuple(w for word in getattr(given, name) for w in word.split(",") if w)
+        name: tuple(w for word in getattr(parsed, name) for w in word.split(",") if w)
         for name in ("mlir_print_ir_before", "mlir_print_ir_after", "debug_only")
     }
-    return dataclasses.replace(given, **several, passes=tuple(passes))
+    return dataclasses.replace(parsed, **several, passes=tuple(passes))
 
 
 def flag_names() -> list[str]:

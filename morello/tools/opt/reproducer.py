@@ -34,10 +34,10 @@ def write_reproducer(
         return _text(str(place), flags, source, happened).encode("utf-8", _ESCAPE)
 
     if flags.crash_reproducer:
-        given = Path(flags.crash_reproducer)
+        path = Path(flags.crash_reproducer)
         with contextlib.suppress(OSError):
-            write_whole(given, text(given))
-            return str(given)
+            write_whole(path, text(path))
+            return str(path)
         return None
     for place in _places(default):
         with contextlib.suppress(OSError):

@@ -79,12 +79,12 @@ def _check_flags(options: CalibrateOptions) -> None:
         "--list": options.list,
         "--from-database": options.from_database,
     }
-    given = [flag for flag, is_given in ways.items() if is_given]
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} exclude each other", "give one")
+    used = [flag for flag, is_given in ways.items() if is_given]
+    if len(used) > 1:
+        raise UsageError(f"{' and '.join(used)} exclude each other", "give one")
     if options.output is not None and (options.check or options.list):
         raise UsageError(
-            f"{given[0]} calibrates nothing that --output could write",
+            f"{used[0]} calibrates nothing that --output could write",
             "leave one of them out",
         )
 

@@ -64,8 +64,8 @@ def _module(request: Request, stage: str, threads: int, tune: bool | None) -> st
             request.patience(show),
             0.0 if tune is None else None,
         )
-        given = request.schedule
-        goal = request.goal if given is None else OpenSpec(request.spec)
-        stages = Driver(request.target, threads, search).stages(goal, given)
+        schedule = request.schedule
+        goal = request.goal if schedule is None else OpenSpec(request.spec)
+        stages = Driver(request.target, threads, search).stages(goal, schedule)
     request.tell(stages.solution, *stages.filled)
     return stages.schedule if stage == "schedule" else stages.mlir

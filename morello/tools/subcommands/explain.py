@@ -189,8 +189,8 @@ def _explained(
         if request.schedule is None and not options.untuned:
             key = measured_key(goal, machine, solver.pinned.pins)
             measured = find_measured(key, request.database())
-        given = _given(request, goal, target, measured)
-        explanation = explain(goal, solver, _wanted(options), given)
+        decided = _decided(request, goal, target, measured)
+        explanation = explain(goal, solver, _wanted(options), decided)
         listed: tuple[Candidate, ...] = ()
         if options.candidates:
             listed = find_candidates(goal, machine, solver, options.candidates)
@@ -287,7 +287,7 @@ class _More:
             yield f"  {more:>+7.1%}  {clock.cost(one.cost)}  {one.class_text}{took}"
 
 
-def _given(
+def _decided(
     request: Request, goal: Spec, target: Target, measured: Measured | None
 ) -> Partial:
     """Decisions that are fixed before the search: a schedule, or a measured choice."""

@@ -150,16 +150,16 @@ def _together(specs: list[str], target: Target) -> list[tuple[str, ...]]:
 
 def _there(plan: _Plan, scheduler: str) -> Generator[Solved, None, None]:
     with DaskExecutor(scheduler) as executor:
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             "executor": executor,
             "db": plan.db,
             "target": plan.target,
             "threads": plan.threads,
         }
         results = (
-            tune_all(plan.specs, seconds=plan.tune, **given)
+            tune_all(plan.specs, seconds=plan.tune, **options)
             if plan.tune
-            else solve_all(plan.specs, **given)
+            else solve_all(plan.specs, **options)
         )
         with contextlib.closing(results):
             yield from results

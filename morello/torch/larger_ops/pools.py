@@ -52,8 +52,8 @@ def greatest_in_space(
 ) -> tuple[Any, Any]:
     """The greatest elements of windows of three axes: of the last two, then of the
     first; their places are not read."""
-    given = (sizes, strides or sizes, padding, dilation)
-    deep, *flat = zip(*(_three(value) for value in given), strict=True)
+    options = (sizes, strides or sizes, padding, dilation)
+    deep, *flat = zip(*(_three(value) for value in options), strict=True)
 
     def pooled(image: Any, windows: Sequence[Sequence[int]]) -> Any:
         arguments = [list(of_axes) for of_axes in zip(*windows, strict=True)]

@@ -168,17 +168,17 @@ def transform(to: Expansion, node: Arguments) -> Results:
         return None
     axis, length = node.get("axis", 1), None
     if node.input(2):
-        given = to.array(node.input(2))
-        if given is None:
+        operand = to.array(node.input(2))
+        if operand is None:
             return None
-        axis = int(given.reshape(-1)[0])
+        axis = int(operand.reshape(-1)[0])
     elif node.get("axis", None) is None and to.version >= _AXIS_IS_INPUT:
         axis = -2
     if node.input(1):
-        given = to.array(node.input(1))
-        if given is None:
+        operand = to.array(node.input(1))
+        if operand is None:
             return None
-        length = int(given.reshape(-1)[0])
+        length = int(operand.reshape(-1)[0])
     axis %= len(shape)
     inverse, one_sided = node.get("inverse", 0), node.get("onesided", 0)
     have = shape[axis]
