@@ -1,5 +1,6 @@
 """Models of ONNX: `from_onnx`, by torch-mlir's importer and `from_mlir`."""
 
+import contextlib
 import importlib
 import io
 import json
@@ -242,11 +243,13 @@ _BROKEN, _MODEL, _REFUSAL = b"\0", b"\1", b"\2"
 
 
 def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:
+    infer = onnx.shape_inference.infer_shapes
+    with contextlib.suppress(onnx.shape_inference.InferenceError):
+        return infer(proto, check_type=True, strict_mode=True, data_prop=True)
     try:
+        # Any vector is taken for the sizes of a shape above: some models fail for that.
         # Axes and permutations out of range would crash what imports the model.
-        return onnx.shape_inference.infer_shapes(
-            proto, check_type=True, strict_mode=True, data_prop=True
-        )
+        return infer(proto, check_type=True, strict_mode=True)
     except onnx.shape_inference.InferenceError as error:
         raise CompileError(
             f"{source}: {invalid(error)}",

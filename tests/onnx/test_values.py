@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
 import morello
 from morello.errors import CompileError
@@ -59,6 +59,17 @@ def test_a_log_of_sums_of_powers_does_not_overflow() -> None:
     most = x[:2].max(1)
     wanted = most + np.log(np.exp(x[:2].astype(float) - most[:, None]).sum(1))
     np.testing.assert_allclose(result, [*wanted, -np.inf, np.inf], rtol=1e-6)
+
+
+@pytest.mark.parametrize("constant", ["<int64[1] a = {1}>", ""])
+def test_a_constant_may_be_of_numbers(constant: str) -> None:
+    node = "" if constant else "a = Constant<value_ints = [1]>()"
+    proto = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]> g (float[1,2] x) => (float[1] y) '
+        f"{constant} {{ {node} y = ReduceLogSumExp<keepdims = 0>(x, a) }}"
+    )
+    model = morello.from_onnx(proto.SerializeToString())
+    np.testing.assert_allclose(model.evaluate(f32([200, 100])), [200], rtol=1e-6)
 
 
 SMALL = f32(-50, -20, -1, -1e-3, -1e-6, -0.0, 0, 1e-6, 1, 20)

@@ -351,6 +351,63 @@ WAYS = [
         IMAGE[:1],
         one("AveragePool", kernel_shape=[2, 2], strides=[2, 2]),
     ),
+    Way(
+        "compose:264:f32:graph=y[i]=max(x[i],x*0.01)",
+        "264:f32:graph=z[m]=max(x[m],0.01*x)",
+        lambda xp, x: xp.where(x > 0, x, 0.01 * x),
+        ((8, 33),),
+        one("LeakyRelu", alpha=0.01),
+    ),
+    Way(
+        "compose:264:f32:graph=y[i]=where(less(0.0,x[i]),x,expm1(x))",
+        "264:f32:graph=z[m]=where(less(0.0,x[m]),x,expm1(x))",
+        lambda xp, x: xp.where(x > 0, x, xp.expm1(xp.where(x > 0, 0, x))),
+        ((8, 33),),
+        one("Elu", alpha=1.0),
+    ),
+    Way(
+        "compose:264:f32:graph=y[i]=relu(x[i])+log1p(exp(neg(abs(x))))",
+        "264:f32:graph=z[m]=relu(x[m])+log1p(exp(-abs(x)))",
+        lambda xp, x: xp.logaddexp(x, xp.float32(0)),
+        ((8, 33),),
+        one("Softplus"),
+    ),
+    Way(
+        "compose:264:f32:graph=y[i]=min(relu((x[i]*0.125)+0.5),1.0)",
+        "264:f32:graph=z[m]=min(relu(0.125*x[m]+0.5),1.0)",
+        lambda xp, x: xp.clip(x / 8 + 0.5, 0, 1),
+        ((8, 33),),
+        one("HardSigmoid", alpha=0.125, beta=0.5),
+    ),
+    Way(
+        "compose:264:f32:graph=y[i]=min(max(x[i],-1.0),2.0)",
+        "264:f32:graph=z[m]=min(max(x[m],-1.0),2.0)",
+        lambda xp, x: xp.where(x > 2, 2, xp.where(x < -1, -1, x)),
+        ((8, 33),),
+        (
+            ("Constant", "", "a", {"value_float": -1.0}),
+            ("Constant", "", "b", {"value_float": 2.0}),
+            ("Clip", "x0 a b", "y", {}),
+        ),
+    ),
+    Way(
+        "compose:8x33:f32:graph=y[m,n]=a[m]*b[n]",
+        "8x33:f32:graph=z[i,j]=a[i]*b[j]",
+        lambda xp, a, b: a[:, None] * b,
+        ((8,), (33,)),
+        (
+            ("Constant", "", "c", {"value_ints": [1]}),
+            ("Unsqueeze", "x0 c", "t", {}),
+            ("Mul", "t x1", "y", {}),
+        ),
+    ),
+    Way(
+        "compose:1x264:f32:graph=y[i]=max(x[n,i])",
+        "1x264:f32:graph=z[a]=max(x[b,a])",
+        lambda xp, x: x.max(),
+        ((8, 33),),
+        one("ReduceMax", keepdims=0),
+    ),
 ]
 NAMES = [way.name for way in WAYS]
 
@@ -367,7 +424,11 @@ def flat(name: str) -> str:
     """A name as front ends take it: maps in order have one row."""
     label, *_ = name.partition(":")
     spec = parse_spec(name, LIMITS)
-    if spec.kind.is_map and all(t.layout.is_row_major for t in spec.tensors):
+    if (
+        label != "compose"
+        and spec.kind.is_map
+        and all(t.layout.is_row_major for t in spec.tensors)
+    ):
         return f"{label}:{math.prod(spec.sizes)}"
     return {"max:2x3x4": "max:6x4"}.get(name, name)
 

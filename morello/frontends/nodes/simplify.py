@@ -1,9 +1,10 @@
 """Expressions as a person would write them: `simplified`.
 
 Exporters write a function as its definition, and numbers as casts left them. What is
-recognised is `relu`, `sigmoid`, `silu`, `gelu`, `rsqrt` and `square`; a division by a
-number is a product, rounded once more. A model so gets the Specs that a short name or
-`morello.jit` gives it.
+recognised is `relu`, `sigmoid`, `silu`, `gelu`, `expm1`, `rsqrt`, `sign` and `square`,
+and tests that choose between equal numbers; a division by a number is a product,
+rounded once more. A model so gets the Specs that a short name or `morello.jit` gives
+it.
 """
 
 import math
@@ -35,7 +36,7 @@ def simplified(expression: Expression) -> Expression:
             return expression
     arguments = tuple(simplified(a) for a in expression.arguments)
     call = numbers_last(Call(expression.function, arguments))
-    for rule in (_neutral, _saturated, _known):
+    for rule in (_neutral, _saturated, _known, _activation, _chosen):
         shorter = rule(call)
         if shorter is not None:
             return shorter
@@ -171,6 +172,183 @@ def _known(call: Call) -> Expression | None:
             ),
         ) if x == above == below:
             return Call("trunc", (x,))
+    return None
+
+
+def _activation(call: Call) -> Expression | None:
+    """A limit, or an exponential of one side, as it is mostly written; None for other
+    calls."""
+    match call:
+        case Call("abs", (Call("neg", (x,)),)):
+            return Call("abs", (x,))
+        case Call("relu", (Call("minimum", (x, Constant(most) as limit)),)) if most > 0:
+            return Call("minimum", (simplified(Call("relu", (x,))), limit))
+        case Call(
+            "add", (Call("relu", (x,)), Call("mul", (below, Constant(slope))))
+        ) if 0 < slope <= 1 and below == Call("minimum", (x, Constant(0.0))):
+            return _leaky_relu(x, slope)
+        case Call("add", (above, below)):
+            return _exponential_unit(above, below)
+        case Call(
+            "div", (Call("add", (t, other)), Call("sub", (Constant(1.0), last)))
+        ) if t == other == last:
+            return _named("expm1", _halved(t))
+    return None
+
+
+def _leaky_relu(x: Expression, slope: float) -> Expression:
+    """The greater of x and x * slope, for a slope up to 1: x where it is positive."""
+    return Call("maximum", (x, Call("mul", (x, Constant(slope)))))
+
+
+def _halved(tanh: Expression) -> Expression | None:
+    """x, where this is tanh(x / 2), of which 2 * t / (1 - t) is eˣ - 1."""
+    match tanh:
+        case Call("tanh", (Call("mul", (x, Constant(0.5))),)):
+            return x
+    return None
+
+
+_ENDS = 20.0
+"""From here on the logarithm of 1 + eˣ is x: what is more is less than half of the last
+place of f32."""
+
+
+def _chosen(call: Call) -> Expression | None:
+    """The simpler form of a choice by a test; None for other calls."""
+    if call.function != "where":
+        return None
+    test, yes, no = call.arguments
+    checked = _tested_for_nan(test)
+    if checked is not None:
+        x, is_nan = checked
+        return _beside_nan(x, *((yes, no) if is_nan else (no, yes)))
+    match test, yes, no:
+        case Call("equal", (x, Constant(0.0))), Constant(0.0 as zero), Call(
+            "abs", (y,)
+        ) if x == y and math.copysign(1, zero) > 0:
+            return no
+        case Call("less", (Constant(number), x)), y, _ if (
+            number >= _ENDS and x == y and no == _softplus(x)
+        ):
+            return no
+        case Call("less", (Constant() as limit, x)), most, _ if (
+            limit == most and _is_limited(no, x, limit)
+        ):
+            return Call("minimum", (no, limit))
+        case Call("less", (x, Constant() as limit)), least, y if (
+            limit == least and x == y
+        ):
+            return simplified(Call("maximum", (x, limit)))
+        case Call("less", (Constant(0.0), x)), _, _ if no != _below_zero(no, x):
+            return Call("where", (test, yes, _below_zero(no, x)))
+        case (Call("less" | "less_equal", (Constant(0.0), x)), y, product) | (
+            Call("less" | "less_equal", (x, Constant(0.0))),
+            product,
+            y,
+        ) if x == y:
+            match product:
+                case Call("mul", (z, Constant(slope))) if x == z and 0 < slope <= 1:
+                    return _leaky_relu(x, slope)
+    return None
+
+
+def _is_limited(expression: Expression, x: Expression, most: Constant) -> bool:
+    """Whether this is x, or a number up to ``most`` where x is less."""
+    match expression:
+        case Call("maximum", (y, Constant(least))):
+            return x == y and least <= most.number
+        case Call("relu", (y,)):
+            return x == y and most.number >= 0
+    return expression == x
+
+
+def _below_zero(expression: Expression, x: Expression) -> Expression:
+    """An expression as it is where x is at most 0, or NaN: x is its limit by 0."""
+    if expression == Call("minimum", (x, Constant(0.0))):
+        return x
+    if not isinstance(expression, Call):
+        return expression
+    arguments = tuple(_below_zero(argument, x) for argument in expression.arguments)
+    return Call(expression.function, arguments)
+
+
+def _exponential_unit(above: Expression, below: Expression) -> Expression | None:
+    """x times a number where it is positive, else eˣ - 1 times one, of the sum of both
+    with 0 on the other side."""
+    match above:
+        case Call("relu", (x,)):
+            of_positive = x
+        case Call("mul", (Call("relu", (x,)), Constant() as factor)):
+            of_positive = Call("mul", (x, factor))
+        case _:
+            return None
+    match below:
+        case Call("mul", (inner, Constant(number))) if math.isfinite(number):
+            pass
+        case _:
+            inner = below
+    if inner != Call("expm1", (Call("minimum", (x, Constant(0.0))),)):
+        return None
+    test = Call("less", (Constant(0.0), x))
+    return Call("where", (test, of_positive, _below_zero(below, x)))
+
+
+def _softplus(x: Expression) -> Expression:
+    """log(1 + eˣ) without overflow."""
+    power = Call("exp", (Call("neg", (Call("abs", (x,)),)),))
+    return Call("add", (Call("relu", (x,)), Call("log1p", (power,))))
+
+
+def _tested_for_nan(test: Expression) -> tuple[Expression, bool] | None:
+    """What a test compares with itself, and whether it holds for NaN; None for another
+    test."""
+    match test:
+        case Call("equal", (x, y)) if x == y:
+            return x, False
+        case Call("sub", (Constant(1.0), inner)) | Call(
+            "equal", (inner, Constant(0.0))
+        ):
+            of_number = _tested_for_nan(inner)
+            return of_number and (of_number[0], not of_number[1])
+    return None
+
+
+_OF_NAN = frozenset(
+    {
+        *("abs", "add", "div", "exp", "expm1", "log", "log1p", "maximum", "minimum"),
+        *("mul", "neg", "relu", "sqrt", "sub", "tanh"),
+    }
+)
+"""Functions that are NaN where an argument is NaN."""
+
+
+def _is_nan_where(x: Expression, expression: Expression) -> bool:
+    """Whether an expression is NaN wherever x is."""
+    if expression == x:
+        return True
+    return (
+        isinstance(expression, Call)
+        and expression.function in _OF_NAN
+        and any(_is_nan_where(x, argument) for argument in expression.arguments)
+    )
+
+
+def _beside_nan(
+    x: Expression, of_nan: Expression, other: Expression
+) -> Expression | None:
+    """What is ``of_nan`` where x is NaN, else ``other``, without the test."""
+    below, above = Call("less", (x, Constant(0.0))), Call("less", (Constant(0.0), x))
+    if not _is_nan_where(x, of_nan):
+        return None
+    if _is_nan_where(x, other):
+        return other
+    inner = Call("where", (above, Constant(1.0), Constant(0.0)))
+    if other == Call("copysign", (Call("add", (below, above)), x)):
+        return Call("sign", (x,))
+    if other == Call("where", (below, Constant(-1.0), inner)):
+        zero = Constant(0.0)
+        return Call("where", (Call("equal", (x, zero)), zero, Call("sign", (x,))))
     return None
 
 

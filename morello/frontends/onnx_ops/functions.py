@@ -1,12 +1,15 @@
 """Ops of newer versions, and functions as the ops that define them.
 
-`modern` brings a model to one version of the operators, so that rules know one form of
-each. `inlined` writes out ops that the standard defines by others.
+`modern` brings a model to one version of the operators, and constants to one form, so
+that rules know one form of each. `inlined` writes out ops that the standard defines by
+others.
 """
 
 import contextlib
 import importlib
 from typing import Any
+
+import numpy as np
 
 from morello.errors import CompileError
 from morello.frontends.onnx_ops.folding import folded
@@ -48,6 +51,8 @@ def modern(proto: Any) -> Any:
     if proto.functions:
         inliner: Any = importlib.import_module("onnx.inliner")
         proto = inliner.inline_local_functions(proto)
+    proto = copied(proto)
+    _write_tensors(proto.graph)
     versions = [opset.version for opset in proto.opset_import if not opset.domain]
     for node in proto.graph.node if versions and versions[0] < _SCANS else ():
         if node.op_type == "Scan":  # the converter drops its batch
@@ -59,7 +64,6 @@ def modern(proto: Any) -> Any:
     if versions and versions[0] < _BROADCASTS:
         proto = _with_channels(proto)
     if proto.ir_version < _CONSTANTS:
-        proto = copied(proto)
         proto.ir_version = _CONSTANTS
     if versions and versions[0] < VERSION:
         converter: Any = importlib.import_module("onnx.version_converter")
@@ -68,6 +72,30 @@ def modern(proto: Any) -> Any:
             _say_defaults(converted.graph, proto.graph, versions[0])
             return converted
     return proto
+
+
+_NUMBERS = {
+    "value_float": np.float32,
+    "value_floats": np.float32,
+    "value_int": np.int64,
+    "value_ints": np.int64,
+}
+"""The attributes by which a `Constant` says numbers, and the dtype of its tensor."""
+
+
+def _write_tensors(graph: Any) -> None:
+    """Write each `Constant` of numbers as one of a tensor, in place, in bodies too."""
+    helper: Any = importlib.import_module("onnx.helper")
+    arrays: Any = importlib.import_module("onnx.numpy_helper")
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _write_tensors(attribute.g)
+            elif node.op_type == "Constant" and attribute.name in _NUMBERS:
+                numbers = helper.get_attribute_value(attribute)
+                array = np.array(numbers, _NUMBERS[attribute.name])
+                tensor = helper.make_attribute("value", arrays.from_array(array))
+                attribute.CopyFrom(tensor)
 
 
 def _with_channels(proto: Any) -> Any:

@@ -113,6 +113,22 @@ def unreduced(to: Expansion, node: Arguments) -> Results:
     return [to.op({"ReduceL2": "Abs", "ReduceLogSum": "Log"}[node.kind], node.input(0))]
 
 
+def extreme(to: Expansion, node: Arguments) -> Results:
+    """The greatest or least element along several neighbouring axes as one axis, where
+    torch-mlir reduces one after the other."""
+    x, axes = node.input(0), axes_of(to, node)
+    shape = to.shape(x)
+    if axes is None or shape is None or len(axes) < 2 or 0 in shape:
+        return None
+    first, last = min(axes), max(axes) + 1
+    if last - first != len(set(axes)):
+        return None
+    flat = to.reshape(x, *shape[:first], -1, *shape[last:])
+    result = to.reduced(node.kind, flat, [first])
+    sizes = [1 if first <= i < last else n for i, n in enumerate(shape)]
+    return [without(to, node, to.reshape(result, *sizes), axes)]
+
+
 def lp_normalization(to: Expansion, node: Arguments) -> Results:
     """A vector by its norm; 0 stays 0."""
     x, p = node.input(0), node.get("p", 2)
@@ -245,6 +261,8 @@ RULES: Rules = {
     "ReduceL2": unreduced,
     "ReduceLogSum": unreduced,
     "ReduceLogSumExp": log_sum_exp,
+    "ReduceMax": extreme,
+    "ReduceMin": extreme,
     "Selu": selu,
     "Sign": sign,
 }
