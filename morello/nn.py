@@ -10,17 +10,17 @@ import numpy as np
 from morello.frontends.nodes.tensors import window_of
 from morello.spec.graphs.loops import LOWEST
 from morello.spec.index_map import ONE, IndexMap
-from morello.tracing import products
+from morello.tracing.functions import products
+from morello.tracing.nodes import pointwise
 from morello.tracing.numbers import is_narrow, together
-from morello.tracing.refusals import refusal
-from morello.tracing.tracer import (
-    Tracer,
-    pointwise,
+from morello.tracing.operands import (
     rounded,
     traced,
     tracers,
     widened,
 )
+from morello.tracing.refusals import refusal
+from morello.tracing.tracer import Tracer
 
 
 def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,8 +9,8 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.tracing.guards import is_constant
 from morello.tracing.numbers import F32, element_type
+from morello.tracing.operands import tracers
 from morello.tracing.refusals import noted
-from morello.tracing.tracer import tracers
 
 Shape = tuple[int, ...]
 

@@ -17,7 +17,6 @@ from morello.frontends.nodes.tensors import Given, Tensors
 from morello.frontends.ranged import probe_sizes, ranged
 from morello.frontends.refusals import ModelError
 from morello.search import Patience
-from morello.tracing import array_functions  # noqa: F401 (fills the tables of functions)
 from morello.tracing.arguments import (
     Arrays,
     Leaf,
@@ -29,6 +28,7 @@ from morello.tracing.arguments import (
     pattern_of,
     shape_pattern,
 )
+from morello.tracing.functions import array_functions  # noqa: F401 (fills the tables)
 from morello.tracing.guards import Guards
 from morello.tracing.outside import OpaqueError, is_plain
 from morello.tracing.refusals import noted

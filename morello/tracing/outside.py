@@ -19,9 +19,9 @@ import numpy as np
 from morello.tracing import guards as reads
 from morello.tracing.guards import ABSENT, Check, Get, Guards, is_constant
 from morello.tracing.numbers import F32, is_narrow
+from morello.tracing.operands import argument
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import noted
-from morello.tracing.tracer import argument
 
 _MOST_STEPS = 4000
 """Reads that are checked in a call; a larger structure is traced anew."""

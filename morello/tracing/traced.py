@@ -18,11 +18,12 @@ from morello.tracing.arguments import (
     pattern_of,
 )
 from morello.tracing.guards import Guards
+from morello.tracing.operands import argument
 from morello.tracing.outside import Outside
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import trace_of_one_function
 from morello.tracing.sizes import CallSize
-from morello.tracing.tracer import Tracer, argument
+from morello.tracing.tracer import Tracer
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

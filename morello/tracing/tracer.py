@@ -1,15 +1,15 @@
 """A stand-in for an array that notes what is done with it.
 
-NumPy's functions and operators on a `Tracer` become nodes of a program (`Recording`).
-A tracer is an access of a tensor: transposes, slices, windows and broadcasts compute
+NumPy's functions and operators on a `Tracer` become nodes of a program (`Recording`):
+`calls.py` looks them up in the tables here, which the modules of `functions/` fill. A
+tracer is an access of a tensor: transposes, slices, windows and broadcasts compute
 nothing. What has no place in a program is refused, with the function's name and the
 line.
 """
 
-import itertools
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,31 +17,10 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from morello.frontends.nodes.tensors import Access, own_axes, substituted
 from morello.spec.elements.dtypes import Dtype
-from morello.spec.graphs.expression import (
-    Call,
-    Expression,
-    Reference,
-    renumbered,
-)
-from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, dims_of, renamed
-from morello.tracing.numbers import (
-    BOOL,
-    F32,
-    INT32,
-    REMAINDERS,
-    check_numbers,
-    computed_in,
-    constant_of,
-    dtype_by_numpy,
-    dtype_of,
-    element_type,
-    is_narrow,
-    is_whole,
-    together,
-)
+from morello.tracing.numbers import F32
 from morello.tracing.recording import Recording
-from morello.tracing.refusals import called, not_traced, noted, refusal
+from morello.tracing.refusals import not_traced, refusal
 from morello.tracing.slicing import Cut, axes_of, cuts_of, is_integer
 
 Shape = tuple[int, ...]
@@ -56,9 +35,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 CHOOSING: set[Any] = set()
 """NumPy's functions whose results have elements of their arguments, or zeros."""
 
-INDEXING: dict[str, Callable[..., Any]] = {}
-"""Methods of arrays: lists as indices, assignments, other shapes and casts
-(`indexing.py`), and reductions (`reductions.py`)."""
+METHODS: dict[str, Callable[..., Any]] = {}
+"""Methods of arrays that make nodes: what NumPy calls (`calls.py`), lists as indices,
+assignments, other shapes and casts (`indexing.py`), and reductions
+(`reductions.py`)."""
 
 _MOST_ROWS = 8
 """The most rows of an array that a loop of Python may take apart."""
@@ -146,7 +126,7 @@ class Tracer(NDArrayOperatorsMixin):
         return iter([self[i] for i in range(len(self))])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        INDEXING["assign"](self, index, value)
+        METHODS["assign"](self, index, value)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise refusal(
@@ -169,83 +149,28 @@ class Tracer(NDArrayOperatorsMixin):
     def __array_ufunc__(
         self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
     ) -> Any:
-        if ufunc is np.multiply and method == "outer":
-            return FUNCTIONS[np.outer](*inputs, flat=False)
-        if method != "__call__" or any(v is not None for v in kwargs.values()):
-            options = ", ".join(kwargs) or "no options"
-            raise refusal(
-                f"np.{ufunc.__name__}.{method} with {options} is not traced"
-                if method != "__call__"
-                else f"np.{ufunc.__name__} with {options} is not traced",
-                "call the function itself, and let it make a new array",
-            )
-        known = UFUNCS.get(ufunc)
-        if known is None:
-            raise not_traced(f"np.{ufunc.__name__}", {f.__name__ for f in UFUNCS})
-        try:
-            dtype = dtype_of(ufunc, inputs)
-            as_numbers = dtype.kind == "f" and ufunc not in REMAINDERS
-            result = known(*(widened(one, as_numbers) for one in inputs))
-        except Exception as error:
-            noted(error)
-            raise
-        is_exact = ufunc in CHOOSING
-        return rounded(result, dtype, f"np.{ufunc.__name__}", is_exact)
+        return METHODS["ufunc"](ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self, function: Any, types: Any, args: Any, kwargs: Any
     ) -> Any:
-        module = str(getattr(function, "__module__", "numpy"))
-        name = f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
-        known = FUNCTIONS.get(function)
-        if known is None:
-            raise not_traced(name, {f.__name__ for f in FUNCTIONS})
-        dtypes = [one.dtype for one in tracers((args, kwargs))]
-        if all(dtype == F32 for dtype in dtypes):
-            return called(known, name, args, kwargs)
-        dtype = dtype_by_numpy(function, args, kwargs) or together(dtypes)
-        result = called(known, name, *_wide((args, kwargs), dtype.kind == "f"))
-        for one in result if isinstance(result, list) else []:
-            one.dtype = dtype  # parts of an array
-        is_exact = function in CHOOSING
-        is_array = isinstance(result, Tracer)
-        return rounded(result, dtype, name, is_exact) if is_array else result
-
-    def _changed(self, ufunc: Any, other: Any) -> "Tracer":
-        """`+=` and its kin: another array under the same name.
-
-        Raises:
-            MorelloError: it is an argument, or seen otherwise too, where NumPy would
-                change both.
-        """
-        sign = _SIGNS[ufunc]
-        if not self._owns_memory:
-            raise refusal(
-                f"{sign}= on an argument, or on a part of an array, is not traced",
-                f"write x = x {sign} …, which makes a new array",
-            )
-        changed: Tracer = ufunc(self, other)
-        if self.dtype == BOOL != changed.dtype:
-            raise refusal(f"{sign}= of truth values gives {changed.dtype}")
-        if changed.shape != self.shape:
-            raise refusal(
-                f"{sign}= of an array {self.shape} has the shape {changed.shape}",
-                f"write x = x {sign} …, which makes a new array",
-            )
-        self._access = rounded(changed, self.dtype, f"{sign}=")._access
-        return self
+        return METHODS["function"](function, args, kwargs)
 
     def __iadd__(self, other: Any) -> "Tracer":
-        return self._changed(np.add, other)
+        changed: Tracer = METHODS["change"](self, np.add, other)
+        return changed
 
     def __isub__(self, other: Any) -> "Tracer":
-        return self._changed(np.subtract, other)
+        changed: Tracer = METHODS["change"](self, np.subtract, other)
+        return changed
 
     def __imul__(self, other: Any) -> "Tracer":
-        return self._changed(np.multiply, other)
+        changed: Tracer = METHODS["change"](self, np.multiply, other)
+        return changed
 
     def __itruediv__(self, other: Any) -> "Tracer":
-        return self._changed(np.divide, other)
+        changed: Tracer = METHODS["change"](self, np.divide, other)
+        return changed
 
     @property
     def T(self) -> "Tracer":  # noqa: N802 (NumPy's name)
@@ -318,7 +243,7 @@ class Tracer(NDArrayOperatorsMixin):
         """New axes (``None``), whole axes (``:``, ``...``), slices and integers."""
         parts = index if isinstance(index, tuple) else (index,)
         if any(is_list(part) for part in parts):
-            picked: Tracer = INDEXING["pick"](self, parts)
+            picked: Tracer = METHODS["pick"](self, parts)
             return picked
         return self._cut(*cuts_of(parts, self._shape))
 
@@ -335,34 +260,28 @@ class Tracer(NDArrayOperatorsMixin):
 
     def sum(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Sum along axes (`numpy.sum`)."""
-        result: Tracer = INDEXING["reduce"](self, "sum", axis, keepdims, other)
+        result: Tracer = METHODS["reduce"](self, "sum", axis, keepdims, other)
         return result
 
     def max(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Maximum along axes (`numpy.max`)."""
-        result: Tracer = INDEXING["reduce"](self, "max", axis, keepdims, other)
+        result: Tracer = METHODS["reduce"](self, "max", axis, keepdims, other)
         return result
 
     def min(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Minimum along axes (`numpy.min`)."""
-        result: Tracer = INDEXING["reduce"](self, "min", axis, keepdims, other)
+        result: Tracer = METHODS["reduce"](self, "min", axis, keepdims, other)
         return result
 
     def mean(self, axis: Any = None, keepdims: bool = False, **other: Any) -> "Tracer":
         """Mean along axes (`numpy.mean`)."""
-        numbers = numbers_of(self)
-        total = INDEXING["reduce"](numbers, "sum", axis, keepdims, other, "mean")
-        share = 1.0
-        for place in axes_of(self.ndim, axis):
-            share /= self.shape[place]
-        mean = pointwise(self._recording, "mul", total, share)
-        dtype = dtype_by_numpy(np.mean, (self,), {}) or F32
-        return rounded(mean, dtype, "mean")
+        result: Tracer = METHODS["mean"](self, axis, keepdims, other)
+        return result
 
     def astype(self, dtype: Any, **options: Any) -> "Tracer":
         """Cast to a float, to truth values, or to whole numbers of 32 or 64 bits."""
         wanted = np.dtype(dtype)
-        cast: Tracer = INDEXING["cast"](self, wanted) if wanted != self.dtype else self
+        cast: Tracer = METHODS["cast"](self, wanted) if wanted != self.dtype else self
         return cast.copy()
 
     def copy(self, order: str = "C") -> "Tracer":
@@ -378,11 +297,8 @@ class Tracer(NDArrayOperatorsMixin):
         extents = shape[0] if len(shape) == 1 and not is_integer(shape[0]) else shape
         if order != "C":
             raise refusal(f"reshape with order={order!r} is not traced")
-        view: Tracer = INDEXING["reshape"](self, tuple(map(operator.index, extents)))
+        view: Tracer = METHODS["reshape"](self, tuple(map(operator.index, extents)))
         return view
-
-
-_SIGNS = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}
 
 
 def is_list(index: Any) -> bool:
@@ -401,185 +317,3 @@ def numbers_of(array: Tracer) -> Tracer:
     view = Tracer(array._recording, array._access, array._shape)
     view.is_number = array.is_number
     return view
-
-
-def widened(operand: Any, as_numbers: bool = False) -> Any:
-    """An operand of which a narrow float, and integers if it is asked for, are numbers
-    of f32."""
-    is_read = isinstance(operand, Tracer) and (
-        is_narrow(operand.dtype) or (as_numbers and operand.is_integer)
-    )
-    return numbers_of(operand) if is_read else operand
-
-
-def _wide(arguments: Any, as_numbers: bool) -> Any:
-    """Arguments with widened arrays."""
-    if isinstance(arguments, dict):
-        return {name: _wide(one, as_numbers) for name, one in arguments.items()}
-    if isinstance(arguments, list | tuple):
-        several = list if isinstance(arguments, list) else tuple
-        return several(_wide(one, as_numbers) for one in arguments)
-    return widened(arguments, as_numbers)
-
-
-def tracers(arguments: Any) -> Iterator[Tracer]:
-    """The traced arrays among arguments."""
-    if isinstance(arguments, Tracer):
-        yield arguments
-    elif isinstance(arguments, dict | list | tuple):
-        for one in arguments.values() if isinstance(arguments, dict) else arguments:
-            yield from tracers(one)
-
-
-def rounded(
-    result: Tracer, dtype: np.dtype[Any], name: str, is_exact: bool = False
-) -> Tracer:
-    """An array of NumPy's dtype, of what is computed.
-
-    Args:
-        result: computed in f32 or s32.
-        dtype: of the array.
-        name: of the function, for messages.
-        is_exact: whether its elements have that dtype, whatever computes them.
-
-    Raises:
-        MorelloError: integers may be too large for what computes them.
-    """
-    element = result.element
-    if result.dtype == dtype or element_type(dtype) is element:
-        result.dtype = dtype
-        return result
-    if is_narrow(dtype):
-        narrow = element_type(dtype)
-        assert narrow is not None
-        read = Call(narrow.rounding, (Reference(0),))
-        rounded_tensor = result._recording.computed(
-            result._access, result._shape, read, narrow
-        )
-        array = whole(result._recording, rounded_tensor, dtype)
-        array._owns_memory = result._owns_memory
-        return array
-    has_all = is_exact and dtype.itemsize < INT32.itemsize  # numbers of f32
-    if is_whole(dtype) and not has_all:
-        raise refusal(
-            f"{name} of {dtype} is not traced",
-            "write x.astype(np.float32), or x.astype(np.int32) for +, -, *, @, abs, "
-            "maximum and minimum",
-        )
-    result.dtype = dtype
-    return result
-
-
-def traced(recording: Recording, operand: Any) -> Tracer | None:
-    """A value of the program; None for a number, which is a constant."""
-    if isinstance(operand, Tracer):
-        if operand._recording is not recording:
-            raise refusal("a value of another function that is traced is used")
-        return operand
-    if isinstance(operand, int | float | np.integer | np.floating | np.bool_):
-        return None
-    array = np.asarray(operand)
-    check_numbers(operand, array.dtype)
-    if array.ndim == 0:
-        return None
-    _check(array.shape)
-    if is_narrow(array.dtype):
-        return whole(recording, recording.array(array), array.dtype)
-    number = whole(recording, recording.array(np.asarray(array, np.float32)))
-    number.dtype = BOOL if array.dtype == BOOL else F32
-    return number
-
-
-def _check(shape: Shape) -> None:
-    if any(extent < 1 for extent in shape):
-        raise refusal(f"an array of shape {shape} has no elements")
-
-
-def argument(
-    recording: Recording,
-    number: int,
-    shape: Sequence[int],
-    dtype: np.dtype[Any] = F32,
-) -> Tracer:
-    """A tracer for an argument of the traced function."""
-    _check(tuple(shape))
-    element = element_type(dtype)
-    assert element is not None
-    return whole(recording, recording.argument(number, tuple(shape), element), dtype)
-
-
-def pointwise(recording: Recording, name: str, *operands: Any) -> Tracer:
-    """A function of elements; shapes broadcast as NumPy's do."""
-    arguments = [traced(recording, one) for one in operands]
-    arrays = [a for a in arguments if a is not None]
-    rank = max(a.ndim for a in arrays)
-    labels = [range(rank - a.ndim, rank) for a in arrays]
-    reads, extents = aligned(arrays, labels, name)
-    places = itertools.count()
-    expression = Call(
-        name,
-        tuple(
-            constant_of(one) if a is None else Reference(next(places))
-            for one, a in zip(operands, arguments, strict=True)
-        ),
-    )
-    shape = tuple(extents[place] for place in range(rank))
-    dtype = computed_in(name, arrays)
-    return node(recording, shape, MAP, expression, reads, dtype=dtype)
-
-
-def aligned(
-    arrays: list[Tracer], labels: Sequence[Sequence[int]], name: str
-) -> tuple[list[Access], dict[int, int]]:
-    """How arrays are read along dimensions, and the extent of each dimension.
-
-    Args:
-        arrays: of one program.
-        labels: the dimension of each axis of each array.
-        name: of the function that reads them.
-
-    Raises:
-        MorelloError: axes of one dimension have different extents.
-    """
-    extents: dict[int, int] = {}
-    reads = []
-    for array, dims in zip(arrays, labels, strict=True):
-        for dim, extent in zip(dims, array.shape, strict=True):
-            if extent > 1 and extents.get(dim, 1) not in (1, extent):
-                shapes = " and ".join(str(one.shape) for one in arrays)
-                raise refusal(f"the shapes {shapes} do not broadcast in {name}")
-            extents[dim] = max(extent, extents.get(dim, 1))
-        axes = renamed(array._access.axes, dict(enumerate(dims)))
-        reads.append(Access(array._access.tensor, axes))
-    return reads, extents
-
-
-def node(
-    recording: Recording,
-    shape: Shape,
-    reduction: str,
-    expression: Expression,
-    reads: Sequence[Access],
-    gone: Shape = (),
-    dtype: Dtype = Dtype.F32,
-) -> Tracer:
-    """A value that is computed.
-
-    Args:
-        shape: of its axes, which are the first dimensions.
-        gone: the extents of the dimensions that it reduces, which come after.
-        dtype: f32 or s32, in which it is computed.
-    """
-    used = tuple(dict.fromkeys(reads))
-    places = {place: used.index(access) for place, access in enumerate(reads)}
-    tensor = recording.node(
-        (*shape, *gone),
-        own_axes(shape),
-        reduction,
-        renumbered(expression, places),
-        used,
-        dtype,
-    )
-    tracer = whole(recording, tensor, dtype.numpy)
-    tracer._owns_memory = True
-    return tracer

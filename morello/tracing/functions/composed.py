@@ -6,9 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from morello.tracing.elementwise import function, is_nan, not_equal, recording_of
+from morello.tracing.functions.elementwise import (
+    function,
+    is_nan,
+    not_equal,
+    recording_of,
+)
+from morello.tracing.nodes import pointwise
 from morello.tracing.numbers import BOOL
-from morello.tracing.tracer import FUNCTIONS, UFUNCS, Tracer, pointwise
+from morello.tracing.tracer import FUNCTIONS, UFUNCS, Tracer
 
 _LARGEST = float(np.finfo(np.float32).max)
 

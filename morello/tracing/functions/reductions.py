@@ -9,18 +9,20 @@ import numpy as np
 from morello.frontends.nodes.tensors import Access
 from morello.spec.graphs.expression import Reference
 from morello.spec.index_map import renamed
-from morello.tracing.elementwise import function, is_nan, not_equal
-from morello.tracing.numbers import BOOL, INT64, UINT64, summed_in
+from morello.tracing.functions.elementwise import function, is_nan, not_equal
+from morello.tracing.nodes import node, pointwise
+from morello.tracing.numbers import (
+    BOOL,
+    F32,
+    INT64,
+    UINT64,
+    dtype_by_numpy,
+    summed_in,
+)
+from morello.tracing.operands import rounded, widened
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import axes_of
-from morello.tracing.tracer import (
-    FUNCTIONS,
-    INDEXING,
-    Tracer,
-    node,
-    rounded,
-    widened,
-)
+from morello.tracing.tracer import FUNCTIONS, METHODS, Tracer, numbers_of
 
 _MOST_PLACES = 2**24
 """Whole numbers below it are exact in f32."""
@@ -215,7 +217,20 @@ def _nan_extreme(name: str, neutral: float) -> Callable[..., Tracer]:
     return extreme
 
 
-INDEXING["reduce"] = reduced
+def mean(array: Tracer, axis: Any, keepdims: bool, other: dict[str, Any]) -> Tracer:
+    """Mean along axes (`numpy.mean`)."""
+    numbers = numbers_of(array)
+    total = reduced(numbers, "sum", axis, keepdims, other, "mean")
+    share = 1.0
+    for place in axes_of(array.ndim, axis):
+        share /= array.shape[place]
+    result = pointwise(array._recording, "mul", total, share)
+    dtype = dtype_by_numpy(np.mean, (array,), {}) or F32
+    return rounded(result, dtype, "mean")
+
+
+METHODS["reduce"] = reduced
+METHODS["mean"] = mean
 
 FUNCTIONS |= {
     np.all: all_of,

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from morello.spec.index_map import ONE, IndexMap
-from morello.tracing.concatenation import concatenate
-from morello.tracing.elementwise import function, recording_of
+from morello.tracing.functions.concatenation import concatenate
+from morello.tracing.functions.elementwise import function, recording_of
+from morello.tracing.operands import traced
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import axes_of
-from morello.tracing.tracer import FUNCTIONS, Tracer, traced
+from morello.tracing.tracer import FUNCTIONS, Tracer
 
 
 def _array(like: Any, operand: Any) -> Tracer:

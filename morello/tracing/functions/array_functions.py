@@ -8,14 +8,15 @@ import numpy as np
 
 from morello.frontends.nodes.tensors import window_of
 from morello.spec.index_map import ONE
-from morello.tracing import (  # noqa: F401 (they fill the tables)
+from morello.tracing import calls  # noqa: F401 (it fills a table)
+from morello.tracing.functions import (  # noqa: F401 (they fill the tables)
     arrangements,
     composed,
     indexing,
     products,
     reductions,
 )
-from morello.tracing.concatenation import (
+from morello.tracing.functions.concatenation import (
     append,
     concatenate,
     hstack,
@@ -24,7 +25,7 @@ from morello.tracing.concatenation import (
     take,
     vstack,
 )
-from morello.tracing.elementwise import function
+from morello.tracing.functions.elementwise import function
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import axes_of
 from morello.tracing.tracer import (

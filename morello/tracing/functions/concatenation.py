@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from morello.tracing.elementwise import recording_of
+from morello.tracing.functions.elementwise import recording_of
 from morello.tracing.numbers import F32
+from morello.tracing.operands import traced
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import axes_of
-from morello.tracing.tracer import Tracer, traced, whole
+from morello.tracing.tracer import Tracer, whole
 
 _MOST_RUNS = 8
 """The most slices that the places of `take` are written as."""

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from morello.spec.functions import ROWS
+from morello.tracing.nodes import pointwise
 from morello.tracing.numbers import BOOL
 from morello.tracing.recording import Recording
-from morello.tracing.tracer import UFUNCS, Tracer, pointwise
+from morello.tracing.tracer import UFUNCS, Tracer
 
 _LARGEST = float(np.finfo(np.float32).max)
 

@@ -7,17 +7,16 @@ import numpy as np
 
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.index_map import ONE, plain
+from morello.tracing.nodes import pointwise
 from morello.tracing.numbers import BOOL, F32, INT64, is_narrow
+from morello.tracing.operands import rounded, traced
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import is_integer
 from morello.tracing.tracer import (
-    INDEXING,
+    METHODS,
     Tracer,
     is_list,
     numbers_of,
-    pointwise,
-    rounded,
-    traced,
     whole,
 )
 
@@ -147,4 +146,4 @@ def cast(array: Any, dtype: np.dtype[Any]) -> Any:
     return whole(array._recording, tensor, dtype)
 
 
-INDEXING |= {"assign": assign, "cast": cast, "pick": picked, "reshape": reshaped}
+METHODS |= {"assign": assign, "cast": cast, "pick": picked, "reshape": reshaped}

@@ -9,11 +9,13 @@ import numpy as np
 
 from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import MAP
-from morello.tracing.elementwise import recording_of
+from morello.tracing.functions.elementwise import recording_of
+from morello.tracing.nodes import aligned, node
 from morello.tracing.numbers import computed_in
+from morello.tracing.operands import traced
 from morello.tracing.recording import Recording
 from morello.tracing.refusals import refusal
-from morello.tracing.tracer import Tracer, aligned, node, traced
+from morello.tracing.tracer import Tracer
 
 Letters = str
 """A label for each axis."""

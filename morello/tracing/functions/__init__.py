@@ -1,0 +1,1 @@
+"""NumPy's functions, written for `Tracer`; `array_functions` fills all the tables."""
