@@ -24,6 +24,7 @@ from morello.machine.architectures import HOST
 from morello.machine.host import missing_features, required_features
 from morello.processes.interrupts import interruptible
 from morello.runtime.llvm_text import refuse_hazards
+from morello.runtime.loop_alignment import FREE
 from morello.runtime.object_file import undefined_symbols
 
 _ADDED = f' "no-builtins" "tune-cpu"="{HOST.tune}"'
@@ -193,10 +194,11 @@ def _parse(text: str, machine: Any) -> Any:
     return module
 
 
-def _optimise(module: Any, machine: Any, opt: int) -> None:
-    """Run LLVM's pipeline; to vectorise is the schedule's decision, not LLVM's."""
+def _optimise(module: Any, machine: Any, opt: int, may_vectorise: bool) -> None:
+    """Run LLVM's pipeline; to vectorise is the schedule's decision, not LLVM's, but
+    for plain code."""
     tuning = lb.create_pipeline_tuning_options(speed_level=opt)
-    tuning.loop_vectorization = False
+    tuning.loop_vectorization = may_vectorise
     tuning.slp_vectorization = False
     builder = lb.create_pass_builder(machine, tuning)
     manager = builder.getModulePassManager()
@@ -312,7 +314,7 @@ def _compiled(
     with _parse(_tuned(text), machine) as module:
         _link(module, more, exported)
         functions = tuple(f.name for f in module.functions if _is_exported(f))
-        _optimise(module, machine, opt)
+        _optimise(module, machine, opt, may_vectorise=FREE in text)
         # Code generation changes the module, so its text is taken before. It can be
         # compiled again, so it is without what every function gets here.
         tuned = str(module)

@@ -10,6 +10,7 @@ integers, which LLVM 22 can miscompile, ``undef``, and a function that chooses i
 CPU behind the back of the check of features.
 """
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -262,6 +263,29 @@ def _as_bits(match: re.Match[str]) -> str:
 def _signed(digits: str) -> str:
     """Four hexadecimal digits as a number of 16 bits."""
     return str((int(digits, 16) ^ 0x8000) - 0x8000)
+
+
+_TRUTH = re.compile(
+    r"^ +(?P<value>%[\w.]+) = load i1, (?P<place>ptr .*)|"
+    r"^ +store i1 (?P<stored>[^,]+), (?P<target>ptr .*)",
+    re.MULTILINE,
+)
+
+
+def truth_as_bytes(text: str) -> str:
+    """The module with bytes for truth values in memory: LLVM makes no vectors of loads
+    and stores whose type has fewer bits than its place."""
+    number = itertools.count()
+
+    def moved(match: re.Match[str]) -> str:
+        byte = f"%truth{next(number)}"
+        if value := match["value"]:
+            read = f"  {byte} = load i8, {match['place']}\n"
+            return f"{read}  {value} = trunc i8 {byte} to i1"
+        wide = f"  {byte} = zext i1 {match['stored']} to i8\n"
+        return f"{wide}  store i8 {byte}, {match['target']}"
+
+    return _TRUTH.sub(moved, text)
 
 
 def refuse_hazards(text: str) -> None:

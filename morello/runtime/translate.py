@@ -5,7 +5,7 @@ from morello.mlir import ir
 from morello.passes.check_lowered import CheckLowered
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.runtime.llvm_ir import llvm_ir
-from morello.runtime.llvm_text import bf16_as_bits, downgrade
+from morello.runtime.llvm_text import bf16_as_bits, downgrade, truth_as_bytes
 from morello.runtime.loop_alignment import align_loops
 
 _LOWER = "builtin.module(morello-lower-to-llvm)"
@@ -47,4 +47,5 @@ def lower_to_llvm_text(module: ir.Module) -> str:
 
 def _checked_to_text(module: ir.Module) -> str:
     """Translate a module that `morello-check-lowered` has passed."""
-    return align_loops(bf16_as_bits(downgrade(llvm_ir(module.operation))))
+    text = downgrade(llvm_ir(module.operation))
+    return align_loops(truth_as_bytes(bf16_as_bits(text)))

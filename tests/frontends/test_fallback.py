@@ -1,6 +1,7 @@
 """What is no Spec is computed by plain lowering: heavy ops where that is asked."""
 
 import pickle
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -229,6 +230,23 @@ def test_the_place_of_nan_is_the_first_or_the_last_as_that_of_others(
     rows = [[1, nan, 3, nan, 0], [nan, nan, 1, 9, -9], [2, 7, 7, -4, -4]]
     found = read(text).evaluate(np.array(rows, np.float32))
     assert found.tolist() == wanted
+
+
+TURNED = """
+func.func @f(%x: tensor<8x64xf32>, %m: tensor<8x64xi1>) -> tensor<8x64xf32> {
+  %r = stablehlo.reverse %x, dims = [1] : tensor<8x64xf32>
+  %b = stablehlo.select %m, %r, %x : tensor<8x64xi1>, tensor<8x64xf32>
+  return %b : tensor<8x64xf32>
+}
+"""
+
+
+def test_loops_of_plain_code_are_vectors_beside_truth_values_too() -> None:
+    compiled = read(TURNED).compile(target=TARGET, threads=1)
+    assert re.search(r"vperm\w+\s.*%ymm", compiled.asm)  # turned in a register
+    assert not re.search(r"movss|cmov", compiled.asm)
+    x, mask = drawn(8, 64), drawn(8, 64) > 0
+    np.testing.assert_array_equal(compiled(x, mask), np.where(mask, x[:, ::-1], x))
 
 
 FUNCTIONS = """

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from morello.errors import CompileError
 from morello.mlir import ir
 from morello.runtime.engine import compile_llvm
-from morello.runtime.llvm_text import bf16_as_bits, downgrade, refuse_hazards
+from morello.runtime.llvm_text import (
+    bf16_as_bits,
+    downgrade,
+    refuse_hazards,
+    truth_as_bytes,
+)
 from morello.runtime.translate import to_llvm_text
 from tests.runtime.build import raw
 
@@ -280,3 +285,20 @@ def test_bf16_that_lives_beyond_a_block_is_moved_by_bits() -> None:
 def test_bf16_that_is_computed_with_stays(use: str) -> None:
     text = f"{MOVED}\n{use}\n"
     assert bf16_as_bits(text) == text
+
+
+def test_truth_values_are_bytes_in_memory() -> None:
+    text = truth_as_bytes(
+        "define void @f(ptr %0, ptr %1) {\n"
+        "  %3 = load i1, ptr %0, align 1\n"
+        "  store i1 %3, ptr %1, align 1\n"
+        "  %4 = getelementptr i1, ptr %1, i64 1\n"
+        "  store i1 true, ptr %4, align 1\n"
+        "  ret void\n}\n"
+    )
+    engine = compile_llvm(text, cpu="x86-64-v3")
+    source, found = np.array([1], np.uint8), np.full(3, 7, np.uint8)
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+    kind(engine.address("f"))(source.ctypes.data, found.ctypes.data)
+    assert found.tolist() == [1, 1, 7]
+    assert " i1, ptr" not in text.replace("getelementptr i1, ptr", "")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from morello.runtime.engine import compile_object
-from morello.runtime.loop_alignment import LINE, align_loops
+from morello.runtime.loop_alignment import FREE, LINE, align_loops
 
 pytestmark = pytest.mark.quick
 
@@ -107,3 +107,15 @@ end:
     ]
     switch = "define void @f(i32 %x) {\na:\n  switch i32 %x, label %a []\n}\n"
     assert align_loops(switch) == switch
+
+
+def test_beside_loops_that_llvm_may_vectorise_all_others_refuse_it() -> None:
+    closing = "label %inner, label %next"
+    text = _NEST.replace("volatile ", "")
+    free = text.replace("@sums", "@free").replace(closing, f"{closing}, !llvm.loop !0")
+    both = align_loops(f'{text}{free}!0 = distinct !{{!0, !1}}\n!1 = !{{!"{FREE}"}}\n')
+    assert both.count("!llvm.loop !") == 4  # the outer loop of each, too
+    assert "distinct !{!4, !2, !3}" in both
+    code = compile_object(both, cpu="haswell").llvm
+    functions = code.split("define ")[1:]
+    assert ["x i64>" in function for function in functions] == [False, True]

@@ -22,6 +22,10 @@ from morello.spec import Spec
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.varying import varying_places
 
+_PLAIN = "morello.plain"
+"""Attribute of a function of plain code, whose loops LLVM vectorises where it knows
+that arguments do not overlap."""
+
 
 def model_module(
     tensors: Tensors,
@@ -211,6 +215,7 @@ def _plain_function(part: PlainPart, name: str) -> Any:
         block.append(op)
         if symbol == PLAIN:
             function = op
+            op.attributes[_PLAIN] = ir.UnitAttr.get()
     assert function is not None
     return function
 
@@ -248,9 +253,9 @@ def _whole(
 
 
 def inline_parts(module: ir.Operation, name: str) -> ir.Operation:
-    """Put the bodies of parts that are called once where they are called.
+    """Put the bodies of Specs that are called once where they are called.
 
-    The others stay functions, whose arguments do not overlap.
+    The others stay functions, whose arguments do not overlap, and so does plain code.
 
     Returns:
         The function that they are in.
@@ -267,10 +272,10 @@ def inline_parts(module: ir.Operation, name: str) -> ir.Operation:
             callee = str(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
             calls.setdefault(callee, []).append(op.operation)
     for callee, uses in calls.items():
-        if len(uses) == 1:
-            _inline(functions[callee], uses[0])
-        else:
+        if len(uses) > 1 or _PLAIN in functions[callee].attributes:
             _make_callable(functions[callee])
+        else:
+            _inline(functions[callee], uses[0])
     return main
 
 

@@ -8,7 +8,7 @@ memory alone.
 import itertools
 
 from morello.errors import CompileError
-from morello.frontends.plain.nan_places import find_nan
+from morello.frontends.plain.extreme_places import find_places
 from morello.frontends.refusals import OpError
 from morello.mlir import PassManager, dialect, ir, walk
 from morello.passes.pipelines.pipeline import Pipeline
@@ -70,13 +70,15 @@ def lowered(module: ir.Module, error: OpError) -> str:
     try:
         module.operation.verify()
         _guard(function.operation)
-        find_nan(function.operation)
+        find_places(function.operation)
+        _leave_unread_results_empty(function.operation)
         has_scan = _store_scans(module.operation)
         PassManager.parse(_BUFFERS).run(module.operation)
         if has_scan:
             PassManager.parse(_LOOPS_OF_SCANS).run(module.operation)
         _copy_by_loops(module.operation)
         PassManager.parse(_LOOPS).run(module.operation)
+        _leave_loops_to_llvm(module.operation)
         text = str(module)
         _check(text)
     except (ir.MLIRError, CompileError) as failure:
@@ -132,6 +134,29 @@ def _copy_by_loops(module: ir.Operation) -> None:
         with op.location, ir.InsertionPoint(op):
             linalg.copy(source, outs=[target])
         op.erase()
+
+
+def _leave_unread_results_empty(function: ir.Operation) -> None:
+    """Let ops that write all of a result, and read nothing of it, have it empty: what
+    fills it would be computed for nothing."""
+    for op in _all(function, "linalg.generic"):
+        arguments = list(op.regions[0].blocks[0].arguments)
+        first = len(arguments) - len(op.results)
+        for place in range(first, len(arguments)):
+            if any(True for _ in arguments[place].uses):
+                continue
+            kind = ir.RankedTensorType(op.operands[place].type)
+            with op.location, ir.InsertionPoint(op):
+                empty = dialect("tensor").EmptyOp(list(kind.shape), kind.element_type)
+            op.operands[place] = empty.result
+
+
+def _leave_loops_to_llvm(module: ir.Operation) -> None:
+    """Mark loops, which no schedule has written, so that LLVM may vectorise them."""
+    with module.context:
+        free = ir.Attribute.parse("#llvm.loop_annotation<mustProgress = true>")
+    for loop in _all(module, "scf.for"):
+        loop.attributes["loop_annotation"] = free
 
 
 def _guard(function: ir.Operation) -> None:
