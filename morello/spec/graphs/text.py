@@ -423,6 +423,8 @@ class _Reader:
             return self._error(
                 f"'{name}' takes {takes} value{'s' * (takes > 1)}, not {count}"
             )
+        if name == "size":
+            return self._error("'size' takes a dimension", "name one, as size(n)")
         known = [*FUNCTIONS]
         return self._error(
             f"there is no function '{name}'",
