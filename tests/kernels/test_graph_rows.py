@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import morello
-from morello.spec import L1, Spec, parse_spec
+from morello.kernels.graph.shape import together_of
+from morello.spec import L1, Compose, Spec, parse_spec
 from morello.spec.elements.arrays import ArrayElements
 from morello.spec.functions import exp
 from tests.kernels.harness import (
@@ -141,6 +142,7 @@ WINDOWS = {
     "one side": "y[h,w,c]=sum(x[pad(h+i,0,2),pad(w+j,2,0),c]*f[i,j,c])",
     "spread": "y[h,w,c]=sum(x[pad(h+2*i,2,2),w+2*j,c]*f[i,j,c])",
     "largest": "y[h,w,c]=max(x[2*h+i,2*w+j,c])",
+    "apart": "y[h,w,c]=max(x[3*h+i,3*w+j,c])",
 }
 """Windows of images that lie in memory."""
 
@@ -158,3 +160,14 @@ def test_windows_of_images_in_memory(kernel: str) -> None:
     cases = legal_cases(kernel, tuple(specs))
     assert len(cases) == len(specs)
     check_random(cases)
+
+
+@pytest.mark.parametrize(("name", "together"), [("largest", 7), ("apart", 1)])
+def test_windows_that_do_not_overlap_are_not_side_by_side(
+    name: str, together: int
+) -> None:
+    spec = parse_spec(
+        f"compose:7x7x19x3x3:f32:graph={WINDOWS[name]}", limits_of("graph_rows")
+    )
+    assert isinstance(spec.kind, Compose)
+    assert together_of(spec.kind.graph, 2, spec.sizes, 8) == together

@@ -10,7 +10,6 @@ import dataclasses
 import numpy as np
 
 from morello.cost.counts import Access, Lines
-from morello.kernels.graph.shape import together_of
 from morello.kernels.predicates import free_lines, in_l1, product
 from morello.spec.frame import Frame, Ints
 from morello.spec.graphs.graph import Graph
@@ -34,8 +33,8 @@ class RowLines:
     frame: Frame
     rows: list[int]
     """The dimensions of the rows, the last one that of rows side by side."""
-    together: int
-    """Rows side by side, at most."""
+    together: Ints
+    """Rows side by side."""
 
     @property
     def band(self) -> Ints:
@@ -70,12 +69,11 @@ class RowLines:
         sizes, dims = self.frame.sizes, self.frame.key.kind.operands[operand].dims
         along = sizes[self.rows[-1]]
         outer = product(tuple(sizes[dim] for dim in self.rows[:-1]))
-        together = together_of(along, self.together)
-        group = self._sizes(together)
+        group = self._sizes(self.together)
         stays = 2 * self._of_all(group) <= free_lines(self.frame)[0]
         band = self._lines(operand, self._sizes(along))
         once = band * outer if {*dims} & {*self.rows} else band
-        each = outer * ceil_div(along, together) * self._lines(operand, group)
+        each = outer * ceil_div(along, self.together) * self._lines(operand, group)
         return np.where(stays, once, each)
 
     def _sizes(self, along: Ints) -> tuple[Ints, ...]:

@@ -182,7 +182,8 @@ class GraphRows(Kernel):
 
     def _lines(self, frame: Frame) -> RowLines:
         graph, inner = _seen(frame.key)
-        return RowLines(frame, rows_of(graph, inner), self.together)
+        together = together_of(graph, inner, frame.sizes, self.together)
+        return RowLines(frame, rows_of(graph, inner), together)
 
     def takes_any(self, spec: Spec) -> bool:
         """Any number of rows, and of rows that are reduced, unless several are computed
@@ -451,7 +452,7 @@ class _Counts:
         is hidden behind the others."""
         graph, inner = _seen(self.frame.key)
         along, sizes = rows_of(graph, inner)[-1], self.frame.sizes
-        together = together_of(sizes[along], self.together)
+        together = together_of(graph, inner, sizes, self.together)
         groups, rest = sizes[along] // together, sizes[along] % together
         outer = rows // np.maximum(sizes[along], 1)
         loads = np.maximum(self.loads, 1)

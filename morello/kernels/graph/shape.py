@@ -93,7 +93,29 @@ def factors_of(graph: Graph, value: int) -> tuple[Expression, ...]:
     return ()
 
 
-def together_of(size: Any, most: int) -> Any:
-    """Rows that are computed side by side, ``most`` at most, in groups as equal as they
-    can be (integers or arrays)."""
+def together_of(graph: Graph, inner: int, sizes: tuple[Any, ...], most: int) -> Any:
+    """Rows that are computed side by side along the last dimension of `rows_of`,
+    ``most`` at most, in groups as equal as they can be (integers or arrays). Windows
+    that do not overlap, as of most pools, share nothing: one row."""
+    plan, along = one_pass(graph), rows_of(graph, inner)[-1]
+    assert plan is not None
+    shared: Any = False
+    for value in range(len(graph.inputs)):
+        if not graph.dims_of(value) & plan.reduced:
+            continue
+        if along not in graph.dims_of(value):
+            return _in_groups(sizes[along], most)
+        for axis in graph.axes(value):
+            if not axis.is_plain and along in axis.dims:
+                last = sum(
+                    apart * (sizes[dim] - 1)
+                    for dim, apart in axis.terms
+                    if dim in plan.reduced
+                )
+                shared = shared | (last >= axis.steps[along])
+    groups = _in_groups(sizes[along], most)
+    return 1 + (groups - 1) * shared
+
+
+def _in_groups(size: Any, most: int) -> Any:
     return ceil_div(size, ceil_div(size, most))

@@ -48,7 +48,7 @@ class GraphWriter(GraphValues):
         super().__init__(emitter, spec, operands, graph, inner)
         reduced = self.plan.reduced
         self.together = together
-        """Rows that are computed side by side, where they read something alike."""
+        """Rows that are computed side by side, at most."""
         self.line = emitter.isa.line_vectors
         """Vectors of a line: rows side by side read all of them at once."""
         self.unroll = unroll if reduced else min(unroll, most_written(graph))
@@ -88,8 +88,8 @@ class GraphWriter(GraphValues):
         """Everything that all rows along a dimension have, several side by side: what
         they read alike is loaded once for all of them. Groups whose windows reach
         beyond the image are written out, each with the taps that are inside."""
-        size = self.spec.sizes[dim]
-        together = together_of(size, self.together)
+        sizes, size = self.spec.sizes, self.spec.sizes[dim]
+        together = together_of(self.graph, self.inner, sizes, self.together)
         starts = range(0, size // together * together, together)
 
         def group(start: Any, count: int) -> Sequence[Value]:
