@@ -125,6 +125,24 @@ def test_cumulative_functions_are_loops(body: str, function: Any) -> None:
     np.testing.assert_allclose(result, function(X, axis=1), rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((7,), 0), ((9, 3), 1), ((5, 6, 7), 1), ((2, 1), 1), ((1, 9), 0)],
+)
+def test_cumulative_sums_along_each_axis_of_few_and_many_rows(
+    shape: tuple[int, ...], axis: int
+) -> None:
+    kind = "tensor<" + "".join(f"{n}x" for n in shape) + "f32>"
+    row = "tensor<" + "".join(f"{n}x" for n in np.delete(shape, axis)) + "f32>"
+    text = scan("arith.addf", inclusive=True).replace(
+        "dimension(1)", f"dimension({axis})"
+    )
+    text = text.replace(KEPT, kind).replace("tensor<2xf32>", row)
+    x = np.random.default_rng(5).standard_normal(shape, np.float32)
+    found = morello.from_mlir(text).evaluate(x)
+    np.testing.assert_array_equal(found, np.cumsum(x, axis=axis))
+
+
 def test_cumulative_sums_without_the_last_element_are_refused() -> None:
     with pytest.raises(ModelError, match=r"tm_tensor\.scan: no graph"):
         morello.from_mlir(scan("arith.addf", inclusive=False), fallback=True)

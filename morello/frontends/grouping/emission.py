@@ -22,9 +22,9 @@ from morello.spec import Spec
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.varying import varying_places
 
-_PLAIN = "morello.plain"
-"""Attribute of a function of plain code, whose loops LLVM vectorises where it knows
-that arguments do not overlap."""
+_APART = "llvm.no_inline"
+"""Attribute of a function of plain code, which LLVM takes by itself: it vectorises
+loops where it knows that arguments do not overlap, and is quicker."""
 
 
 def model_module(
@@ -121,10 +121,14 @@ def _functions(
             equal.setdefault(_key(tensors, *part), []).append(part[0])
     callees: list[_Callee] = []
     known: dict[_Key, _Callee] = {}
+    plain: dict[str, _Callee] = {}
     for number, part in enumerate(parts):
         symbol = f"{name}_part{number}"
         if isinstance(part, PlainPart):
-            callees.append(_Callee(_plain_function(part, symbol)))
+            code = part.code.text
+            if code not in plain:
+                plain[code] = _Callee(_plain_function(part, symbol))
+            callees.append(plain[code])
             continue
         key = _key(tensors, *part)
         alike = equal.get(key, []) if _is_callable(tensors, *part) else []
@@ -215,7 +219,7 @@ def _plain_function(part: PlainPart, name: str) -> Any:
         block.append(op)
         if symbol == PLAIN:
             function = op
-            op.attributes[_PLAIN] = ir.UnitAttr.get()
+            op.attributes[_APART] = ir.UnitAttr.get()
     assert function is not None
     return function
 
@@ -272,7 +276,7 @@ def inline_parts(module: ir.Operation, name: str) -> ir.Operation:
             callee = str(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
             calls.setdefault(callee, []).append(op.operation)
     for callee, uses in calls.items():
-        if len(uses) > 1 or _PLAIN in functions[callee].attributes:
+        if len(uses) > 1 or _APART in functions[callee].attributes:
             _make_callable(functions[callee])
         else:
             _inline(functions[callee], uses[0])

@@ -9,6 +9,7 @@ import itertools
 
 from morello.errors import CompileError
 from morello.frontends.plain.extreme_places import find_places
+from morello.frontends.plain.scans import loops_of_scans, store_scans
 from morello.frontends.refusals import OpError
 from morello.mlir import PassManager, dialect, ir, walk
 from morello.passes.pipelines.pipeline import Pipeline
@@ -26,8 +27,6 @@ _BUFFERS = (
     "buffer-results-to-out-params{modify-public-functions=1 hoist-static-allocs=1},"
     "canonicalize,cse)"
 )
-_SCANS = "builtin.module(func.func(tm-tensor-bufferize))"
-_LOOPS_OF_SCANS = "builtin.module(func.func(tm-tensor-to-loops))"
 _LOOPS = (
     "builtin.module(func.func(convert-linalg-to-loops),lower-affine,"
     "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32},"
@@ -72,10 +71,9 @@ def lowered(module: ir.Module, error: OpError) -> str:
         _guard(function.operation)
         find_places(function.operation)
         _leave_unread_results_empty(function.operation)
-        has_scan = _store_scans(module.operation)
+        store_scans(module.operation)
         PassManager.parse(_BUFFERS).run(module.operation)
-        if has_scan:
-            PassManager.parse(_LOOPS_OF_SCANS).run(module.operation)
+        loops_of_scans(module.operation)
         _copy_by_loops(module.operation)
         PassManager.parse(_LOOPS).run(module.operation)
         _leave_loops_to_llvm(module.operation)
@@ -111,19 +109,6 @@ def _all(operation: ir.Operation, *names: str) -> list[ir.Operation]:
 
     walk(operation, see)
     return ops
-
-
-def _store_scans(module: ir.Operation) -> bool:
-    """Give ops of torch-mlir memory of their own, since bufferization does not know
-    them; whether there are any."""
-    if not _all(module, "tm_tensor.scan"):
-        return False
-    PassManager.parse(_SCANS).run(module)
-    for op in _all(module, "bufferization.to_tensor"):
-        op.attributes["restrict"] = ir.UnitAttr.get()
-    for op in _all(module, "bufferization.to_buffer"):  # of what a scan reads
-        op.attributes["read_only"] = ir.UnitAttr.get()
-    return True
 
 
 def _copy_by_loops(module: ir.Operation) -> None:
