@@ -118,7 +118,7 @@ def test_arrays_are_described_and_not_handed_over() -> None:
 def test_what_the_table_of_types_points_to_is_held() -> None:
     table = process()
     held = {
-        id(value): kind for kind, row in foreign_types._kept.items() for value in row
+        id(value): kind for kind, row in foreign_types._learnt.items() for value in row
     }
     types = [table.type[place] for place in range(table.types)]
     assert id(Described) in {known.type for known in types}
@@ -126,7 +126,7 @@ def test_what_the_table_of_types_points_to_is_held() -> None:
         kind = held[known.type]
         for field in ("names", "gradient", "is_negated", "is_recording"):
             address = getattr(known, field)
-            assert not address or address in map(id, foreign_types._kept[kind]), kind
+            assert not address or address in map(id, foreign_types._learnt[kind]), kind
 
 
 def test_bf16_and_any_row() -> None:
