@@ -27,6 +27,7 @@ from morello.spec.graphs.graph import Graph, canonical, with_sizes
 from morello.spec.graphs.labels import label_of
 from morello.spec.graphs.text import parse_canonical
 from morello.spec.kind import Array, Kind, Reform
+from morello.spec.mixes import summed_whole
 from morello.spec.operand import Operand
 from morello.spec.text.graphs import print_graph, value_name
 
@@ -38,7 +39,8 @@ class Compose(Kind):
 
     Floats are computed in f32: maps operation by operation, sums in any order; a sum
     that overwrites begins at +0. What is in bf16 or f16 is widened when it is read and
-    rounded when it is written. Integers are s32 and wrap around.
+    rounded when it is written. Integers are s32 and wrap around; so are products of
+    bytes that are added up before maps of floats.
     """
 
     name: ClassVar[str] = "compose"
@@ -245,7 +247,8 @@ class Compose(Kind):
             elements.convert(array, dtype, number)
             for array, dtype in zip(arrays, read, strict=True)
         ]
-        results = evaluate(self.graph, sizes, wide, number)
+        whole = summed_whole(self, dtypes)
+        results = evaluate(self.graph, sizes, wide, number, whole)
         return tuple(
             elements.convert(array, number, dtypes[out])
             for array, out in zip(results, self.written, strict=True)

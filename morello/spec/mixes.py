@@ -4,7 +4,7 @@ import itertools
 from functools import lru_cache
 
 from morello.errors import SpecError
-from morello.spec.elements.dtypes import ELEMENT_TYPES, Dtype
+from morello.spec.elements.dtypes import BYTES, ELEMENT_TYPES, Dtype, computed_in
 from morello.spec.kind import Kind
 
 
@@ -55,4 +55,25 @@ def may_widen(
         return False
     if kind.operands[operand].is_written and (stored.is_float or not kind.wraps):
         return False
+    graph = kind.as_graph
+    if graph is not None and dtype.is_float:
+        value = kind.values[operand]
+        if any(value in graph.arguments(v) for v in summed_whole(kind, dtypes)):
+            return False
     return has_dtypes(kind, (*dtypes[:operand], dtype, *dtypes[operand + 1 :]))
+
+
+@lru_cache(maxsize=4096)
+def summed_whole(kind: Kind, dtypes: tuple[Dtype, ...]) -> frozenset[int]:
+    """The products of bytes inside of a graph of floats, which are added up in s32: the
+    dtype of a reduction that is an output is f32."""
+    graph = kind.as_graph
+    if graph is None or not computed_in(dtypes).is_float:
+        return frozenset()
+    dtype_of = dict(zip(kind.values, dtypes, strict=True))
+    return frozenset(
+        v
+        for v in graph.contractions
+        if v not in graph.modes
+        and all(dtype_of.get(factor) in BYTES for factor in graph.arguments(v))
+    )

@@ -44,6 +44,9 @@ GRAPHS = {
     "a part": "compose:4x9:f32:graph=y[u,n]=x[pad(u,-2,-3),pad(n,-1,2)]*2.0",
     "blocks": "compose:5x9x14:f32:graph=y[m,n]=sum(a[m,k]*s[k//4,n]*b[k,n])",
     "rows of blocks": "compose:5x14:f32:graph=y[n]=sum(a[k]*s[n,k//4]*b[n,k])",
+    "bytes": (
+        "compose:5x17x6:u8,s8,f32,f32:graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=t*c[n]"
+    ),
     "groups": "compose:4x3x9x5:f32:graph=s[h,q,k]=sum(Q[h,q,d]*K[h//2,k,d])",
     # What they hold is relative to the maximum that they hold.
     "state": f"compose:3x19:f32:graph={STATE}",

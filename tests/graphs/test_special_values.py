@@ -286,3 +286,20 @@ def test_a_nan_of_a_query_a_key_and_a_value() -> None:
     assert not np.isnan(others).any()
     k[1023, 0] = NAN
     assert np.isnan(online_attention()(q, k, v)).all()
+
+
+@pytest.mark.parametrize(("lhs", "rhs"), [(np.uint8, np.int8), (np.int8, np.uint8)])
+def test_bytes_are_added_up_exactly_before_maps(lhs: Any, rhs: Any) -> None:
+    """Sums of f32 would be rounded: they have 26 bits."""
+    names = ",".join(f"{np.dtype(d).kind.replace('i', 's')}8" for d in (lhs, rhs))
+    text = "graph=t[m,n]=sum(a[m,k]*w[k,n]);y[m,n]=(t-c[m,n])*2"
+    kernel = morello.compile(f"compose:3x17x3001:{names},f32,f32:{text}", threads=1)
+    rng = np.random.default_rng(0)
+    a, w = (
+        rng.integers(np.iinfo(dtype).max // 2, np.iinfo(dtype).max, shape).astype(dtype)
+        for dtype, shape in ((lhs, (3, 3001)), (rhs, (3001, 17)))
+    )
+    right = (a.astype(int) @ w.astype(int)).astype(np.float32)
+    assert right.min() > 2**24
+    nothing = np.zeros((3, 17), np.float32)
+    np.testing.assert_array_equal(kernel(a, w, nothing), right * 2)

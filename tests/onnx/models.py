@@ -14,7 +14,7 @@ Shape = tuple[int | str, ...]
 
 node = helper.make_node
 
-_HEAD = '<ir_version: 8, opset_import: ["" : 21]> g '
+HEAD = '<ir_version: 8, opset_import: ["" : 21]> g '
 
 
 def model(
@@ -77,6 +77,6 @@ def check_by_reference(
 
 def run(text: str, *arrays: Any, fallback: bool = False) -> Any:
     """The results of the kernel of a graph in ONNX's text."""
-    data = onnx.parser.parse_model(_HEAD + text).SerializeToString()
+    data = onnx.parser.parse_model(HEAD + text).SerializeToString()
     read = morello.from_onnx(data, fallback=fallback)
     return read.compile(threads=1, time_limit=2)(*arrays)

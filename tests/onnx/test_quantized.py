@@ -8,7 +8,7 @@ import pytest
 
 import morello
 from morello.errors import CompileError
-from tests.onnx.models import model, node, run
+from tests.onnx.models import HEAD, model, node, run
 
 pytestmark = pytest.mark.quick
 
@@ -130,6 +130,24 @@ def test_a_convolution_of_integers_has_zero_points_of_channels(
     inner = w.astype(int) - zeros[:, None, None, None]
     right = convolved(x.astype(int) - 5, inner, groups)
     np.testing.assert_array_equal(run(text, x, w, zeros), right)
+
+
+def test_products_are_rounded_to_bytes_while_they_are_near() -> None:
+    """A product of bytes, its scale, a bias and the bytes of the next are one part."""
+    weights = integers("int8", 12, 20)
+    text = (
+        "(uint8[5,12] x, int8[12,20] w, float[20] b) => (uint8[5,20] y) "
+        "<float s = {0.5}, uint8 z = {3}, float t = {0.25}, int8 q = {0}, "
+        "float u = {8}> { X = DequantizeLinear(x, s, z) W = DequantizeLinear(w, t, q) "
+        "M = MatMul(X, W) A = Add(M, b) R = Relu(A) y = QuantizeLinear(R, u, z) }"
+    )
+    read = morello.from_onnx(onnx.parser.parse_model(HEAD + text).SerializeToString())
+    assert len(read.parts) == 2  # sums of weights, which the zero point takes off
+    x, bias = integers("uint8", 5, 12), np.arange(20, dtype=np.float32)
+    sums = (x.astype(int) - 3) @ weights.astype(int)
+    right = saturated(np.maximum(sums * 0.125 + bias, 0) / 8, 3, "uint8")
+    kernel = read.compile(threads=1, time_limit=2)
+    np.testing.assert_array_equal(kernel(x, weights, bias), right)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])

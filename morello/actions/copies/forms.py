@@ -9,7 +9,7 @@ from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
 from morello.spec import Compose, Dtype, Form, Kind, Layout, Memory, SpecKey, TensorSpec
 from morello.spec.graphs.scaled import scaled_part, scaled_product
-from morello.spec.mixes import may_widen
+from morello.spec.mixes import may_widen, summed_whole
 from morello.spec.structure import has_several_products, products
 
 
@@ -86,7 +86,9 @@ def _asked_forms(
     source = key.tensors[operand]
     source_form = Form(source.dtype, source.layout)
     asked = {form: None for n in kernels for form in KERNELS[n].forms(key, operand)}
-    asked |= dict.fromkeys(_asked_by_products(key.kind, operand, source, kernels))
+    whole = key.dtypes if summed_whole(key.kind, key.dtypes) else ()
+    by_products = _asked_by_products(key.kind, operand, source, kernels, whole)
+    asked |= dict.fromkeys(by_products)
     if source.layout.is_packed and source_form in asked:
         return ()
     return tuple(
@@ -103,23 +105,38 @@ def _asked_forms(
 
 @lru_cache(maxsize=65536)
 def _asked_by_products(
-    kind: Kind, operand: int, source: TensorSpec, kernels: tuple[str, ...]
+    kind: Kind,
+    operand: int,
+    source: TensorSpec,
+    kernels: tuple[str, ...],
+    dtypes: tuple[Dtype, ...],
 ) -> tuple[Form, ...]:
     """Forms in which kernels ask for an operand of products inside the Spec, whatever
     the forms of the other operands.
 
+    Args:
+        dtypes: those of all operands, where products of bytes are added up in s32;
+            empty where all are taken to have that of the operand.
+
     Of several products, one after another, each operand has one packed form, the first:
     every form makes as many tables as there are forms of all others.
     """
-    return tuple(_forms_of_products(kind, operand, source, kernels))
+    return tuple(_forms_of_products(kind, operand, source, kernels, dtypes))
 
 
 def _forms_of_products(
-    kind: Kind, operand: int, source: TensorSpec, kernels: tuple[str, ...]
+    kind: Kind,
+    operand: int,
+    source: TensorSpec,
+    kernels: tuple[str, ...],
+    dtypes: tuple[Dtype, ...],
 ) -> Iterator[Form]:
     if source.level.is_registers:
         return
     several, rank = has_several_products(kind), source.rank
+    dtype_of = dict(zip(kind.values, dtypes, strict=True)) if dtypes else {}
+    whole = summed_whole(kind, dtypes) if dtypes else frozenset()
+    dtype_of |= dict.fromkeys(whole, Dtype.S32)
     for inner, index in products(kind, operand):
         tensor = inner.inward(index, source)
         if tensor is None:  # neighbours lie along what the product lacks
@@ -130,8 +147,14 @@ def _forms_of_products(
                 assert layout is not None
                 yield Form(source.dtype, layout)
         plain = (
-            TensorSpec(tensor.dtype, tensor.level, Layout.row_major(inner_operand.rank))
-            for inner_operand in inner.kind.operands
+            TensorSpec(
+                dtype_of.get(value, tensor.dtype),
+                tensor.level,
+                Layout.row_major(inner_operand.rank),
+            )
+            for value, inner_operand in zip(
+                inner.values, inner.kind.operands, strict=True
+            )
         )
         tensors = tuple(tensor if i == index else t for i, t in enumerate(plain))
         inside = SpecKey(inner.kind, tensors)

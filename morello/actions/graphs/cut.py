@@ -35,6 +35,7 @@ from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.cuts import Halves, cut, cuts
 from morello.spec.graphs.graph import Graph
+from morello.spec.mixes import summed_whole
 from morello.spec.operand import Operand
 from morello.spec.text.graphs import value_name
 
@@ -321,6 +322,8 @@ def _form(
     action: Cut, key: SpecKey, halves: Halves, value: int, lanes: int
 ) -> TensorSpec:
     graph, number = _graph(key), computed_in(key.dtypes)
+    if value in summed_whole(key.kind, key.dtypes):
+        number = Dtype.S32
     whole = any(tensor.contiguous for tensor in key.tensors)
     lead = _leading(graph, halves)
     if value != lead and is_row(graph, halves, value):

@@ -35,6 +35,7 @@ from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.cuts import Halves, cuts
 from morello.spec.graphs.graph import Graph
+from morello.spec.mixes import summed_whole
 from morello.spec.text.graphs import value_name
 
 
@@ -171,7 +172,8 @@ def _refusal(key: SpecKey, graph: Graph, halves: Halves) -> str:
     if graph.axes(output) != graph.axes(large[0]):
         return f"'{name}' has not the dimensions of '{temporary}', in their order"
     form = given_forms(key)[output]
-    if form.dtype is not computed_in(key.dtypes):
+    whole = large[0] in summed_whole(key.kind, key.dtypes)
+    if whole or form.dtype is not computed_in(key.dtypes):
         return f"'{name}' is {form.dtype}: it cannot hold '{temporary}'"
     if form.level.is_registers or form.layout.is_packed:
         return (

@@ -56,7 +56,7 @@ def refusal(grouping: Grouping, group: Candidate) -> str:
         part = grouping.part(nodes, group.copies)
     except UnfitError:
         return "it is no graph of a Spec"
-    if grouping.convolves(nodes) and not part.is_laid_out:
+    if grouping.convolves(nodes) and part.is_turned:
         return "what follows a convolution lies in another order"
     if not products and len(part.operands) > MOST_OF_MAPS:
         return f"it has more than {MOST_OF_MAPS} operands"

@@ -234,7 +234,7 @@ class Grouping:
             part = self.part(nodes)
         except UnfitError:
             return False
-        if self.convolves(nodes) and not (part.is_laid_out and len(part.outputs) == 1):
+        if self.convolves(nodes) and (part.is_turned or len(part.outputs) > 1):
             return False
         has_product = any(is_product(self.nodes[i]) for i in nodes)
         is_small = len(part.operands) <= MOST_OF_MAPS

@@ -166,7 +166,8 @@ class GraphValues:
         if self.inner not in self.graph.dims_of(value):
             return self._element(value, at)
         if buffer.tensor.level.is_registers:
-            return self.emitter.load_register(buffer, self._register(index))
+            vector = self.emitter.load_register(buffer, self._register(index))
+            return self._number(value, at, vector)
         if self._halved(value) == self.inner:
             return self._both_halves(buffer, index, count)
         if step_of(self.graph, value, self.inner) == 1:

@@ -47,6 +47,7 @@ def evaluate(
     sizes: tuple[int, ...],
     arrays: Sequence[Array],
     number: Dtype = Dtype.F32,
+    whole: frozenset[int] = frozenset(),
 ) -> tuple[Array, ...]:
     """The outputs by the definition: maps in f32, operation by operation; sums in f64,
     rounded once; all of integers modulo 2^32.
@@ -58,6 +59,7 @@ def evaluate(
         sizes: of each dimension.
         arrays: the inputs, then what the outputs that accumulate hold.
         number: the dtype of all of them, f32 or s32.
+        whole: the nodes that are computed in s32 among others in f32.
     """
     graph, arrays = _of_numbers(graph, arrays, number)
     values: dict[int, Array] = dict(enumerate(arrays[: len(graph.inputs)]))
@@ -70,8 +72,9 @@ def evaluate(
                 axes = graph.axes(maximum)
                 scale = _spread(np.exp(grown), axes, node.axes, sizes)
                 held[value] = held[value] * scale
-            result = _reduced(graph, node, sizes, values, held.get(value), number)
-            values[value] = result.astype(number.numpy)
+            dtype = Dtype.S32 if value in whole else number
+            result = _reduced(graph, node, sizes, values, held.get(value), dtype)
+            values[value] = result.astype(dtype.numpy).astype(number.numpy)
     return tuple(values[out.value] for out in graph.outputs)
 
 
