@@ -16,7 +16,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 HEAD = '<ir_version: 8, opset_import: ["" : 21, "com.microsoft" : 1]> g '
 HELD = (
     "<float s = {0.5}, uint8 z = {7}, float t = {0.25}, uint8 q = {130}, "
-    "float u = {2}, uint8 v = {100}>"
+    "float u = {2}, uint8 v = {100}, "
+    "float[4] T = {1, 2, 0.5, 4}, uint8[4] Q = {130, 0, 7, 255}>"
 )
 
 RNG = np.random.default_rng(0)
@@ -24,6 +25,8 @@ X = RNG.integers(0, 256, (1, 4, 4, 6)).astype(np.uint8)
 W = RNG.integers(0, 256, (1, 4, 4, 6)).astype(np.uint8)
 A, B = X[0, 0], W[0, 1]
 C = RNG.integers(-99, 99, 4).astype(np.int32)
+SCALES, ZEROS = np.array([1, 2, 0.5, 4], np.float32), np.array([130, 0, 7, 255])
+REAL = RNG.standard_normal((4, 6)).astype(np.float32) * 200
 
 
 def x_of(x: Array) -> Array:
@@ -68,6 +71,15 @@ CASES: dict[str, tuple[Callable[[], Array], tuple[Array, ...]]] = {
         (A, B, C),
     ),
     "QGemm<transB=1>(x, s, z, w, t, q)": (lambda: x_of(A) @ w_of(B).T, (A, B)),
+    "QGemm<transB=1>(x, s, z, w, T, Q, c)": (
+        lambda: (
+            x_of(A) @ ((B.T - ZEROS) * SCALES).astype(np.float32)
+            + C * SCALES * np.float32(0.5)
+        ),
+        (A, B, C),
+    ),
+    "DequantizeLinear(x, t, q)": (lambda: w_of(X), (X,)),
+    "QuantizeLinear(x, u, v)": (lambda: REAL, (REAL,)),
 }
 
 
@@ -78,7 +90,7 @@ def test_integers_are_what_they_stand_for(text: str) -> None:
     given = ", ".join(
         f"{array.dtype.name}[{','.join(map(str, array.shape))}] {name}"
         for array, name in zip(arrays, "xwc", strict=False)
-    )
+    ).replace("float32", "float")
     is_real = not text.endswith(("u, v)", "s, z)")) and "Concat" not in text
     kind = "float" if is_real else "uint8"
     shape = ",".join(map(str, wanted.shape))

@@ -53,6 +53,9 @@ def modern(proto: Any) -> Any:
         proto = inliner.inline_local_functions(proto)
     proto = copied(proto)
     _write_tensors(proto.graph)
+    for node in proto.graph.node:
+        if node.domain == "com.microsoft" and node.op_type in _ADOPTED:
+            node.domain = ""
     versions = [opset.version for opset in proto.opset_import if not opset.domain]
     for node in proto.graph.node if versions and versions[0] < _SCANS else ():
         if node.op_type == "Scan":  # the converter drops its batch
@@ -73,6 +76,9 @@ def modern(proto: Any) -> Any:
             return converted
     return proto
 
+
+_ADOPTED = frozenset({"DequantizeLinear", "QuantizeLinear"})
+"""Ops of onnxruntime that are those of the standard, of integers that it got later."""
 
 _NUMBERS = {
     "value_float": np.float32,

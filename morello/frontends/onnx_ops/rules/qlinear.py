@@ -11,9 +11,11 @@ _CURRENT = 13
 """The version of ONNX from which softmax is along one axis."""
 
 
-def _real(to: Expansion, node: Arguments, place: int) -> str:
-    """The numbers that an input stands for; its scale and zero point are the next."""
-    return to.op("DequantizeLinear", *(node.input(place + i) for i in range(3)))
+def _real(to: Expansion, node: Arguments, place: int, axis: int = 1) -> str:
+    """The numbers that an input stands for; its scale and zero point, or those along an
+    axis, are the next."""
+    inputs = (node.input(place + i) for i in range(3))
+    return to.op("DequantizeLinear", *inputs, axis=axis)
 
 
 def _scaled(
@@ -72,11 +74,13 @@ def joined(to: Expansion, node: Arguments) -> Results:
 
 
 def product(to: Expansion, node: Arguments) -> Results:
-    """A product of matrices with a bias of products; its result may be of numbers."""
+    """A product of matrices with a bias of products; its result may be of numbers, and
+    columns of the second may have scales of their own."""
     dtype = to.dtype(node.input(0))
     if dtype is None:
         return None
-    factors = [_real(to, node, place) for place in (0, 3)]
+    columns = 0 if node.get("transB", 0) else 1
+    factors = [_real(to, node, 0), _real(to, node, 3, columns)]
     for place, name in enumerate(("transA", "transB")):
         if node.get(name, 0):
             factors[place] = to.op("Transpose", factors[place], perm=[1, 0])
