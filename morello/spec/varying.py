@@ -36,8 +36,10 @@ def why_settled(spec: Spec) -> str:
     ):
         places = varying_places(spec, index)
         layout = tensor.layout
-        if places and (not operand.is_plain or tensor.level.is_registers):
-            return f"'{operand.name}' is in registers, or read through a window"
+        if not all(operand.axes[layout.dims[place].dim].is_plain for place in places):
+            return f"'{operand.name}' is read through a window along a size that varies"
+        if places and tensor.level.is_registers:
+            return f"'{operand.name}' is in registers"
         if any(layout.pack(layout.dims[place].dim) > 1 for place in places):
             return f"'{operand.name}' has a size that varies in packs"
     return ""

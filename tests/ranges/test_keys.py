@@ -22,6 +22,10 @@ from tests.guarded import check_canaries, check_in_child, guarded_array
         "attention:2x3x2..17/5x8x24:f32",
         "attention:2x4x1..9x8x16:bf16",
         "attention:2x1x60..242/7x8x8:f32",
+        "attention:1..5x3x9x8x8:f32",  # as many heads
+        "conv:1..3x2x4x4x4x2x2:f32",  # images: copied window by window,
+        "conv:1..5x3x5x4x8x3x2:f32:pad=1:layout=nhwc",  # among zeros
+        "conv:2..7x4x4x4x4x3x3:f32:pad=1:groups=4",
         "matmul:5x1..9x7:f32",
         "matmul_accum:2x3x1..9x7:f32",
         "matmul:3x5x2..20/3:f32",

@@ -30,6 +30,7 @@ def parsed(text: str) -> Spec:
             (64, 4096, 64, 32),
             [((0,), 1, 1), ((1,), 1, 1)],
         ),
+        ("attention:1..8x64x9x7x32:f32", (8, 64, 9, 7, 32), [((0,), 1, 1)]),
     ],
 )
 def test_round_trip(
@@ -80,7 +81,6 @@ def test_the_spec_of_a_size() -> None:
         ("matmul:1..x3x3", "is not a list of sizes"),
         ("matmul:1..4X3x3", "did you mean '1..4x3x3'"),
         ("matmul:1..99999999999x3x3", "size 99999999999 of dimension m"),
-        # The number 1/n is part of the graph of each n.
         (
             "conv:1x3x4..8x8x4x3x3",
             "of no dimension that its kind has for each size alike",

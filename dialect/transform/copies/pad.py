@@ -8,7 +8,12 @@ where it is among the zeros (``copy``); and the op on the buffer (``body``).
 from morello.actions.copies.pad import Pad, Padded
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graphs.parts import buffer_of, joined, part_at
+from morello.dialect.transform.graphs.parts import (
+    buffer_of,
+    joined,
+    part_at,
+    places_in,
+)
 from morello.spec.graphs.borders import copied
 
 
@@ -16,8 +21,11 @@ def apply_pad(site: Site, action: Pad) -> Left:
     """Build the buffer and the ops."""
     padded = action.padded(site.spec.key)
     holes = {hole.role: hole.spec for hole in site.rewrite.holes}
+    body = site.hole("body")
     assert isinstance(padded, Padded)
-    room = buffer_of(site, padded.room, holes["body"].shape(padded.operand))
+    assert body is not None
+    shape, places = body.spec.shape(padded.operand), places_in(body, padded.operand)
+    room = buffer_of(site, padded.room, shape, places)
     source = site.operands[padded.operand]
     axes = site.spec.kind.operands[padded.operand].axes
     layout = site.spec.tensors[padded.operand].layout

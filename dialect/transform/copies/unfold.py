@@ -8,7 +8,7 @@ that into the buffer (handle ``copy``); and the op on the buffer (``body``).
 from morello.actions.copies.unfold import Unfold, Unfolded, unfolded_key
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graphs.parts import buffer_of, overlapping
+from morello.dialect.transform.graphs.parts import buffer_of, overlapping, places_in
 from morello.mlir import ir
 
 
@@ -19,8 +19,10 @@ def apply_unfold(site: Site, action: Unfold) -> Left:
     assert isinstance(unfolded, Unfolded)
     kind, image = site.spec.kind, unfolded.windows.image
     memrefs = dict(zip(kind.values, site.operands, strict=True))
-    sizes = holes["copy"].sizes
-    room = buffer_of(site, unfolded.room, sizes)
+    copy = site.hole("copy")
+    assert copy is not None
+    sizes = copy.spec.sizes
+    room = buffer_of(site, unfolded.room, sizes, places_in(copy, 1))
     strides, _ = ir.MemRefType(memrefs[image].type).get_strides_and_offset()
     order = [d.dim for d in unfolded.windows.layout.dims]
     along = [unfolded.windows.places[axis] for axis in order]

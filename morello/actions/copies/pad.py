@@ -27,7 +27,7 @@ import numpy as np
 from morello.actions.base import Action, Child, Expansion
 from morello.actions.dims.view import without_axes
 from morello.machine import Target
-from morello.spec import Fill, Kind, Layout, Memory, SpecKey, TensorSpec
+from morello.spec import Fill, Kind, Layout, Memory, Spec, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.compose import Compose
 from morello.spec.frame import Condition, Frame, Ints
@@ -35,6 +35,7 @@ from morello.spec.graphs.borders import copied, padded
 from morello.spec.graphs.merging import taps
 from morello.spec.index_map import IndexMap
 from morello.spec.structure import products
+from morello.spec.varying import varying_places
 
 _T = TypeVar("_T")
 
@@ -70,6 +71,7 @@ class Pad(Action):
     around it where windows reach beyond."""
 
     name: ClassVar[str] = "pad"
+    takes_ranges: ClassVar[bool] = True
     operand: str
     layout: Layout
 
@@ -104,6 +106,14 @@ class Pad(Action):
     def feature(self, key: SpecKey) -> str:
         """The operand."""
         return f"{self.operand} padded"
+
+    def passes(self, spec: Spec) -> bool:
+        """Whether all that is copied as one has settled sizes."""
+        padded = self.padded(spec.key)
+        return isinstance(padded, str) or not any(
+            spec.tensors[padded.operand].layout.dims[place].dim in padded.run
+            for place in varying_places(spec, padded.operand)
+        )
 
     def padded(self, key: SpecKey) -> Padded | str:
         """The parts; or why there are none."""

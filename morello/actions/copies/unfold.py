@@ -21,12 +21,13 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion
 from morello.machine import Target
-from morello.spec import Layout, Memory, SpecKey, TensorSpec
+from morello.spec import Layout, Memory, Spec, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.compose import Compose
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.unfolding import Windows, unfolded, windows
+from morello.spec.varying import varying_places
 
 _CACHES = 2
 """How much the copy may take, in what programs count on of L2: that is half of it."""
@@ -49,6 +50,7 @@ class Unfold(Action):
     """The image of a convolution is copied window by window."""
 
     name: ClassVar[str] = "unfold"
+    takes_ranges: ClassVar[bool] = True
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Holes ``copy`` and ``body``; no cost of its own."""
@@ -76,6 +78,14 @@ class Unfold(Action):
             Child("body", Frame(unfolding.body, left_sizes, limits), 1, left),
         )
         return Expansion(tuple(conditions), 0, children)
+
+    def passes(self, spec: Spec) -> bool:
+        """Whether the strides of the image are settled: only its outermost size may
+        vary."""
+        unfolding = unfolded_key(spec.key)
+        return isinstance(unfolding, str) or not any(
+            varying_places(spec, unfolding.windows.image)
+        )
 
     def feature(self, key: SpecKey) -> str:
         """The name of the candidate family: windows are copied."""

@@ -17,9 +17,10 @@ from functools import lru_cache
 from typing import ClassVar
 
 from morello.actions.dims.view import View, ViewAction, view_of_part, without_axes
-from morello.spec import SpecKey
+from morello.spec import Spec, SpecKey
 from morello.spec.graphs.merging import merged, taps
 from morello.spec.index_map import IndexMap
+from morello.spec.varying import varying_places
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -27,10 +28,21 @@ class Merge(ViewAction):
     """Merges the dimensions of taps and channels of a convolution into one."""
 
     name: ClassVar[str] = "merge"
+    takes_ranges: ClassVar[bool] = True
 
     def view(self, key: SpecKey) -> View | str:
         """The key with one dimension for taps and channels; or why there is none."""
         return _merged(key)
+
+    def passes(self, spec: Spec) -> bool:
+        """Whether the strides of taps and channels of the image are settled."""
+        graph = spec.kind.as_graph
+        pair = None if graph is None else taps(graph)
+        if pair is None:
+            return True
+        dims = [d.dim for d in spec.tensors[pair.image].layout.dims]
+        places = varying_places(spec, pair.image)
+        return max(places, default=-1) < dims.index(pair.window)
 
 
 @lru_cache(maxsize=65536)

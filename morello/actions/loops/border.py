@@ -56,6 +56,7 @@ class Border(Action):
     strip of the border by itself."""
 
     name: ClassVar[str] = "border"
+    takes_ranges: ClassVar[bool] = True
     dim: str
 
     def expand(self, frame: Frame, target: Target) -> Expansion:

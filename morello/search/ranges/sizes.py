@@ -25,6 +25,7 @@ from morello.search.dp.table import TableId
 from morello.search.impl import Impl
 from morello.search.statistics import Statistics
 from morello.spec import SizeRange, Spec, print_spec
+from morello.spec.structure import is_batch
 
 MOST_SIZES = 1 << 16
 """Each program has a cost at each size."""
@@ -40,6 +41,9 @@ EVERY_TERM = 64
 """All sizes up to it are searched where the range is reduced: the smaller they are, the
 more their programs differ."""
 
+EVERY_BATCH = 1
+"""All sizes up to it, and one in each octave above, are searched where programs take a
+range whole or element by element, as they do images and heads."""
 
 EVERY_PAIR = 8
 """All sizes of a range up to it, and one in each octave above, have their programs
@@ -226,9 +230,16 @@ def _searched_up_to(spec: Spec, one: SizeRange) -> int:
     """The size up to which all sizes of a range are searched."""
     if len(spec.ranges) > 1:
         return EVERY_PAIR
+    if _is_batch(spec, one):
+        return EVERY_BATCH
     written = (o.dims for o in spec.kind.operands if o.is_written)
     is_reduced = not any({*one.dims}.intersection(dims) for dims in written)
     return EVERY_TERM if is_reduced else EVERY_ROW
+
+
+def _is_batch(spec: Spec, one: SizeRange) -> bool:
+    """Whether programs take the sizes of a range whole, or element by element."""
+    return all(is_batch(spec.kind, dim) for dim in one.dims)
 
 
 def _others(spec: Spec, goal: Spec) -> tuple[Axis, ...]:
@@ -243,7 +254,10 @@ def _searched(
     spec: Spec, target: Target, sizes: list[tuple[int, ...]], watch: Watch | None
 ) -> Searched:
     """The tables of some sizes of each range, none solved."""
-    closed_axes = [closed(column) for column in sizes]
+    closed_axes = [
+        tuple(sorted({1, *column})) if _is_batch(spec, one) else closed(column)
+        for one, column in zip(spec.ranges, sizes, strict=True)
+    ]
     greatest = spec.point(*(column[-1] for column in sizes))
     goals = ax.Goals(frozenset(closed_axes), ax.fine(greatest))
     solver = Solver(target, watch=watch, goals=goals)

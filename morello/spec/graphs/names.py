@@ -303,7 +303,11 @@ def expanded(
     sizes = (1,) * missing + written
     by_name = dict(zip(short.dims, sizes, strict=True))
     of_ranges = dict(zip(short.dims[missing:], ranges, strict=False))
-    return named(short.text(by_name, options), by_name, of_ranges)
+    first, dims = short.dims[0], dict(by_name)
+    if of_ranges.get(first, -1) >= 0:  # of several images or heads, if a call says so
+        dims[first] = 2
+    text = short.text(dims, options)
+    return named(text, dims | {first: by_name[first]}, of_ranges)
 
 
 def named(
