@@ -393,8 +393,8 @@ WAYS = [
         ),
     ),
     Way(
-        "compose:1x264:f32:graph=y[i]=max(x[n,i])",
-        "1x264:f32:graph=z[a]=max(x[b,a])",
+        "compose:1x264:f32:graph=y[i]=max(x[i,n])",
+        "1x264:f32:graph=z[a]=max(x[a,b])",
         lambda xp, x: x.max(),
         ((8, 33),),
         one("ReduceMax", keepdims=0),

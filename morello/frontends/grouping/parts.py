@@ -355,10 +355,17 @@ def _finished(draft: _Draft, graph: Graph, values: list[_Value]) -> Part:
     strides = [value.strides for value in values]
     graph = _merged(graph, strides, sizes)
     if any(not steps or steps[-1] != 1 for steps in strides):
-        # A value has one dimension at least, and the last one is side by side.
-        graph = with_unit(graph, len(sizes))
+        # A value has one dimension at least, and the last one is side by side: numbers
+        # are rows of one element, as what they are made of is a row.
+        are_rows = all(not steps or steps[-1] == 1 for steps in strides)
+        graph = with_unit(graph, len(sizes), first=are_rows)
         sizes[len(sizes)] = 1
-        strides = [(*steps, 1) for steps in strides]
+        strides = [
+            (_row_stride(graph.axes(v), steps, sizes), *steps)
+            if are_rows
+            else (*steps, 1)
+            for v, steps in enumerate(strides)
+        ]
     part = canonical(graph)
     chosen = (
         *part.values[: len(part.graph.inputs)],
@@ -371,6 +378,20 @@ def _finished(draft: _Draft, graph: Graph, values: list[_Value]) -> Part:
         for v, row in zip(chosen, kind.operands, strict=True)
     )
     return _checked(draft, kind, part_sizes, operands)
+
+
+def _row_stride(
+    axes: tuple[IndexMap, ...], steps: tuple[int, ...], sizes: dict[int, int]
+) -> int:
+    """How far apart rows of a value would be that lie side by side.
+
+    Args:
+        axes: of the value, the first one of one element.
+        steps: the strides of the others.
+    """
+    if not steps:
+        return 1
+    return steps[0] * int(axes[1].extent(tuple(sizes[d] for d in range(len(sizes)))))
 
 
 def _merged(

@@ -6,6 +6,7 @@ w[k,n])``, where b and t are neighbours in memory: no loop has to know them apar
 
 import dataclasses
 from functools import lru_cache
+from typing import Any
 
 from morello.spec.graphs.graph import Graph, Node, Part, canonical
 from morello.spec.index_map import IndexMap, dims_of
@@ -53,12 +54,17 @@ def without(graph: Graph, dim: int) -> Graph:
     return Graph(inputs, nodes, graph.outputs)
 
 
-def with_unit(graph: Graph, dim: int) -> Graph:
-    """The graph with a new dimension, of one element, that all values have last."""
+def with_unit(graph: Graph, dim: int, first: bool) -> Graph:
+    """The graph with a new dimension, of one element, that all values have first, or
+    last."""
+
+    def joined(axes: tuple[Any, ...], axis: Any) -> tuple[Any, ...]:
+        return (axis, *axes) if first else (*axes, axis)
+
     nodes = tuple(
-        dataclasses.replace(node, axes=(*node.axes, dim)) for node in graph.nodes
+        dataclasses.replace(node, axes=joined(node.axes, dim)) for node in graph.nodes
     )
-    inputs = tuple((*axes, IndexMap.of(dim)) for axes in graph.inputs)
+    inputs = tuple(joined(axes, IndexMap.of(dim)) for axes in graph.inputs)
     return Graph(inputs, nodes, graph.outputs)
 
 

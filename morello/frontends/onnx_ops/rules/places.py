@@ -181,6 +181,33 @@ def compressed(to: Expansion, node: Arguments) -> Results:
     return [to.op("Gather", x, to.constant(np.flatnonzero(condition)), axis=axis)]
 
 
+_MOST_PLACES = 1 << 24
+"""Places that f32 has each of."""
+
+
+def place_of_extreme(to: Expansion, node: Arguments) -> Results:
+    """The least place, or the greatest, of the elements that are the extreme along an
+    axis, or NaN: two reductions, where torch-mlir has one of pairs."""
+    x, axis = node.input(0), node.get("axis", 0)
+    takes_last, stays = node.get("select_last_index", 0), node.get("keepdims", 1)
+    shape = to.shape(x)
+    if shape is None or not shape or shape[axis] >= _MOST_PLACES:
+        return None
+    axis %= len(shape)
+    along = [1] * len(shape)
+    along[axis] = shape[axis]
+    extreme = to.reduced(node.kind.replace("Arg", "Reduce"), x, [axis])
+    is_extreme = to.op("Or", to.op("IsNaN", x), to.op("Equal", x, extreme))
+    places = to.constant(np.arange(shape[axis], dtype=np.float32).reshape(along))
+    other = to.number(-1 if takes_last else shape[axis])
+    last_or_first = "ReduceMax" if takes_last else "ReduceMin"
+    of_extremes = to.op("Where", is_extreme, places, other)
+    place = to.reduced(last_or_first, of_extremes, [axis])
+    if not stays:
+        place = to.reshape(place, *shape[:axis], *shape[axis + 1 :])
+    return [to.op("Cast", place, to=to.code(np.dtype(np.int64)))]
+
+
 def greatest(to: Expansion, node: Arguments) -> Results:
     """The greatest or the least elements in order, where any would do."""
     if node.get("sorted", 1):
@@ -260,6 +287,8 @@ def backwards(to: Expansion, node: Arguments) -> Results:
 
 
 RULES = {
+    "ArgMax": place_of_extreme,
+    "ArgMin": place_of_extreme,
     "Compress": compressed,
     "Gather": picked,
     "GatherND": picked,
