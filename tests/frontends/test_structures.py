@@ -170,6 +170,31 @@ def test_a_structure_is_computed(name: str) -> None:
         np.testing.assert_allclose(found, wanted(X, Y), rtol=2e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_long_running_sum_takes_steps_that_double(axis: int) -> None:
+    shape = (35, 3) if axis == 0 else (3, 35)
+    window = [35 if place == axis else 1 for place in (0, 1)]
+    before = [[n - 1, 0] for n in window]
+    kind = "x".join(map(str, shape))
+    model = morello.from_mlir(f"""
+func.func @f(%x: tensor<{kind}xf32>) -> tensor<{kind}xf32> {{
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %z) <{{
+    window_dimensions = array<i64: {window[0]}, {window[1]}>,
+    padding = dense<{before}> : tensor<2x2xi64>}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+  }}) : (tensor<{kind}xf32>, tensor<f32>) -> tensor<{kind}xf32>
+  return %r : tensor<{kind}xf32>
+}}
+""")
+    assert len(model.parts) == 6
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    sums = model.compile(threads=1, target="avx2", time_limit=0.5)(x)
+    np.testing.assert_allclose(sums, np.cumsum(x, axis), rtol=2e-5, atol=1e-5)
+
+
 def test_equal_parts_share_code() -> None:
     layer = "dot_general {}, %w, contracting_dims = [1] x [0]"
     types = "(tensor<3x4xf32>, tensor<4x4xf32>) -> tensor<3x4xf32>"

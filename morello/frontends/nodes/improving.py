@@ -8,6 +8,7 @@ from morello.frontends.nodes.joined.surroundings import without_surroundings
 from morello.frontends.nodes.pointwise import absorbed, shared
 from morello.frontends.nodes.products import hoisted
 from morello.frontends.nodes.reshapes import without_reshapes
+from morello.frontends.nodes.running import with_running_sums
 from morello.frontends.nodes.softmax import guarded
 from morello.frontends.nodes.spread import unspread
 from morello.frontends.nodes.tensors import Tensors
@@ -16,6 +17,7 @@ from morello.frontends.nodes.tensors import Tensors
 def improved(tensors: Tensors) -> Tensors:
     """The tensors of a model as graphs compute them best."""
     steps = (
+        with_running_sums,
         halved,  # while rows and columns of weights are one dimension each
         without_reshapes,
         without_broadcasts,
