@@ -22,7 +22,8 @@ def from_mlir(
 ) -> Model:
     """A program of linalg on tensors or StableHLO as parts, each of which is a Spec.
 
-    What is computed of constants alone is computed here.
+    What is computed of constants alone is computed here. `morello.compile` makes a
+    kernel of the result, `Model.evaluate` computes its definition in NumPy.
 
     Args:
         text: a module as text; its bytecode; a portable artifact of StableHLO; or the

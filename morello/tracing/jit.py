@@ -363,20 +363,26 @@ def jit(
     sizes: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Any:
-    """A function that is compiled when it is called: ``@morello.jit``.
+    """Make a function of arrays one that is compiled when it is called:
+    ``@morello.jit``.
 
-    The first call with arguments of some shapes traces it into a graph, searches the
-    best program and compiles it; later calls run that.
+    The first call with arguments of some shapes and dtypes traces the function into a
+    graph, searches the best program and compiles it; later calls run that. Arguments
+    are arrays of f32, f16, bf16, integers of 8 to 32 bits and truth values, and
+    numbers; results are new arrays of NumPy's dtypes, float32 for float64.
 
     Args:
-        function: see `trace`.
+        function: on arrays, as `trace` takes it. Arguments that are neither arrays
+            nor numbers with a point are part of it: others are compiled anew.
         sizes: the parameters of which each call says a size, by one kernel: the
             first with a range, others with its name, each after the sizes of the
             dimensions outside of it: ``{"x": "8xrows=1..512", "y": "rows"}``.
-        options: of `morello.compile`: ``threads``, ``target``, ``db``, ``time_limit``.
+        options: of `morello.compile` (``threads``, ``target``, ``db``,
+            ``time_limit``), and ``jobs`` and ``partition`` of `Model.compile`.
 
     Raises:
         ArgumentError: ``sizes`` names no parameter, or says two sizes.
+        MorelloError: it is no function; in a call, what is not traced, with its line.
     """
     if function is None:
         return functools.partial(jit, sizes=sizes, **options)
