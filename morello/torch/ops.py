@@ -182,7 +182,7 @@ FLOATED = FUNCTIONS | _ops("""
 """)
 """Ops whose integers become floats first, where the result is one."""
 
-OF_AXES = _ops("aminmax argmax argmin max.dim min.dim _softmax _safe_softmax")
+OF_AXES = _ops("aminmax _softmax _safe_softmax")
 """Ops that the importer does not take of tensors without axes, or never ends with."""
 
 AS_THEY_ARE = PRODUCTS | MOVES | _ops("_to_copy")

@@ -259,10 +259,14 @@ def test_a_rule_gives_what_eager_gives(name: str) -> None:
     follows(*CASES[name])
 
 
-@pytest.mark.parametrize("name", sorted(map(str, OF_AXES)))
+EXTREMES = [torch.ops.aten.argmax.default, torch.ops.aten.argmin.default]
+EXTREMES += [torch.ops.aten.max.dim, torch.ops.aten.min.dim]
+
+
+@pytest.mark.parametrize("name", sorted(map(str, [*OF_AXES, *EXTREMES])))
 def test_what_is_of_axes_alone_is_given_some(name: str) -> None:
     """The importer refuses these ops of tensors without axes, or never ends."""
-    op = next(op for op in OF_AXES if str(op) == name)
+    op = next(op for op in [*OF_AXES, *EXTREMES] if str(op) == name)
     axis = () if "arg" in name or "aminmax" in name else (0,)
     inputs = (X[0, 0, 0],)
     last = (False,) if name == "aten._softmax.default" else ()

@@ -62,6 +62,52 @@ def whole_median(x: Any) -> Any:
     return median(x.reshape(-1), 0)[0]
 
 
+_NARROW_FLOATS = (torch.float32, torch.bfloat16, torch.float16)
+
+_MOST_PLACES = 1 << 24
+"""Places that f32 has each of."""
+
+
+def place_of_extreme(of_axis: Any) -> Any:
+    """A rule for the first place of the extreme along an axis, or of NaN, as two
+    reductions: plain lowering has one of pairs.
+
+    Args:
+        of_axis: gives the extreme.
+    """
+
+    def rule(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        if not x.dim():
+            return torch.zeros_like(x, dtype=torch.int64)
+        if x.dtype not in _NARROW_FLOATS or (dim is None and keepdim):
+            return NotImplemented
+        if dim is None:
+            x, dim = x.reshape(-1), 0
+        count, shape = x.shape[dim], [1] * x.dim()
+        if not 0 < count < _MOST_PLACES:
+            return NotImplemented
+        shape[dim] = count
+        places = torch.arange(count, dtype=torch.float32).reshape(shape)
+        is_extreme = x.isnan().logical_or(x == of_axis(x, [dim], True))
+        place = torch.where(is_extreme, places, float(count)).amin(dim, keepdim)
+        return place.to(torch.int64)
+
+    return rule
+
+
+def extreme_and_place(of_axis: Any) -> Any:
+    """A rule for the extreme along an axis and its first place."""
+    place_of = place_of_extreme(of_axis)
+
+    def rule(x: Any, dim: int, keepdim: bool = False) -> Any:
+        place = place_of(x, dim, keepdim)
+        if place is NotImplemented:
+            return NotImplemented
+        return of_axis(x, [dim], keepdim) if x.dim() else x.clone(), place
+
+    return rule
+
+
 def running_extreme(is_beyond: Any) -> Any:
     """A rule for the greatest or the least of the first elements, and the last of their
     places: each step doubles the number of elements that are compared. NaN is beyond
