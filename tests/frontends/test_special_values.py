@@ -135,7 +135,7 @@ def jax_functions(jax: Any) -> dict[str, Functions]:
     rows = {
         **named(
             jnp,
-            "sum mean max min std prod ptp nansum nanmax any all argmax",
+            "sum mean max min std prod ptp nansum nanmax any all argmax argmin cumsum",
             axis=-1,
         ),
         **named(nn, "softmax log_softmax logsumexp", axis=-1),

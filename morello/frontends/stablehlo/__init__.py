@@ -1,13 +1,15 @@
 """Ops of StableHLO that have no counterpart in linalg, as loops and selections.
 
 `with_loops` is the entry point, before the conversion to linalg: `choices.py` computes
-all branches of a choice; `scattering.py` and `sorting.py` write loops, with the bodies
-that `scalar_body.py` makes of regions. `repeated` follows the conversion: it makes
-loops of ``stablehlo.while``. `with_loops_of_torch` is for programs of linalg in which
-torch-mlir has left scatters and sorts.
+all branches of a choice; `extremes.py` takes reductions of pairs apart;
+`scattering.py` and `sorting.py` write loops, with the bodies that `scalar_body.py`
+makes of regions. `repeated` follows the conversion: it makes loops of
+``stablehlo.while``. `with_loops_of_torch` is for programs of linalg in which torch-mlir
+has left scatters and sorts.
 """
 
 from morello.frontends.stablehlo.choices import selected
+from morello.frontends.stablehlo.extremes import placed
 from morello.frontends.stablehlo.repeating import repeated
 from morello.frontends.stablehlo.scattering import (
     scattered,
@@ -22,6 +24,7 @@ __all__ = ["repeated", "with_loops", "with_loops_of_torch"]
 def with_loops(module: ir.Operation) -> None:
     """Write choices, scatters and sorts of a module as what linalg has, in place."""
     selected(module)
+    placed(module)
     scattered(module)
     ordered(module)
 

@@ -67,7 +67,7 @@ def _replace(op: ir.Operation, value: ir.Value) -> None:
     op.erase()
 
 
-def _maker(value: ir.Value, name: str) -> Any:
+def maker(value: ir.Value, name: str) -> Any:
     """The op that makes a value, if it has this name."""
     owner = value.owner
     if isinstance(owner, ir.Block):
@@ -77,10 +77,10 @@ def _maker(value: ir.Value, name: str) -> Any:
 
 def _gelu_argument(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:
     """x and the scale of ``erfc(-x · scale)``, if x scales every use of it."""
-    product = _maker(op.operands[0], "stablehlo.multiply")
+    product = maker(op.operands[0], "stablehlo.multiply")
     if product is None:
         return None
-    negated = _maker(product.operands[0], "stablehlo.negate")
+    negated = maker(product.operands[0], "stablehlo.negate")
     if negated is None:
         return None
     x = negated.operands[0]
@@ -95,5 +95,5 @@ def _is_scaled(use: Any, error: ir.Value, x: ir.Value) -> bool:
     if use.name != "stablehlo.multiply":
         return False
     (other,) = [v for v in use.operands if v != error] or [error]
-    half = _maker(other, "stablehlo.multiply")
+    half = maker(other, "stablehlo.multiply")
     return other == x or (half is not None and x in list(half.operands))
