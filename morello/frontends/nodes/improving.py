@@ -8,8 +8,8 @@ from morello.frontends.nodes.joined.surroundings import without_surroundings
 from morello.frontends.nodes.pointwise import absorbed, shared
 from morello.frontends.nodes.products import hoisted
 from morello.frontends.nodes.reshapes import without_reshapes
-from morello.frontends.nodes.running import with_running_sums
-from morello.frontends.nodes.softmax import guarded
+from morello.frontends.nodes.rows.running import with_running_sums
+from morello.frontends.nodes.rows.softmax import guarded
 from morello.frontends.nodes.spread import unspread
 from morello.frontends.nodes.tensors import Tensors
 

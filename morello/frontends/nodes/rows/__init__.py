@@ -1,0 +1,1 @@
+"""Passes over sums and extremes of rows."""
