@@ -399,4 +399,12 @@ WAYS = [
         ((8, 33),),
         one("ReduceMax", keepdims=0),
     ),
+    Way(  # that of ONNX is of 64 bits
+        "compose:8x33:f32:graph=m[r]=max(x[r,n]);"
+        "y[r]=min(where(where(equal(equal(x,x),0.0),1.0,equal(x,m)),p[n],33.0))",
+        "8x33:f32:graph=t[r]=max(x[r,c]);"
+        "z[r]=min(where(where(equal(equal(x,x),0.0),1.0,equal(x,t)),q[c],33.0))",
+        lambda xp, x: xp.argmax(x, 1),
+        ((8, 33),),
+    ),
 ]

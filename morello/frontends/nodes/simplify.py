@@ -36,7 +36,7 @@ def simplified(expression: Expression) -> Expression:
             return expression
     arguments = tuple(simplified(a) for a in expression.arguments)
     call = numbers_last(Call(expression.function, arguments))
-    for rule in (_neutral, _saturated, _known, _activation, _chosen):
+    for rule in (_neutral, _saturated, _known, _activation, _chosen, _either):
         shorter = rule(call)
         if shorter is not None:
             return shorter
@@ -261,6 +261,25 @@ def _is_limited(expression: Expression, x: Expression, most: Constant) -> bool:
         case Call("relu", (y,)):
             return x == y and most.number >= 0
     return expression == x
+
+
+_TRUTHS = frozenset({"equal", "less", "less_equal"})
+
+
+def _either(call: Call) -> Expression | None:
+    """Whether one test holds or another does not, as a choice, which takes fewer
+    instructions; None for other calls."""
+    if call.function != "maximum":
+        return None
+    for test, other in (call.arguments, call.arguments[::-1]):
+        match test, other:
+            case Call(name), Call("sub", (Constant(1.0), Call(inner) as holds)) if {
+                name,
+                inner,
+            } <= _TRUTHS:
+                fails = Call("equal", (holds, Constant(0.0)))
+                return Call("where", (fails, Constant(1.0), test))
+    return None
 
 
 def _below_zero(expression: Expression, x: Expression) -> Expression:
