@@ -146,15 +146,16 @@ BLOCK_TYPES = {
 """The types that are read, by their numbers in files."""
 
 OTHERS = {
-    6: "q5_0",
-    7: "q5_1",
-    9: "q8_1",
-    10: "q2_K",
-    11: "q3_K",
-    13: "q5_K",
-    15: "q8_K",
-    20: "iq4_nl",
-    23: "iq4_xs",
-    39: "mxfp4",
+    first + place: name
+    for first, names in (
+        (6, "q5_0 q5_1"),
+        (9, "q8_1 q2_K q3_K"),
+        (13, "q5_K"),
+        (15, "q8_K iq2_xxs iq2_xs iq3_xxs iq1_s iq4_nl iq3_s iq2_s iq4_xs"),
+        (29, "iq1_m"),
+        (34, "tq1_0 tq2_0"),
+        (39, "mxfp4 nvfp4 q1_0"),
+    )
+    for place, name in enumerate(names.split())
 }
-"""The names of some types that are not."""
+"""The names of the types that are not."""

@@ -195,6 +195,7 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
             image({"w": ((2, 32), 10, b"")}),
             "tensor 'w' has the type q2_K; use one of f32",
         ),
+        (image({"w": ((2, 32), 22, b"")}), "tensor 'w' has the type iq2_s;"),
         (image({"w": ((2, 32), 99, b"")}), "tensor 'w' has the type 99"),
         (image({"w": ((2, 33), 2, b"")}), "33 elements along its last dimension"),
         (image({"w": ((1 << 40, 32), 2, b"")}), "tensor 'w' ends behind the end"),
