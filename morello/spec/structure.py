@@ -44,6 +44,18 @@ def is_batch(kind: Kind, dim: int) -> bool:
     return graph is not None and (few_sizes(graph, dim) or _is_common(graph, dim))
 
 
+@lru_cache(maxsize=65536)
+def is_place(kind: Kind, dim: int) -> bool:
+    """Whether a dimension is reduced and one of the places of a window, but no part of
+    a product: of a depthwise filter or a pool."""
+    graph = kind.as_graph
+    if graph is None or graph.contractions or dim not in kind.reductions:
+        return False
+    inputs = range(len(graph.inputs))
+    axes = (axis for value in inputs for axis in graph.axes(value))
+    return any(dim in axis.dims and len(axis.dims) > 1 for axis in axes)
+
+
 def is_common(kind: Kind, dim: int) -> bool:
     """Whether something is a product and every value has a dimension, beside others and
     but for inputs of one dimension, as the places that a mask compares: two elements of

@@ -38,6 +38,15 @@ def test_a_batch_is_one_all_or_the_share_of_a_thread() -> None:
     assert goal_axes(spec, 4)[1] == (1, 2, 3, 4, 6, 8)
 
 
+@pytest.mark.parametrize("text", ["sum(x[a+d,c]*w[d,c])", "max(x[2*a+d,c])"])
+def test_few_places_of_a_window_are_one_or_all(text: str) -> None:
+    for taps, axis in ((7, (1, 7)), (31, size_axis(31))):
+        window = f"compose:24x8x{taps}:f32:graph=y[a,c]={text}"
+        assert goal_axes(parse_spec(window, AVX2.limits), 1)[2] == axis
+    product = "compose:24x8x7x16:f32:graph=y[a,f]=sum(x[a+d,c]*w[d,c,f])"
+    assert goal_axes(parse_spec(product, AVX2.limits), 1)[3] == size_axis(16)
+
+
 def test_an_axis_is_the_ladder_with_its_remainders() -> None:
     assert size_axis(7) == (1, 2, 3, 4, 6, 7)
     assert size_axis(100) == (*(1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 36, 48, 64, 96, 100),)

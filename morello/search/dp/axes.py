@@ -26,7 +26,7 @@ from morello.machine import Target
 from morello.spec import Kind, Limits, Memory, Spec, SpecKey, TensorSpec
 from morello.spec.hashing import Interned
 from morello.spec.shares import is_worth_sharing, shares_of
-from morello.spec.structure import has_several_products, is_batch
+from morello.spec.structure import has_several_products, is_batch, is_place
 
 Axis = tuple[int, ...]
 """Ascending coordinates."""
@@ -35,6 +35,10 @@ Axis = tuple[int, ...]
 REGISTERS = 48
 """Tiles of registers are no larger: above, graphs of several products have powers of
 two alone, since each of their tables has several long dimensions."""
+
+PLACES = 16
+"""Of so many places of a window, at most, a kernel has the code of each: sums stay in
+registers over all of them, and a window is taken whole or place by place."""
 
 CUBIC = 3
 """From so many dimensions longer than `REGISTERS` on, tables of a goal are so large
@@ -72,7 +76,8 @@ def _is_whole(kind: Kind, sizes: tuple[int, ...], dim: int) -> bool:
 def _goal_axis(spec: Spec, dim: int, threads: int, even: bool = False) -> Axis:
     """The sizes of one dimension."""
     size = spec.sizes[dim]
-    if is_batch(spec.kind, dim):
+    few = size <= PLACES and is_place(spec.kind, dim)
+    if few or is_batch(spec.kind, dim):
         return tuple(sorted({1, size, *shares_of(size, threads, even)}))
     return size_axis(size, threads, even, fine(spec))
 
