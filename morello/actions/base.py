@@ -175,6 +175,8 @@ class Action(Interned):
     """Whether it applies where each call says a size (`sizes/over.py`)."""
     splits_sizes: ClassVar[bool] = False
     """Whether its holes take parts of the sizes that calls may say."""
+    ends: ClassVar[bool] = False
+    """Whether it leaves no holes, whatever the Spec."""
     forks: ClassVar[bool] = False
     """Whether it makes a loop of several threads."""
 

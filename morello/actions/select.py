@@ -19,6 +19,7 @@ class Select(Action):
 
     name: ClassVar[str] = "select"
     turn: ClassVar[int] = 0
+    ends: ClassVar[bool] = True
     takes_ranges: ClassVar[bool] = True
     kernel: str
     """The name of a kernel of the target."""

@@ -120,13 +120,18 @@ class Evaluations:
         self._known: dict[tuple[Action, SpecKey, Box], Evaluated | None] = {}
 
     def evaluated(self, action: Action, key: SpecKey, box: Box) -> Evaluated | None:
-        """An action on the points of a box; None where it applies nowhere."""
+        """An action on the points of a box; None where it applies nowhere.
+
+        That of a kernel is not kept: it depends on the whole key, and its numbers are
+        as many as the points of the table.
+        """
         place = action, action.relevant(key, self._target), box
         try:
             return self._known[place]
         except KeyError:
             result = _evaluate(*place, self._limits, self._target)
-            self._known[place] = result
+            if not action.ends:
+                self._known[place] = result
             return result
 
     def child_keys(self, action: Action, key: SpecKey) -> tuple[SpecKey, ...]:

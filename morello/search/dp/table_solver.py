@@ -10,6 +10,7 @@ that overwrites are settled one after another, ascending.
 import dataclasses
 from array import array
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
@@ -75,8 +76,8 @@ class TableSolver:
         self.key = identity.key
         self.target = run.target
         self.box = run.box(identity)
-        self.costs = np.full(self.box.shape, np.inf)
-        self.decisions = np.full(self.box.shape, NO_ACTION, np.int32)
+        self.costs = np.full(0, np.inf)
+        self.decisions = np.full(0, NO_ACTION, np.int32)
         self.impls = 0
         """Implementations whose costs were compared."""
         self.fixed: Bools | None = None
@@ -90,8 +91,7 @@ class TableSolver:
     def solve(self) -> Costs:
         """The costs, once every table that is needed is solved."""
         self.actions = self.run.candidates(self.id)
-        if self.costs.size:
-            self._settle(self.actions)
+        self._settle(self.actions)
         costs = self._cost_slices()
         is_finite = np.isfinite(costs.slices)
         most = np.max(costs.slices, where=is_finite, initial=0.0)
@@ -119,7 +119,16 @@ class TableSolver:
             return Costs.of(self.box, self.costs)
         return Costs(self.box, self.slices.costs, self.slices.place)
 
+    def _begin(self) -> None:
+        """Make room for what is chosen: not before the tables below are solved, since
+        many wait for theirs at once."""
+        self.costs = np.full(self.box.shape, np.inf)
+        self.decisions = np.full(self.box.shape, NO_ACTION, np.int32)
+
     def _settle(self, actions: tuple[Action, ...]) -> None:
+        if not self.box.size:
+            self._begin()
+            return
         loops: dict[tuple[int, SpecKey], dict[int, Action]] = {}
         parts: dict[int, Action] = {}
         gathers: dict[int, Action] = {}
@@ -134,7 +143,8 @@ class TableSolver:
             if same not in keys:
                 keys[same] = action.loop_key(self.key)
             loops.setdefault((dim, keys[same]), {})[index] = action
-        self._gather(gathers)
+        tiles = [self.run.loop_id(self.id, k) for _, k in loops if k != self.key]
+        self._gather(gathers, tiles)
         in_table = {}
         for (dim, key), loops_along in loops.items():
             if key == self.key:
@@ -249,24 +259,38 @@ class TableSolver:
         codes = np.asarray(list(loops), np.int32)
         return Loops(dim, self.costs.shape[: len(sizes)], plan, codes)
 
-    def _gather(self, actions: dict[int, Action]) -> None:
-        """Actions whose holes are in other tables, everywhere at once."""
-        leads = {
-            index: lead
-            for index, action in actions.items()
-            if (lead := self._holes(action)) is not None
-        }
+    def _gather(self, actions: dict[int, Action], tiles: list[TableId]) -> None:
+        """Actions whose holes are in other tables, everywhere at once.
+
+        Args:
+            actions: by their place among the candidates.
+            tiles: tables of loops, which are solved after those of the holes.
+        """
+        leads = self._leads(actions, ends=False)
         # What makes other graphs is the last of the actions, and has longer axes below.
-        below = dict.fromkeys(b for _, holes in leads.values() for b in holes)
-        ascending = sorted(below, key=_extent)
-        for identity in reversed(ascending):
+        holes = (b for _, below in leads.values() for b in below)
+        ascending = sorted(dict.fromkeys(holes), key=_extent)
+        for identity in (*reversed(ascending), *tiles):
             self.run.costs(identity)
+        self._begin()
+        leads |= self._leads(actions, ends=True)
         choices = [
-            (index, gathered, [self.run.costs(b) for b in holes])
-            for index, (gathered, holes) in leads.items()
+            (index, gathered, [self.run.costs(b) for b in below])
+            for index, (gathered, below) in sorted(leads.items(), key=itemgetter(0))
         ]
         if choices:
             self._choose(*_words(choices))
+
+    def _leads(
+        self, actions: dict[int, Action], ends: bool
+    ) -> dict[int, tuple[Gathered, list[TableId]]]:
+        """The actions that lead somewhere, of those that end a program or of the
+        others, with the tables of their holes."""
+        return {
+            index: lead
+            for index, action in actions.items()
+            if action.ends == ends and (lead := self._holes(action)) is not None
+        }
 
     def _gathered(self, action: Action) -> tuple[Gathered, list[Costs]] | None:
         """An action, and the tables of its holes; None where it leads nowhere."""

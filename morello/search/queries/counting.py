@@ -95,8 +95,7 @@ class _TableCounter(TableSolver):
 
     def count(self) -> Costs:
         """The table, filled."""
-        if self.costs.size:
-            self._settle(self.run.candidates(self.id))
+        self._settle(self.run.candidates(self.id))
         return self._cost_slices()
 
     def _choose(self, actions: Integers, holes: Integers) -> None:

@@ -19,7 +19,7 @@ from morello.processes.forks import defer_forks
 from morello.search.dp.axes import Box
 from morello.search.dp.table import Costs, Table, TableId
 
-SHELF_POINTS = 1 << 24
+SHELF_POINTS = 1 << 25
 """How many points are kept: each takes 4 bytes, and few more for costs; 12 bytes where
 all of the table was read."""
 
