@@ -150,6 +150,18 @@ def test_products_are_rounded_to_bytes_while_they_are_near() -> None:
     np.testing.assert_array_equal(kernel(x, weights, bias), right)
 
 
+def test_a_convolution_of_many_channels_of_integers_is_exact() -> None:
+    """Of more than f32 adds up exactly: all products have a sign."""
+    text = (
+        "(uint8[1,70,4,3] x, uint8[2,70,3,3] w, uint8 c) => (int32[1,2,4,3] y) "
+        "<uint8 z = {1}> { y = ConvInteger<pads=[1,1,1,1]>(x, w, z, c) }"
+    )
+    x, w = integers("uint8", 1, 70, 4, 3) | 193, integers("uint8", 2, 70, 3, 3) | 193
+    right = convolved(x.astype(int) - 1, w.astype(int) - 3, 1)
+    assert right.max() > 2**24
+    np.testing.assert_array_equal(run(text, x, w, np.array(3, np.uint8)), right)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_a_convolution_of_scaled_integers_has_groups_pads_and_a_bias(
     dtype: str,

@@ -84,18 +84,18 @@ def _sums(to: Expansion, x: str, axis: int, other: tuple[int, ...]) -> str:
     return to.op("ReduceSum", x, axes, keepdims=int(len(other) > 1))
 
 
-def _convolution(to: Expansion, node: Arguments, places: tuple[int, ...]) -> str | None:
-    """A convolution in f32; None where the filters' shape is not known."""
+def _convolved(
+    to: Expansion, node: Arguments, places: tuple[int, ...], after: int
+) -> tuple[str, str]:
+    """Images and filters in f32, less their zero points.
+
+    Args:
+        places: of the inputs that these are, and of their zero points.
+        after: axes of filters after the first.
+    """
     x, filters, *zeros = (node.input(place) for place in places)
-    shape = to.shape(filters)
-    if shape is None:
-        return None
-    return to.op(
-        "Conv",
-        _difference(to, x, zeros[0], "FLOAT"),
-        _difference(to, filters, zeros[1], "FLOAT", len(shape) - 1),
-        **node.attributes(),
-    )
+    image = _difference(to, x, zeros[0], "FLOAT")
+    return image, _difference(to, filters, zeros[1], "FLOAT", after)
 
 
 def _quantized(
@@ -144,10 +144,11 @@ def quantized_product(to: Expansion, node: Arguments) -> Results:
 def quantized_convolution(to: Expansion, node: Arguments) -> Results:
     """A convolution of scaled integers, which is scaled, too."""
     filters = to.shape(node.input(3))
-    y = _convolution(to, node, (0, 3, 2, 5))
-    if filters is None or y is None or not _has_one(to, node, 6):
+    if filters is None or not _has_one(to, node, 6):
         return None
     after = len(filters) - 2
+    factors = _convolved(to, node, (0, 3, 2, 5), after + 1)
+    y = to.op("Conv", *factors, **node.attributes())
     if node.input(8):
         y = to.op("Add", y, _cast(to, _along(to, node.input(8), after), "FLOAT"))
     scales = (_along(to, node.input(1), 0), _along(to, node.input(4), after))
@@ -161,12 +162,23 @@ def product(to: Expansion, node: Arguments) -> Results:
 
 
 def convolution(to: Expansion, node: Arguments) -> Results:
-    """A convolution of integers, where sums in f32 are exact."""
+    """A convolution of integers: the sum of those of as many channels as f32 adds up
+    exactly."""
     shape = to.shape(node.input(1))
-    if shape is None or math.prod(shape[1:]) > _MOST_EXACT:
+    if shape is None:
         return None
-    y = _convolution(to, node, (0, 1, 2, 3))
-    return None if y is None else [_cast(to, y, "INT32")]
+    channels, most = shape[1], _MOST_EXACT // math.prod(shape[2:])
+    if channels > most and (most == 0 or node.get("group", 1) > 1):
+        return None
+    factors, y = _convolved(to, node, (0, 1, 2, 3), len(shape) - 1), ""
+    for start in range(0, channels, most):
+        pieces: tuple[str, ...] = factors
+        if channels > most:
+            end = min(start + most, channels)
+            pieces = tuple(to.cut(name, start, end, axis=1) for name in factors)
+        sums = _cast(to, to.op("Conv", *pieces, **node.attributes()), "INT32")
+        y = to.op("Add", y, sums) if y else sums
+    return [y]
 
 
 def _spread(to: Expansion, node: Arguments, place: int) -> str | None:
