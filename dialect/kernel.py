@@ -6,13 +6,7 @@ from typing import Any
 from morello.dialect.attributes import string_of
 from morello.dialect.operand_groups import check_segments, operand_groups
 from morello.dialect.options import option_forms, optional_options
-from morello.dialect.spec_op import (
-    SpecOp,
-    check_memrefs,
-    read_spec,
-    required,
-    verified,
-)
+from morello.dialect.spec_op import SpecOp, check_memrefs, read_spec, required, verified
 from morello.errors import SpecError
 from morello.kernels import KERNELS
 from morello.mlir import ir

@@ -63,12 +63,7 @@ FORMS: dict[Any, ValueForm] = {
         lambda attr, what: Memory.parse(string_of(attr, what)),
         '"L1"',
     ),
-    Graph: ValueForm(
-        ir.DictAttr,
-        write_graph,
-        read_graph,
-        EXAMPLE,
-    ),
+    Graph: ValueForm(ir.DictAttr, write_graph, read_graph, EXAMPLE),
     Layout: ValueForm(
         Any,  # a constraint cannot name an attribute of another dialect
         layout_attr,

@@ -13,12 +13,7 @@ from morello.spec.index_map import ONE, IndexMap
 from morello.tracing.functions import products
 from morello.tracing.nodes import pointwise
 from morello.tracing.numbers import is_narrow, together
-from morello.tracing.operands import (
-    rounded,
-    traced,
-    tracers,
-    widened,
-)
+from morello.tracing.operands import rounded, traced, tracers, widened
 from morello.tracing.refusals import refusal
 from morello.tracing.tracer import Tracer
 

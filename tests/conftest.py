@@ -132,10 +132,7 @@ def usual_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-_HANDLERS = {
-    signal.SIGINT: signal.default_int_handler,
-    signal.SIGTERM: signal.SIG_DFL,
-}
+_HANDLERS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGPIPE}
 
 

@@ -40,10 +40,7 @@ NEEDED = {
 }
 """The package that the examples of a page need, and the tests do not."""
 
-TOOLS = {
-    "morello": "morello.tools.morello",
-    "morello-opt": "morello.tools.morello_opt",
-}
+TOOLS = {"morello": "morello.tools.morello", "morello-opt": "morello.tools.morello_opt"}
 
 Environment = dict[str, str]
 

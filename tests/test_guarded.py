@@ -11,13 +11,7 @@ import numpy as np
 import pytest
 
 from tests import guarded
-from tests.guarded import (
-    Side,
-    check_canaries,
-    check_in_child,
-    guard_of,
-    guarded_array,
-)
+from tests.guarded import Side, check_canaries, check_in_child, guard_of, guarded_array
 
 pytestmark = pytest.mark.quick
 

@@ -122,14 +122,7 @@ IMPORTS = {
     "tracing": {"spec", "machine", "search", "compiler", "frontends"},
     "cluster": {"spec", "machine", "search", "runtime", "compiler"},
     "jax": {"machine", "runtime", "compiler", "frontends"},
-    "torch": {
-        "spec",
-        "compiler",
-        "search",
-        "runtime",
-        "frontends",
-        "mlir",
-    },
+    "torch": {"spec", "compiler", "search", "runtime", "frontends", "mlir"},
 }
 """What each package may import of ``morello`` beside itself and `EVERYWHERE`."""
 
@@ -139,11 +132,7 @@ EVERYWHERE = (
 )  # fmt: skip
 """What any package may import."""
 
-UNUSED_BY_SEARCH = (
-    "mlir",
-    "torch_mlir",
-    "morello.mlir",
-)
+UNUSED_BY_SEARCH = ("mlir", "torch_mlir", "morello.mlir")
 
 
 def _modules(folder: str) -> Iterator[Path]:

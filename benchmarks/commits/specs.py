@@ -59,9 +59,7 @@ class Line:
 
 
 def compare(
-    roots: Mapping[str, tuple[Path, str]],
-    specs: list[str],
-    options: argparse.Namespace,
+    roots: Mapping[str, tuple[Path, str]], specs: list[str], options: argparse.Namespace
 ) -> int:
     """Print a line for each Spec; 1 if a commit cannot run, or a result differs.
 
@@ -89,9 +87,7 @@ def compare(
 
 
 def _lines(
-    roots: Mapping[str, tuple[Path, str]],
-    specs: list[str],
-    options: argparse.Namespace,
+    roots: Mapping[str, tuple[Path, str]], specs: list[str], options: argparse.Namespace
 ) -> Iterator[Line]:
     commands = [
         _command(root, db, options.threads, options.native)

@@ -213,9 +213,7 @@ def joined(old: Entry | None, new: Entry) -> Entry:
     if old.status != "ok":
         return old
     return dataclasses.replace(
-        new,
-        samples=old.samples + new.samples,
-        fractions=old.fractions + new.fractions,
+        new, samples=old.samples + new.samples, fractions=old.fractions + new.fractions
     )
 
 

@@ -12,11 +12,7 @@ TOLERANCE = 1.02
 
 _SATURATING = "vpmaddubsw s16"
 
-_ARITHMETIC = {
-    "f32": "fma f32",
-    "bf16": "fma f32",
-    "s32": "vpmulld s32",
-}
+_ARITHMETIC = {"f32": "fma f32", "bf16": "fma f32", "s32": "vpmulld s32"}
 
 
 def arithmetic_roof(case: Case) -> str:

@@ -130,11 +130,7 @@ class Roofs:
             self._memory.extend(aligned((size,), "u8", 1) for size in sizes)
 
     def _rate(
-        self,
-        call: Callable[[int], None],
-        work: int,
-        seconds: float,
-        settling: int = 1,
+        self, call: Callable[[int], None], work: int, seconds: float, settling: int = 1
     ) -> "Rate":
         """Work a second / 10^9 of all threads, after so many calls to settle.
 

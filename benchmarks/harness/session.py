@@ -89,11 +89,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 def plan_of(options: argparse.Namespace) -> Plan:
     """How long to measure."""
     return Plan(
-        options.seconds,
-        options.sample,
-        options.rounds,
-        options.loads,
-        options.priority,
+        options.seconds, options.sample, options.rounds, options.loads, options.priority
     )
 
 

@@ -99,10 +99,7 @@ MODELS: dict[str, tuple[Layer, ...]] = {
         Layer("patches", "matmul:196x768x768:f32"),
         Layer("head", "matmul:1x768x1000:f32"),
     ),
-    "clip": (
-        *_transformer(50, 768, 3072, 12, 12),
-        *_transformer(77, 512, 2048, 8, 12),
-    ),
+    "clip": (*_transformer(50, 768, 3072, 12, 12), *_transformer(77, 512, 2048, 8, 12)),
     "llama-prefill": _llama(128, 128),
     "llama-decode": _llama(1, 128),
     "resnet50": (

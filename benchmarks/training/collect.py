@@ -127,11 +127,7 @@ def _timed(text: str, spec: Spec, target: Target, plan: Plan) -> Entry:
 
 
 def _others(
-    spec: Spec,
-    target: Target,
-    solver: Solver,
-    plan: Plan,
-    known: Sequence[Candidate],
+    spec: Spec, target: Target, solver: Solver, plan: Plan, known: Sequence[Candidate]
 ) -> Iterator[Candidate]:
     """Programs that are others than those that are known (`Distinct`): of a graph both
     the best that is cut in parts at once, and the best that is tiled first; and drawn

@@ -19,11 +19,7 @@ import numpy.typing as npt
 
 from benchmarks.training.data_set import Entry, programs
 from benchmarks.training.distinct import Distinct
-from benchmarks.training.networks import (
-    NetworkSettings,
-    imported_torch,
-    train_networks,
-)
+from benchmarks.training.networks import NetworkSettings, imported_torch, train_networks
 from morello.errors import MorelloError
 from morello.learned.features import Features, features_of, is_fused, matrix
 from morello.learned.network import Networks

@@ -131,8 +131,7 @@ def imported_torch() -> Any:
         import torch
     except ImportError as error:
         raise MorelloError(
-            f"PyTorch cannot be imported ({error})",
-            "pip install 'morello[learned]'",
+            f"PyTorch cannot be imported ({error})", "pip install 'morello[learned]'"
         ) from error
     return torch
 

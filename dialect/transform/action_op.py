@@ -199,11 +199,7 @@ def _annotations(action: type[Action], roles: tuple[str, ...]) -> dict[str, Any]
     clash = {"target", *forms} & set(roles)
     if clash or "target" in forms:
         raise TypeError(f"{action.__name__}: a field and a handle are called {clash}")
-    return {
-        "target": Operand[handle],
-        **fields,
-        **dict.fromkeys(roles, Result[handle]),
-    }
+    return {"target": Operand[handle], **fields, **dict.fromkeys(roles, Result[handle])}
 
 
 def _check(action: type[Action], op: ir.OpView) -> None:

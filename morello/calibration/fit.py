@@ -130,11 +130,7 @@ class _Objective:
     """
 
     def __init__(
-        self,
-        measured: Sequence[Measured],
-        origin: Target,
-        ridge: float,
-        bounds: Bounds,
+        self, measured: Sequence[Measured], origin: Target, ridge: float, bounds: Bounds
     ) -> None:
         self.ledger = Ledger([m.impl for m in measured], origin)
         self.low, self.high = _limits(bounds)

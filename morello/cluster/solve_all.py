@@ -161,8 +161,7 @@ def _check_workers(executor: object, workers: object) -> None:
     is_count = isinstance(workers, int) and not isinstance(workers, bool)
     if workers is not None and (not is_count or workers < 1):  # type: ignore[operator]
         raise MorelloError(
-            f"'workers' is {workers!r}",
-            "give a whole number from 1 on, or none",
+            f"'workers' is {workers!r}", "give a whole number from 1 on, or none"
         )
 
 

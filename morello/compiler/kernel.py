@@ -412,11 +412,7 @@ def native_function(
 ) -> NativeFunction:
     """The function of arrays of compiled stages."""
     return NativeFunction(
-        engine,
-        stages.name,
-        every,
-        stages.workspace_bytes,
-        stages.threads,
+        engine, stages.name, every, stages.workspace_bytes, stages.threads
     )
 
 

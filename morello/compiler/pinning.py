@@ -13,12 +13,7 @@ from morello.processes.subinterpreters import in_any_interpreter
 from morello.search import Solver
 from morello.search.queries.pins import Pin, Pins, full_text, read_pins
 from morello.search.storage.database import Database
-from morello.search.storage.overlay import (
-    VARIABLE,
-    Overlay,
-    PathLike,
-    open_database,
-)
+from morello.search.storage.overlay import VARIABLE, Overlay, PathLike, open_database
 from morello.search.storage.schema import PinRow
 from morello.spec import Spec, parse_spec
 

@@ -262,7 +262,6 @@ def tuning_time(
         return "learned"
     if not isinstance(tune, Real) or not 0 < float(tune) <= 86_400:
         raise CompileError(
-            f"'tune' is {tune!r}",
-            "give True, False, 'learned', or seconds up to 86400",
+            f"'tune' is {tune!r}", "give True, False, 'learned', or seconds up to 86400"
         )
     return float(tune)

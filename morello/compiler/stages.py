@@ -45,10 +45,7 @@ Search = Callable[[Spec, Target], Solution]
 
 
 def build_stages(
-    spec: Spec,
-    target: Target,
-    program: Solution | str,
-    search: Search | None = None,
+    spec: Spec, target: Target, program: Solution | str, search: Search | None = None
 ) -> Stages:
     """Every stage from ``spec`` to LLVM IR.
 

@@ -97,10 +97,7 @@ class Explanation:
 
 
 def explain(
-    spec: Spec,
-    solver: Solver,
-    request: Request | None = None,
-    decided: Partial = HOLE,
+    spec: Spec, solver: Solver, request: Request | None = None, decided: Partial = HOLE
 ) -> Explanation:
     """Search and explain the best program of a Spec.
 

@@ -147,11 +147,7 @@ def _alternatives(
     chosen = alternatives.chosen
     rows = [("chosen", cycle_count(chosen.cost), _words(chosen))]
     rows += [
-        (
-            excess(a.excess, chosen.cost),
-            cycle_count(a.impl.cost),
-            _words(a.impl),
-        )
+        (excess(a.excess, chosen.cost), cycle_count(a.impl.cost), _words(a.impl))
         for a in alternatives.rejected[:top]
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]

@@ -50,8 +50,7 @@ def check_survival(
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
         raise CompileError(
-            f"{source} makes MLIR end the process that reads it ({name})",
-            remedy,
+            f"{source} makes MLIR end the process that reads it ({name})", remedy
         )
 
 

@@ -17,12 +17,7 @@ import numpy as np
 
 from morello.compiler.driver import Driver, available_threads
 from morello.compiler.kernel import Kernel
-from morello.compiler.searches import (
-    NO_SEARCH,
-    Searches,
-    UnsearchedError,
-    tuning_time,
-)
+from morello.compiler.searches import NO_SEARCH, Searches, UnsearchedError, tuning_time
 from morello.compiler.target_choice import chosen_target
 from morello.compiler.threads import thread_count
 from morello.errors import SearchError

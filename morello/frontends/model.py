@@ -19,11 +19,7 @@ from morello.errors import ArgumentError
 from morello.frontends.expected import Expected
 from morello.frontends.grouping.beside import Answer, process_count
 from morello.frontends.grouping.comparing import is_faster
-from morello.frontends.grouping.compiling import (
-    Progress,
-    model_stages,
-    searched_parts,
-)
+from morello.frontends.grouping.compiling import Progress, model_stages, searched_parts
 from morello.frontends.grouping.evaluating import evaluate_part
 from morello.frontends.grouping.groups import grouped
 from morello.frontends.grouping.partition import (

@@ -17,10 +17,7 @@ _INFERRED = "builtin.module(canonicalize,cse)"
 
 
 def settle(
-    module: ir.Operation,
-    function: ir.Operation,
-    size: int,
-    run: Callable[[str], None],
+    module: ir.Operation, function: ir.Operation, size: int, run: Callable[[str], None]
 ) -> None:
     """Give a size to the open dimensions of a function's arguments.
 

@@ -94,10 +94,7 @@ def call(
             for shape, output in zip(shapes, outputs, strict=True)
         ]
         computed = jax.ffi.ffi_call(
-            name,
-            results,
-            vmap_method=vmap_method,
-            input_output_aliases=aliases,
+            name, results, vmap_method=vmap_method, input_output_aliases=aliases
         )(*arrays[: len(arguments)], *constants, *arrays[len(arguments) :])
         return computed[0] if len(computed) == 1 else tuple(computed)
 

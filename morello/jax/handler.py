@@ -13,13 +13,7 @@ import numpy as np
 
 from morello.errors import CompileError
 from morello.runtime.calls.call_table import CallTable
-from morello.runtime.calls.glue import (
-    FOLDER,
-    call_code,
-    check_sizes,
-    code,
-    loaded,
-)
+from morello.runtime.calls.glue import FOLDER, call_code, check_sizes, code, loaded
 from morello.runtime.calls.parameter import Parameter
 from morello.runtime.element_types import element_type_of, names
 from morello.runtime.engine import Engine

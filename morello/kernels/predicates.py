@@ -103,8 +103,7 @@ def within_pack(frame: Frame, operand: int, dim: int) -> tuple[Condition, ...]:
     size = frame.operand_sizes(operand)[dim]
     return (
         Condition(
-            size <= pack,
-            f"takes {name} of {form.name} within one pack: at most {pack}",
+            size <= pack, f"takes {name} of {form.name} within one pack: at most {pack}"
         ),
     )
 

@@ -34,15 +34,7 @@ from morello.machine.isa import (
     Isa,
     Op,
 )
-from morello.spec import (
-    L1,
-    VRF,
-    Compose,
-    Dtype,
-    Encoding,
-    Fill,
-    Move,
-)
+from morello.spec import L1, VRF, Compose, Dtype, Encoding, Fill, Move
 from morello.spec.tensors.layout import LINE_BYTES
 
 

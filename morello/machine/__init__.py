@@ -9,11 +9,4 @@ from morello.machine.target import Target
 from morello.machine.targets.avx2 import AVX2
 from morello.machine.text import TARGETS, find_target, parse_target, print_target
 
-__all__ = [
-    "AVX2",
-    "TARGETS",
-    "Target",
-    "find_target",
-    "parse_target",
-    "print_target",
-]
+__all__ = ["AVX2", "TARGETS", "Target", "find_target", "parse_target", "print_target"]

@@ -11,12 +11,7 @@ from morello.spec.matmul import Matmul
 from morello.spec.move import Move
 from morello.spec.text.spellings import kind_of_label, labels_of
 
-KINDS: list[type[Kind]] = [
-    Matmul,
-    Move,
-    Fill,
-    Compose,
-]
+KINDS: list[type[Kind]] = [Matmul, Move, Fill, Compose]
 """The class of each kind. The Spec ops of the dialect, the text form, the random Specs
 of the tests and the reference page follow this list."""
 

@@ -341,12 +341,7 @@ COMMANDS = {
             SaveOptions,
             SAVE,
         ),
-        Command(
-            "db",
-            "look after the database of solved Specs",
-            DbOptions,
-            DB,
-        ),
+        Command("db", "look after the database of solved Specs", DbOptions, DB),
         Command(
             "precompute",
             "fill the database for a family of Specs",
@@ -354,10 +349,7 @@ COMMANDS = {
             PRECOMPUTE,
         ),
         Command(
-            "tune",
-            "time programs of a Spec, and keep the fastest",
-            TuneOptions,
-            TUNE,
+            "tune", "time programs of a Spec, and keep the fastest", TuneOptions, TUNE
         ),
         Command(
             "explain",

@@ -3,13 +3,7 @@
 import dataclasses
 from typing import Any
 
-from morello.tools.flags import (
-    flag,
-    input_shape,
-    positional,
-    seconds,
-    whole_number,
-)
+from morello.tools.flags import flag, input_shape, positional, seconds, whole_number
 
 SPEC = "what to compute, e.g. matmul:512x512x512:f32 (m x k x n)"
 

@@ -99,8 +99,7 @@ class CalibrateOptions(OnTarget):
         metavar="FILE",
     )
     db: str | None = flag(
-        "with --from-database: the database (default: as 'tune' has it)",
-        metavar="PATH",
+        "with --from-database: the database (default: as 'tune' has it)", metavar="PATH"
     )
 
 

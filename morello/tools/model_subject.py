@@ -33,10 +33,7 @@ _TOLERANCES = {"float32": 1e-3, "bfloat16": 5e-2, "float16": 1e-2}
 
 
 def read_model(
-    spec: str,
-    fallback: bool = False,
-    schedule: str | None = None,
-    shapes: Shapes = (),
+    spec: str, fallback: bool = False, schedule: str | None = None, shapes: Shapes = ()
 ) -> Model:
     """The model in a file.
 

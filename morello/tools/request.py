@@ -95,11 +95,7 @@ class Request:
         return open_database(self.db, default=default_path)
 
     def compile(
-        self,
-        threads: int | None = 1,
-        *,
-        tune: bool | None = False,
-        load: bool = True,
+        self, threads: int | None = 1, *, tune: bool | None = False, load: bool = True
     ) -> Kernel:
         """The kernel.
 

@@ -13,7 +13,7 @@ from torch._dynamo.utils import counters, graph_break_reasons
 from morello.torch.group import log
 
 _REMEDIES = {
-    "generic_jump": "it branches by the value of a tensor; torch.where does not",
+    "generic_jump": "it branches by the value of a tensor; torch.where does not"
 }
 """Sentences for reasons that are one word of Dynamo's."""
 

@@ -19,12 +19,7 @@ from morello.frontends.model import Model, trusted_model
 from morello.frontends.refusals import ModelError
 from morello.torch.constants import fused
 from morello.torch.graph_names import graph_name
-from morello.torch.lowering import (
-    linalg_bytecode,
-    lowered,
-    refused_nodes,
-    told,
-)
+from morello.torch.lowering import linalg_bytecode, lowered, refused_nodes, told
 from morello.torch.native_call import NativeCall, given_strides
 from morello.torch.options import Options
 from morello.torch.partition import groups_without, replace_nodes
@@ -107,11 +102,7 @@ class Group:
         """Call a program from now on, and nothing else."""
         results = results_of(self._graph)
         self.native = NativeCall(
-            compiled,
-            results,
-            self._weights,
-            self._guarded,
-            freeze=self._options.freeze,
+            compiled, results, self._weights, self._guarded, freeze=self._options.freeze
         )
         self._serve(self.native)
         self.is_settled = True

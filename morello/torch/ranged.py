@@ -32,12 +32,7 @@ from morello.torch.group import (
 from morello.torch.lowering import lowered
 from morello.torch.native_call import NativeCall, SizedCall
 from morello.torch.options import Options
-from morello.torch.partition import (
-    groups_of,
-    is_free,
-    is_of_integers,
-    replace_nodes,
-)
+from morello.torch.partition import groups_of, is_free, is_of_integers, replace_nodes
 from morello.torch.places import LOOKED_UP
 from morello.torch.shapes import boxed, static_graph
 from morello.torch.worker import submit
@@ -374,11 +369,7 @@ def _example(value: Any, batch: _Batch, size: int) -> Any:
     return torch.empty_strided(shape, strides, dtype=value.dtype)
 
 
-_MASKED = {
-    aten.masked_fill.Scalar: 1,
-    aten.masked_fill.Tensor: 1,
-    aten.where.self: 0,
-}
+_MASKED = {aten.masked_fill.Scalar: 1, aten.masked_fill.Tensor: 1, aten.where.self: 0}
 """Ops that choose by a mask, with its position."""
 
 

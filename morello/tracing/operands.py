@@ -21,10 +21,7 @@ from morello.tracing.tracer import Shape, Tracer, numbers_of, whole
 
 
 def argument(
-    recording: Recording,
-    number: int,
-    shape: Sequence[int],
-    dtype: np.dtype[Any] = F32,
+    recording: Recording, number: int, shape: Sequence[int], dtype: np.dtype[Any] = F32
 ) -> Tracer:
     """A tracer for an argument of the traced function."""
     _check(tuple(shape))

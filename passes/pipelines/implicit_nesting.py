@@ -9,12 +9,7 @@ from collections.abc import Sequence
 from morello.errors import PipelineError
 from morello.mlir import ir
 from morello.passes.pipelines.pass_flag import PassFlag
-from morello.passes.pipelines.pipeline import (
-    RESTRICTED,
-    UNKNOWN,
-    closest,
-    refusal_of,
-)
+from morello.passes.pipelines.pipeline import RESTRICTED, UNKNOWN, closest, refusal_of
 from morello.passes.registry import PASSES
 
 
@@ -43,8 +38,7 @@ def _nested(flag: PassFlag, anchor: str, known_flags: Sequence[str]) -> str:
     reason = refusal_of(anchor, flag.element)
     if UNKNOWN in reason:
         raise PipelineError(
-            f"unknown flag or pass: {flag.spelled}",
-            closest(flag.name, known_flags),
+            f"unknown flag or pass: {flag.spelled}", closest(flag.name, known_flags)
         )
     restricted = RESTRICTED.search(reason)
     return f"{restricted[1]}({flag.element})" if restricted else flag.element

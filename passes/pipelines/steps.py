@@ -16,11 +16,7 @@ from morello.passes.base import Pass
 from morello.passes.pipelines import options
 from morello.passes.pipelines.pipeline import ANY, Pipeline, run_ours
 from morello.passes.pipelines.stderr_capture import captured_stderr
-from morello.passes.pipelines.text import (
-    Element,
-    PipelineTextError,
-    parse_elements,
-)
+from morello.passes.pipelines.text import Element, PipelineTextError, parse_elements
 
 
 @dataclass(frozen=True)
@@ -176,10 +172,7 @@ class _Runner:
     """Runs steps and tells the watchers."""
 
     def __init__(
-        self,
-        watchers: Sequence[Watcher],
-        verify: bool,
-        announce: Callable[[str], None],
+        self, watchers: Sequence[Watcher], verify: bool, announce: Callable[[str], None]
     ) -> None:
         self.watchers = watchers
         self.verify = verify

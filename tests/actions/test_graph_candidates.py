@@ -114,10 +114,7 @@ def test_what_is_left_in_bf16_is_not_read_after_a_cut() -> None:
     ("text", "dtypes"),
     [
         ("compose:5x7:f32:graph=out p[r,n]=exp(x[r,n]);l[r]=sum(p);y[r,n]=p/l", "bbb"),
-        (
-            "compose:5x7x6:f32:graph=out p[m,k]=exp(x[m,k]);y[m,n]=sum(p*w[k,n])",
-            "bbbf",
-        ),
+        ("compose:5x7x6:f32:graph=out p[m,k]=exp(x[m,k]);y[m,n]=sum(p*w[k,n])", "bbbf"),
     ],
 )
 def test_outputs_in_bf16_that_are_read_have_programs(text: str, dtypes: str) -> None:

@@ -203,8 +203,7 @@ def example_kernel(spec: str, folder: Path) -> Kernel:
 
 @NEEDS_CC
 @pytest.mark.parametrize(
-    "spec",
-    ["matmul:1x100x333:f32", "matmul:1x64x160:f32,bf16,f32", "matmul:1x1x1:f32"],
+    "spec", ["matmul:1x100x333:f32", "matmul:1x64x160:f32,bf16,f32", "matmul:1x1x1:f32"]
 )
 def test_the_example_does_for_other_sizes(spec: str, tmp_path: Path) -> None:
     example_kernel(spec, tmp_path)

@@ -143,10 +143,7 @@ BASIC, EXTENDED = (0, 0), (1 << 31, 0)
     ],
 )
 def test_a_cpu_that_is_made_up(
-    features: str,
-    leaves: dict[tuple[int, int], Registers],
-    xcr0: int,
-    wanted: int,
+    features: str, leaves: dict[tuple[int, int], Registers], xcr0: int, wanted: int
 ) -> None:
     assert answers(frozenset(features.split()), leaves, xcr0) == wanted
 

@@ -17,10 +17,7 @@ from morello.spec import parse_spec
 
 QUICK = ["--seconds", "1e-3", "--rounds", "2", "--sample", "1e-4", "--loads", "1"]
 TINY = {
-    "one": (
-        Layer("product", "matmul:2x3x4:f32", 3),
-        Layer("rows", "exp:2x8:f32"),
-    ),
+    "one": (Layer("product", "matmul:2x3x4:f32", 3), Layer("rows", "exp:2x8:f32")),
     "two": (Layer("again", "matmul:2x3x4:f32"),),
 }
 
@@ -112,8 +109,6 @@ def test_unknown_names_are_refused(
     assert said in capsys.readouterr().err
 
 
-def test_a_record_is_added_to_in_its_folder(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_record_is_added_to_in_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--add"]) == 2
     assert "--add needs the folder" in capsys.readouterr().err

@@ -47,9 +47,7 @@ def test_programs_have_different_main_kernels() -> None:
     assert len({str(impl) for impl in impls}) == len(impls) == module.PROGRAMS
 
 
-def test_what_there_is_no_time_for_is_left_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_there_is_no_time_for_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     one = [Timed("fill_rows", 1, 1)]
     monkeypatch.setattr(module, "timed_programs", lambda *rest: one)
     monkeypatch.setattr(module.time, "process_time", iter(range(100)).__next__)
@@ -105,10 +103,7 @@ def test_programs_are_timed_here(
     [
         (["--check", "--list"], "--check and --list exclude each other; give one"),
         (["--check", "--from-database"], "--check and --from-database exclude"),
-        (
-            ["--check", "-o", "t"],
-            "--check calibrates nothing that --output could wri",
-        ),
+        (["--check", "-o", "t"], "--check calibrates nothing that --output could wri"),
         (["--list", "-o", "-"], "--list calibrates nothing that --output could write"),
     ],
 )

@@ -13,14 +13,7 @@ from morello.errors import MorelloError, ScheduleError, TargetError
 from morello.machine import AVX2
 from morello.machine.targets.avx2_zen3 import AVX2_ZEN3
 from morello.spec import parse_spec
-from tests.compiler.test_partial_schedule import (
-    END,
-    MATCH,
-    MODULE,
-    SPEC,
-    include,
-    tile,
-)
+from tests.compiler.test_partial_schedule import END, MATCH, MODULE, SPEC, include, tile
 
 pytestmark = pytest.mark.quick
 

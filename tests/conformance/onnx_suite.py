@@ -11,11 +11,7 @@ from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import load_model_tests
 
 import morello
-from tests.conformance.onnx_parameters import (
-    arguments_of,
-    frozen,
-    names_of_parameters,
-)
+from tests.conformance.onnx_parameters import arguments_of, frozen, names_of_parameters
 from tests.conformance.outcomes import (
     NO_TIME,
     PASSED,

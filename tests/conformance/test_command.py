@@ -24,13 +24,7 @@ from tests.conformance.outcomes import (
 )
 from tests.conformance.processes import Limits, rows_of
 from tests.conformance.suite import drawn
-from tests.conformance.table import (
-    markdown,
-    refused,
-    rows_of_tsv,
-    tsv_header,
-    tsv_line,
-)
+from tests.conformance.table import markdown, refused, rows_of_tsv, tsv_header, tsv_line
 
 pytestmark = pytest.mark.quick
 

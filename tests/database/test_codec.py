@@ -14,11 +14,7 @@ from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.table import COST_BOUND, Costs, Table, TableId
 from morello.search.storage import table_store
-from morello.search.storage.codec import (
-    decode,
-    encode_costs,
-    encode_decisions,
-)
+from morello.search.storage.codec import decode, encode_costs, encode_decisions
 from morello.search.storage.database import Database
 from morello.search.storage.deflated import CodecError
 from morello.search.storage.overlay import Overlay

@@ -14,12 +14,7 @@ from morello.search.storage.database import Database
 from morello.search.storage.measured_rows import MeasuredKey, MeasuredRow
 from morello.search.storage.overlay import DatabaseWarning, Overlay
 from morello.search.storage.row_tables import checksum_of
-from morello.search.storage.schema import (
-    Cover,
-    PinRow,
-    ProgramRow,
-    SearchRow,
-)
+from morello.search.storage.schema import Cover, PinRow, ProgramRow, SearchRow
 from morello.search.storage.table_rows import Row
 from morello.search.storage.transfer import copy_rows
 from tests.database import small

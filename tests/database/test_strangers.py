@@ -31,12 +31,7 @@ from morello.search.storage.connection import (
 )
 from morello.search.storage.database import Database
 from morello.search.storage.overlay import DatabaseWarning, Overlay
-from morello.search.storage.schema import (
-    Cover,
-    PinRow,
-    ProgramRow,
-    SearchRow,
-)
+from morello.search.storage.schema import Cover, PinRow, ProgramRow, SearchRow
 from morello.search.storage.table_rows import Row
 from morello.search.storage.table_store import TableStore
 from morello.tools.morello import main
@@ -295,9 +290,7 @@ def test_one_bad_row_costs_a_search_of_that_row(path: Path) -> None:
     assert found.statistics.read == found.statistics.tables - 1
 
 
-def test_a_candidate_that_does_not_apply_at_a_point_is_solved_again(
-    path: Path,
-) -> None:
+def test_a_candidate_that_does_not_apply_at_a_point_is_solved_again(path: Path) -> None:
     """Each decision becomes the action of another: all are candidates of the table."""
 
     def rotate(header: Header) -> None:

@@ -3,15 +3,7 @@
 import dataclasses
 import random
 
-from morello.actions import (
-    ACTIONS,
-    Action,
-    Move,
-    Peel,
-    Rewrite,
-    Split,
-    Tile,
-)
+from morello.actions import ACTIONS, Action, Move, Peel, Rewrite, Split, Tile
 from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.spec import (

@@ -33,12 +33,7 @@ from morello.actions import (
     Unfold,
 )
 from morello.dialect import load
-from morello.dialect.transform import (
-    ACTION_OPS,
-    action_of,
-    build_action_op,
-    roles_of,
-)
+from morello.dialect.transform import ACTION_OPS, action_of, build_action_op, roles_of
 from morello.errors import ScheduleError, SpecError
 from morello.machine import AVX2
 from morello.mlir import PassManager, dialect, ir

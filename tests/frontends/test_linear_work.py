@@ -116,8 +116,7 @@ def scan(body: str, inclusive: bool) -> str:
 
 
 @pytest.mark.parametrize(
-    ("body", "function"),
-    [("arith.addf", np.cumsum), ("arith.mulf", np.cumprod)],
+    ("body", "function"), [("arith.addf", np.cumsum), ("arith.mulf", np.cumprod)]
 )
 def test_cumulative_functions_are_loops(body: str, function: Any) -> None:
     model = morello.from_mlir(scan(body, inclusive=True))

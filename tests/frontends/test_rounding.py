@@ -64,10 +64,7 @@ def _there_and_back(name: str) -> str:
         ("%r = math.ceil %a : f32", np.ceil),
         ("%r = math.roundeven %a : f32", np.rint),
         ("%r = math.trunc %a : f32", np.trunc),
-        (
-            "%r = math.round %a : f32",
-            _away_from_zero,
-        ),
+        ("%r = math.round %a : f32", _away_from_zero),
     ],
     ids=["bf16", "f16", "floor", "ceil", "roundeven", "trunc", "round"],
 )

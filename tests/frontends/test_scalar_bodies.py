@@ -18,10 +18,10 @@ BODIES = {
     TRUTH + "%r = arith.uitofp %t : i1 to f32": [0, 1, 0, 0, 1, 0],
     TRUTH + "%r = arith.sitofp %t : i1 to f32": [0, -1, 0, 0, -1, 0],
     TRUTH + "%i = arith.extsi %t : i1 to i32\n%r = arith.sitofp %i : i32 to f32": [
-        *(0, -1, 0, 0, -1, 0),
+        *(0, -1, 0, 0, -1, 0)
     ],
     TRUTH + "%i = arith.extui %t : i1 to i32\n%r = arith.sitofp %i : i32 to f32": [
-        *(0, 1, 0, 0, 1, 0),
+        *(0, 1, 0, 0, 1, 0)
     ],
 }
 

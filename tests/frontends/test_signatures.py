@@ -16,12 +16,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
-MLIR = {
-    "bool": "i1",
-    "float16": "f16",
-    "float32": "f32",
-    "float64": "f64",
-} | {
+MLIR = {"bool": "i1", "float16": "f16", "float32": "f32", "float64": "f64"} | {
     f"{sign}int{width}": f"{sign}i{width}"
     for sign in ("", "u")
     for width in (8, 16, 32, 64)

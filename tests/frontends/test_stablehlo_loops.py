@@ -108,10 +108,7 @@ LINEAR: dict[str, tuple[Function, tuple[Any, ...]]] = {
     },
     "choices in a choice": (
         lambda c, x: lax.cond(
-            c[0] > 0,
-            lambda v: lax.cond(c[0] > 1, jnp.tanh, jnp.exp, v),
-            lambda v: v,
-            x,
+            c[0] > 0, lambda v: lax.cond(c[0] > 1, jnp.tanh, jnp.exp, v), lambda v: v, x
         ),
         (TRUE, X),
     ),

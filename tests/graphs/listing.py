@@ -52,11 +52,7 @@ OF_GRAPHS: tuple[Callable[[Graph], Any], ...] = (
     scaled_product,
     windows,
 )
-OF_VALUES: tuple[Callable[[Graph, int], Any], ...] = (
-    product,
-    padded,
-    can_rescale,
-)
+OF_VALUES: tuple[Callable[[Graph, int], Any], ...] = (product, padded, can_rescale)
 OF_DIMS: tuple[Callable[[Graph, int], Any], ...] = (
     block_of,
     border,

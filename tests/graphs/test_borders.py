@@ -21,7 +21,7 @@ from tests.quality.programs import build_programs
 SPECS = {
     "conv:1x2x7x6x3x3x3:f32:pad=1": [(0, 1), (1, 5), (6, 1)],
     "conv:1x2x9x6x2x5x5:f32:pad=2:groups=2": [
-        *((0, 1), (1, 1), (2, 5), (7, 1), (8, 1)),
+        *((0, 1), (1, 1), (2, 5), (7, 1), (8, 1))
     ],
     "conv:1x2x9x6x2x3x3:f32:pad=1:stride=2:groups=2": [(0, 1), (1, 3), (4, 1)],
     "conv:1x2x9x6x2x3x3:f32:pad=2:dilation=2:groups=2": [(0, 2), (2, 5), (7, 2)],

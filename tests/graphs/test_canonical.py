@@ -98,10 +98,7 @@ def test_rules_do_not_depend_on_numbers(seed: int) -> None:
     ("text", "same"),
     [
         # Equal nodes are one.
-        (
-            "a[m]=sum(x[m,n]);b[m]=sum(x);y[m,n]=x*a+b",
-            "a[m]=sum(x[m,n]);y[m,n]=x*a+a",
-        ),
+        ("a[m]=sum(x[m,n]);b[m]=sum(x);y[m,n]=x*a+b", "a[m]=sum(x[m,n]);y[m,n]=x*a+a"),
         # A map that one node alone reads, each element once, becomes a part of it.
         ("t[m,n]=exp(x[m,n]);y[m,n]=t*w[n]", "y[m,n]=exp(x[m,n])*w[n]"),
         ("t[m,n]=exp(x[m,n]);y[m]=sum(t)", "y[m]=sum(exp(x[m,n]))"),

@@ -250,10 +250,7 @@ def test_one_head_needs_no_dimension_of_its_own() -> None:
     assert one.kind != parse_spec("attention:2x5x9x4x6:f32", HAVE).kind
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    rows(__file__, "refused_names"),
-)
+@pytest.mark.parametrize(("text", "message"), rows(__file__, "refused_names"))
 def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(SpecError) as refused:
         parse_spec(text, HAVE)

@@ -108,10 +108,7 @@ def _refused(text: str) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    rows(__file__, "refused_graphs"),
-)
+@pytest.mark.parametrize(("text", "message"), rows(__file__, "refused_graphs"))
 def test_every_refusal_says_what_where_why_and_what_to_do(
     text: str, message: str
 ) -> None:

@@ -174,16 +174,8 @@ def test_many_threads_call_one_kernel() -> None:
 @pytest.mark.parametrize(
     ("shapes", "dtype", "words"),
     [
-        (
-            [(1, 5, 9), (1, 9, 16)],
-            "f4",
-            r"'rhs' .* float32\[1, 9, 16\] was given",
-        ),
-        (
-            [(5, 9), (9, 17)],
-            "i4",
-            r"int32\[5, 9\] was given; write x\.astype",
-        ),
+        ([(1, 5, 9), (1, 9, 16)], "f4", r"'rhs' .* float32\[1, 9, 16\] was given"),
+        ([(5, 9), (9, 17)], "i4", r"int32\[5, 9\] was given; write x\.astype"),
         ([(5, 9)], "f4", r"takes 2 arrays, 1 were given; call it with \(lhs, rhs\)"),
     ],
 )
@@ -204,11 +196,7 @@ def test_a_transposed_operand_is_named() -> None:
 @pytest.mark.parametrize(
     ("shapes", "dtype", "words"),
     [
-        (
-            [(5, 9), (9, 16)],
-            "f4",
-            "input 'rhs' of matmul:5x9x17:f32 is a float32",
-        ),
+        ([(5, 9), (9, 16)], "f4", "input 'rhs' of matmul:5x9x17:f32 is a float32"),
         ([(5, 9), (9, 17)], "i4", r"input 'lhs' .* of \(1, 5, 9\) or \(5, 9\)"),
         ([(5, 9)], "f4", "takes 2 arrays and fills 1"),
         ([(45,), (9, 17)], "f4", "input 'lhs'"),

@@ -238,8 +238,7 @@ def test_a_refusal_has_the_line_of_the_program() -> None:
 
     line = function.__code__.co_firstlineno + 1
     with pytest.raises(
-        morello.MorelloError,
-        match=rf"{__file__}:{line}:15: stablehlo\.fft: no graph",
+        morello.MorelloError, match=rf"{__file__}:{line}:15: stablehlo\.fft: no graph"
     ):
         morello.jax.compile(function, X, threads=1)
 

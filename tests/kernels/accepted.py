@@ -197,12 +197,7 @@ def drawn(
 def _sized(key: SpecKey, limits: Limits) -> Iterator[Spec]:
     count = len(key.kind.dims)
     batch = (1,) if isinstance(key.kind, Matmul) else ()
-    for beside in (
-        (1, 1, 1, 1),
-        (4, 6, 8, 3),
-        (6, 2, 16, 1),
-        (3, 33, 5, 2),
-    ):
+    for beside in ((1, 1, 1, 1), (4, 6, 8, 3), (6, 2, 16, 1), (3, 33, 5, 2)):
         base = (*batch, *beside)[:count]
         for axis, size in itertools.product(range(len(batch), count), EDGE):
             sizes = (*base[:axis], size, *base[axis + 1 :])

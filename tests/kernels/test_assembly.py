@@ -148,10 +148,7 @@ def test_the_first_rows_of_a_block_are_done_before_the_last(m: int, n: int) -> N
 
 @pytest.mark.parametrize(
     ("name", "out", "k"),
-    [
-        ("gemm_tile", "f32@L1[0,1,2]", 512),
-        ("gemm_registers", "f32@VRF[0,1,2]v8", 64),
-    ],
+    [("gemm_tile", "f32@L1[0,1,2]", 512), ("gemm_registers", "f32@VRF[0,1,2]v8", 64)],
 )
 def test_a_long_sum_or_one_that_is_not_stored_ends_as_it_began(
     name: str, out: str, k: int

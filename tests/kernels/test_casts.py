@@ -9,12 +9,7 @@ import pytest
 
 from morello.spec import Dtype, Move, Spec
 from tests.guarded import check_in_child
-from tests.kernels.harness import (
-    Case,
-    check,
-    compiled,
-    spec,
-)
+from tests.kernels.harness import Case, check, compiled, spec
 
 CASTS = list(itertools.permutations(("bf16", "f16", "f32"), 2))
 NARROW = [d.value for d in Dtype if d.computes_in]

@@ -18,11 +18,7 @@ from tests.tables import check_table
 
 PANELS = SpecKey(
     Matmul(True),
-    (
-        form("f32@L1[0,1,2,1p6]"),
-        form("f32@L1[0,2,1,2p16]"),
-        form("f32@VRF[0,1,2]v8"),
-    ),
+    (form("f32@L1[0,1,2,1p6]"), form("f32@L1[0,2,1,2p16]"), form("f32@VRF[0,1,2]v8")),
 )
 """What a register tile is multiplied from."""
 
@@ -103,11 +99,7 @@ def test_more_chains_cost_less_a_product() -> None:
 def test_panels_are_offered_to_the_search() -> None:
     kernel = KERNELS["gemm_registers"]
     offered = {i: list(map(str, kernel.layouts(PANELS, i))) for i in range(3)}
-    assert offered == {
-        0: ["[0,1,2,1p6]"],
-        1: ["[0,2,1,2p16]"],
-        2: [],
-    }
+    assert offered == {0: ["[0,1,2,1p6]"], 1: ["[0,2,1,2p16]"], 2: []}
     assert kernel.register_operands(PANELS) == (2,)
     assert KERNELS["reduce_rows"].layouts(PANELS, 0) == ()
     assert KERNELS["reduce_rows"].register_operands(PANELS) == ()

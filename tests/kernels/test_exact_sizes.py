@@ -10,14 +10,7 @@ from morello.kernels import KERNELS
 from morello.machine import AVX2
 from morello.spec import Matmul, Spec, parse_spec
 from morello.spec.frame import Frame
-from tests.kernels.harness import (
-    EDGE,
-    TWIN,
-    check_random,
-    legal_cases,
-    limits_of,
-    spec,
-)
+from tests.kernels.harness import EDGE, TWIN, check_random, legal_cases, limits_of, spec
 from tests.tables import rows
 
 Sizes = tuple[int, int, int]

@@ -32,8 +32,7 @@ def test_one_element_in_any_layout(dtype: str) -> None:
     forms = ("[0,1,2]", "[0,2,1]", "[0,1,2,1p6]", "[0,1,2,2oe16]", "[2,1,0]")
     check_random(
         Case(
-            "scalar",
-            spec(MATMUL, (1, 1, 1, 1), *(f"{dtype}@L1{f}" for f in (a, b, a))),
+            "scalar", spec(MATMUL, (1, 1, 1, 1), *(f"{dtype}@L1{f}" for f in (a, b, a)))
         )
         for a, b in itertools.product(forms, forms)
     )

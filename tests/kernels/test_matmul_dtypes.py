@@ -84,10 +84,7 @@ def test_all_products_of_u8_and_s8() -> None:
     forms = "[0,1,2,1p4,2p2]", "[0,2,1,2p16,1p2]"
     saturating = product((1, 4, 2, 16), ("u8", "s8", "s16"), *forms)
     exact = product((1, 4, 2, 16), ("s16", "s16", "s32"), *forms)
-    cases = [
-        Case("int_dot2_saturating", saturating),
-        Case("int_dot2", exact),
-    ]
+    cases = [Case("int_dot2_saturating", saturating), Case("int_dot2", exact)]
     engine = compiled(cases)
 
     def everything() -> int:

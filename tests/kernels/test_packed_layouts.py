@@ -9,15 +9,7 @@ import pytest
 from morello.errors import SpecError
 from morello.kernels import KERNELS
 from morello.machine.isa import AVX2 as AVX2_ISA
-from morello.spec import (
-    L1,
-    Dtype,
-    Fill,
-    Kind,
-    Layout,
-    Move,
-    TensorSpec,
-)
+from morello.spec import L1, Dtype, Fill, Kind, Layout, Move, TensorSpec
 from morello.spec import Spec as OneSpec
 from tests.kernels.harness import AVX2, Case, check_random, legal
 from tests.named_kinds import named

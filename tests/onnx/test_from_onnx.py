@@ -15,14 +15,7 @@ import morello
 from morello.errors import ArgumentError, CompileError
 from morello.frontends import onnx as from_onnx
 from tests.child import python
-from tests.onnx.models import (
-    Shape,
-    check_by_reference,
-    drawn,
-    evaluated,
-    model,
-    node,
-)
+from tests.onnx.models import Shape, check_by_reference, drawn, evaluated, model, node
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
@@ -172,10 +165,7 @@ def test_what_would_crash_an_importer_is_refused(nodes: list[Any], words: str) -
 
 def test_broken_constants_and_shapes_are_refused() -> None:
     proto = model(
-        [node("MatMul", ["x", "w"], ["y"])],
-        {"x": (4, 4)},
-        {"y": (4, 4)},
-        {"w": (4, 4)},
+        [node("MatMul", ["x", "w"], ["y"])], {"x": (4, 4)}, {"y": (4, 4)}, {"w": (4, 4)}
     )
     proto.graph.initializer[0].ClearField("raw_data")
     with pytest.raises(CompileError, match="reshape"):

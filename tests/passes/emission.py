@@ -110,10 +110,7 @@ CASES: dict[str, tuple[tuple[str, ...], Write]] = {
             1, n, 4, (a,), functools.partial(add_each, e), rolled=True
         ),
     ),
-    "switch": (
-        (ROWS, "index"),
-        lambda e, a, i: e.switch(i, cases_of(e, a)),
-    ),
+    "switch": ((ROWS, "index"), lambda e, a, i: e.switch(i, cases_of(e, a))),
     "minimum": ((V,) * 2, lambda e, *a: e.minimum(Dtype.F32, *a)),
     "maximum": ((V,) * 2, lambda e, *a: e.maximum(Dtype.F32, *a)),
 }
@@ -151,14 +148,8 @@ for _from, _to in (
 WIDE = {
     "greater_number": (("vector<16xf32>",) * 2, lambda e, *a: e.greater_number(*a)),
     "lesser_number": (("vector<16xf32>",) * 2, lambda e, *a: e.lesser_number(*a)),
-    "minimum of all": (
-        ("vector<16xf32>",) * 2,
-        lambda e, *a: e.minimum(Dtype.F32, *a),
-    ),
-    "maximum of all": (
-        ("vector<16xf32>",) * 2,
-        lambda e, *a: e.maximum(Dtype.F32, *a),
-    ),
+    "minimum of all": (("vector<16xf32>",) * 2, lambda e, *a: e.minimum(Dtype.F32, *a)),
+    "maximum of all": (("vector<16xf32>",) * 2, lambda e, *a: e.maximum(Dtype.F32, *a)),
     "scale": (("vector<16xf32>",) * 2, lambda e, *a: e.scale(*a)),
     "lookup": (
         ("vector<16xi32>",),

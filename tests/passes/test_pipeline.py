@@ -169,8 +169,7 @@ def test_values_survive_printing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "column", "what"),
-    rows(__file__, "refused_pipelines"),
+    ("text", "column", "what"), rows(__file__, "refused_pipelines")
 )
 def test_refusals(text: str, column: str, what: str) -> None:
     with pytest.raises(PipelineTextError) as caught:

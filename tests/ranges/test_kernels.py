@@ -286,10 +286,7 @@ def test_a_linked_kernel_takes_the_size_of_the_call(tmp_path: Path) -> None:
     run(tmp_path / "use")
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["matmul:1..5x7x1..4:f32", "matmul:5x1..3x2..8/2:f32"],
-)
+@pytest.mark.parametrize("text", ["matmul:1..5x7x1..4:f32", "matmul:5x1..3x2..8/2:f32"])
 def test_two_sizes_of_a_call_behind_guard_pages(text: str) -> None:
     """Every pair, its schedule and its pickle; a wrong size is refused by its name."""
     kernel = compiled(text)

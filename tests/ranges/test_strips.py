@@ -32,11 +32,7 @@ def program(spec: Spec, actions: Sequence[Action], target: Target) -> Impl:
 
 # One block; two, three and more; few rows of rhs, block by block; a tail of columns.
 @pytest.mark.parametrize(
-    "text",
-    [
-        "matmul:5..30x40x20:f32",
-        "matmul_accum:5..40/5x8x36:f32",
-    ],
+    "text", ["matmul:5..30x40x20:f32", "matmul_accum:5..40/5x8x36:f32"]
 )
 def test_any_number_of_rows(text: str) -> None:
     target = find_target("avx2")

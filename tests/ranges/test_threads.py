@@ -29,10 +29,7 @@ def check_every_size(kernel: Kernel) -> None:
 
 @pytest.mark.parametrize(
     ("text", "dim"),
-    [
-        ("softmax:32..128/32x2048:f32", "d0"),
-        ("matmul:1..3x512x512:f32", "n"),
-    ],
+    [("softmax:32..128/32x2048:f32", "d0"), ("matmul:1..3x512x512:f32", "n")],
 )
 def test_the_search_shares_out_rows_of_any_number_and_columns(
     text: str, dim: str

@@ -154,10 +154,7 @@ def test_wrong_llvm_ir_is_refused(text: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("line", "reason"),
-    [
-        ("%y = add i64 undef, 1", "undef"),
-        ("%y = inttoptr i64 1 to ptr", "inttoptr"),
-    ],
+    [("%y = add i64 undef, 1", "undef"), ("%y = inttoptr i64 1 to ptr", "inttoptr")],
 )
 def test_hazards_of_kernels_are_refused_wherever_they_are_compiled(
     line: str, reason: str
@@ -219,9 +216,7 @@ def test_code_for_another_machine_compiles_but_does_not_load() -> None:
         compile_llvm(DOUBLE, cpu="haswell", features=f"+{name}")
 
 
-def test_a_machine_without_avx2_gets_an_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_machine_without_avx2_gets_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     name, has, known = host._processor()
     old = (name, has - {"avx2", "fma"}, known)
     monkeypatch.setattr(host, "_processor", lambda: old)

@@ -8,8 +8,7 @@ def test_code_and_constants_may_lie_far_apart() -> None:
     done = python(
         "-m", "tests.runtime.fragmented_memory", env={"PYTHONMALLOC": "malloc"}
     )
-    assert done.stdout.splitlines() == [
-        "calls [1.0, 1.5] 2",
-        "constants [0.5, 1.5]",
-    ], done.stderr
+    assert done.stdout.splitlines() == ["calls [1.0, 1.5] 2", "constants [0.5, 1.5]"], (
+        done.stderr
+    )
     assert done.returncode == 0, done.stderr

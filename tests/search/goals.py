@@ -44,13 +44,7 @@ LAYOUTS = {
 KINDS = instances()
 """Every kind with each of its options."""
 
-LEVELS: tuple[tuple[Memory, ...], ...] = (
-    (MEM,),
-    (L2,),
-    (L1,),
-    (L1, L2),
-    (MEM, L2, L1),
-)
+LEVELS: tuple[tuple[Memory, ...], ...] = ((MEM,), (L2,), (L1,), (L1, L2), (MEM, L2, L1))
 """What the operands of one goal may lie in."""
 
 FEW_DIMS = 4

@@ -15,12 +15,7 @@ from morello.search import Solver
 from morello.search.dp.axes import ANY, Box
 from morello.search.dp.table import Costs, Table, TableId, position, spec_at
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
-from morello.search.storage.codec import (
-    decode,
-    encode_costs,
-    encode_decisions,
-    summary,
-)
+from morello.search.storage.codec import decode, encode_costs, encode_decisions, summary
 from morello.search.storage.deflated import CodecError
 from morello.search.storage.packed_table import Packed
 from morello.spec import Spec, parse_spec

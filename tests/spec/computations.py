@@ -128,17 +128,11 @@ WAYS = [
     function_way("neg", "-a[m,n]", lambda xp, x: -x, one("Neg")),
     function_way("abs", "abs(a[m,n])", lambda xp, x: xp.abs(x), one("Abs")),
     function_way(
-        "square",
-        "square(a[m,n])",
-        lambda xp, x: x * x,
-        (("Mul", "x0 x0", "y", {}),),
+        "square", "square(a[m,n])", lambda xp, x: x * x, (("Mul", "x0 x0", "y", {}),)
     ),
     function_way("relu", "relu(a[m,n])", lambda xp, x: xp.maximum(x, 0), one("Relu")),
     function_way(
-        "sigmoid",
-        "sigmoid(a[m,n])",
-        lambda xp, x: 1 / (1 + xp.exp(-x)),
-        one("Sigmoid"),
+        "sigmoid", "sigmoid(a[m,n])", lambda xp, x: 1 / (1 + xp.exp(-x)), one("Sigmoid")
     ),
     function_way(
         "silu",

@@ -20,12 +20,7 @@ from morello.spec import (
     Spec,
     parse_spec,
 )
-from morello.spec.checking import (
-    EXACT_BOUND,
-    bit_patterns,
-    reference,
-    small_integers,
-)
+from morello.spec.checking import EXACT_BOUND, bit_patterns, reference, small_integers
 from morello.spec.kinds import KINDS, instances, labels
 from morello.spec.mixes import complete_mix, legal_mixes
 from morello.spec.spec import argument_tensor

@@ -235,10 +235,7 @@ func.func @f(%a: tensor<8x16x{narrow}>, %b: tensor<16x32x{narrow}>)
         ("4x2x6x5:f32:graph=y[m,b,n]=sum(a[m,b,k]*w[n,b,k])", ""),
         ("5x4:bf16,f32:graph=y[n,m]=x[m,n]", "move:4x5:bf16,f32:dst=[1,0]"),
         ("5x4:s8:graph=y[m,n]=x[m,n]", "move:5x4:s8"),
-        (
-            "1..8x32x16:f32:graph=y[m,n]=sum(a[m,k]*w[k,n])",
-            "matmul:1..8x16x32:f32",
-        ),
+        ("1..8x32x16:f32:graph=y[m,n]=sum(a[m,k]*w[k,n])", "matmul:1..8x16x32:f32"),
         (
             "8x32x16:f32:graph=y[m,n]=sum(a[m,k]*w[n,k]):x0=ld20:x1=[0,1]/ld17",
             "matmul:8x16x32:f32:lhs=ld20:rhs=[0,2,1]/ld17",

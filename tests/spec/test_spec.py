@@ -5,16 +5,7 @@ import pytest
 from hypothesis import given
 
 from morello.errors import SpecError
-from morello.spec import (
-    Fill,
-    Kind,
-    Limits,
-    Matmul,
-    Move,
-    Spec,
-    TensorSpec,
-    parse_spec,
-)
+from morello.spec import Fill, Kind, Limits, Matmul, Move, Spec, TensorSpec, parse_spec
 from morello.spec.frame import Frame
 from tests.named_kinds import named
 from tests.spec.strategies import specs

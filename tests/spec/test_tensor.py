@@ -165,11 +165,7 @@ def test_an_s7_is_half_of_an_s8_and_widens_to_nothing() -> None:
 
 
 def test_arguments_have_what_numpy_has() -> None:
-    assert set(ELEMENT_TYPES) - set(Dtype) == {
-        Encoding.U8W,
-        Encoding.S8Z,
-        Encoding.S7,
-    }
+    assert set(ELEMENT_TYPES) - set(Dtype) == {Encoding.U8W, Encoding.S8Z, Encoding.S7}
 
 
 def test_dtypes_are_ordered_by_name() -> None:

@@ -77,10 +77,7 @@ def test_options() -> None:
     assert spec.limits == Limits.of(vrf=1, l1=512, l2=5)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    rows(__file__, "refused_texts"),
-)
+@pytest.mark.parametrize(("text", "message"), rows(__file__, "refused_texts"))
 def test_refusals(text: str, message: str) -> None:
     with pytest.raises(SpecError, match=message):
         parse_spec(text.replace("NINES", "9" * 5000), HAVE)

@@ -331,9 +331,7 @@ def test_our_passes_run_on_any_module_and_on_nothing_else(
     assert "a pipeline is anchored on func.func; write" in capfd.readouterr().err
 
 
-def test_timing_and_statistics_go_with_dumps(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_timing_and_statistics_go_with_dumps(capfd: pytest.CaptureFixture[str]) -> None:
     words = ["two.mlir", "-cse", "-mlir-print-ir-after-all", "-mlir-timing"]
     display = "-mlir-pass-statistics-display=list"
     assert main([*words, "-mlir-pass-statistics", display]) == 0

@@ -330,10 +330,7 @@ def test_gc_drops_the_largest_tables_beyond_a_limit(
 
 @pytest.mark.parametrize("data", [b"a letter" * 99, None])
 def test_what_nothing_can_be_rescued_of_is_not_sent_to_export(
-    data: bytes | None,
-    path: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    data: bytes | None, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path.write_bytes(data or path.read_bytes()[:300])
     for words in (["info"], ["export", str(tmp_path / "new.sqlite")]):

@@ -9,10 +9,7 @@ import pytest
 
 from morello.tools.morello import main
 
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.usefixtures("one_database", "in_a_folder"),
-]
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database", "in_a_folder")]
 
 LAYER = """
 func.func @layer(%x: tensor<3x4xf32>) -> tensor<3x2xf32> {

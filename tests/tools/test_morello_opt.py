@@ -154,10 +154,7 @@ def test_input_that_is_no_text(data: bytes, what: str) -> None:
     assert done.stderr.decode().startswith(what)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "what"),
-    rows(__file__, "refused_flags"),
-)
+@pytest.mark.parametrize(("arguments", "what"), rows(__file__, "refused_flags"))
 def test_usage_errors(
     arguments: str, what: str, good: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -244,16 +244,8 @@ def test_a_spec_without_a_program_fails_alone(tmp_path: Path, capsys: Capture) -
         (["fill:{4,0}"], 1, "size 0"),
         (["fill:4", "--jobs", "0"], 2, "'0' is not an integer from 1 up"),
         (["fill:4", "--target", "vax"], 2, "unknown target 'vax'"),
-        (
-            ["fill:4", "--shard", "0/2"],
-            2,
-            "'0/2' is not a part I/N",
-        ),
-        (
-            ["fill:4", "--shard", "3/2"],
-            2,
-            "'3/2' is not a part I/N",
-        ),
+        (["fill:4", "--shard", "0/2"], 2, "'0/2' is not a part I/N"),
+        (["fill:4", "--shard", "3/2"], 2, "'3/2' is not a part I/N"),
         (["fill:4", "--shard", "1"], 2, "'1' is not a part I/N"),
         (
             ["fill:4", "--jobs", "1", "--scheduler", "tcp://a:1"],

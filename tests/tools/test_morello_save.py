@@ -51,8 +51,7 @@ def test_kernels_for_several_targets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    rows(__file__, "refused_saves"),
+    ("arguments", "code", "message"), rows(__file__, "refused_saves")
 )
 def test_refusals(
     arguments: str,

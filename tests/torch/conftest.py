@@ -29,9 +29,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     def define(self: Group, simple: Any, name: Any) -> None:
         del name  # nothing is kept
         model = trusted_model(
-            linalg_bytecode(simple),
-            weights=self._weights,
-            copies=self._options.packs,
+            linalg_bytecode(simple), weights=self._weights, copies=self._options.packs
         )
 
         def run(*tensors: Any) -> Any:

@@ -478,9 +478,7 @@ def test_models_in_narrow_floats(
     assert compiled(told) == 1
 
 
-def test_other_dtypes_stay_eager_and_are_named(
-    told: pytest.LogCaptureFixture,
-) -> None:
+def test_other_dtypes_stay_eager_and_are_named(told: pytest.LogCaptureFixture) -> None:
     model = nn.Linear(4, 4).double()
     x = torch.randn(2, 4, dtype=torch.float64)
     with torch.no_grad():

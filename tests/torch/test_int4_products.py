@@ -65,11 +65,7 @@ def test_a_layer_is_what_eager_computes(
 
 @pytest.mark.parametrize(
     ("group", "rows", "dtype"),
-    [
-        (32, 3, torch.bfloat16),
-        (64, 1, torch.float16),
-        (256, 5, torch.float32),
-    ],
+    [(32, 3, torch.bfloat16), (64, 1, torch.float16), (256, 5, torch.float32)],
 )
 def test_groups_and_dtypes(
     group: int, rows: int, dtype: torch.dtype, caplog: pytest.LogCaptureFixture
@@ -117,9 +113,7 @@ def test_an_exported_layer_reads_halves_of_bytes() -> None:
     assert [torch.Size(shape).numel() for shape in held] == [K * 128 // 2]
 
 
-def test_weights_that_a_call_gives_stay_eager(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_weights_that_a_call_gives_stay_eager(caplog: pytest.LogCaptureFixture) -> None:
     layer, x = Layer(torch.float32), torch.ones(1, K)
     caplog.set_level("INFO")
 

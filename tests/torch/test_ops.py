@@ -233,10 +233,7 @@ BOTH = [(name, False) for name in MODULES] + [(name, True) for name in IN_BF16]
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "is_bf16"), BOTH)
 def test_an_op_is_taken(
-    name: str,
-    is_bf16: bool,
-    evaluated: list[Any],
-    caplog: pytest.LogCaptureFixture,
+    name: str, is_bf16: bool, evaluated: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "morello.torch")
     module, given = MODULES[name]

@@ -328,14 +328,8 @@ def _name(node: Any) -> str:
 GROUPS: dict[str, tuple[Callable[..., Any], list[list[str]]]] = {
     "one": (lambda x: torch.tanh(x).T + 1, [["tanh", "permute", "add"]]),
     "views alone": (lambda x: x.T[1:], []),
-    "two": (
-        lambda x: torch.tanh(x.exp().logcumsumexp(1)),
-        [["exp"], ["tanh"]],
-    ),
-    "a view that is read outside": (
-        lambda x: x.exp().T.logcumsumexp(1),
-        [["exp"]],
-    ),
+    "two": (lambda x: torch.tanh(x.exp().logcumsumexp(1)), [["exp"], ["tanh"]]),
+    "a view that is read outside": (lambda x: x.exp().T.logcumsumexp(1), [["exp"]]),
     "a view of all elements": (
         lambda x: x.exp().view(2, 12).unsqueeze(0).logcumsumexp(1),
         [["exp", "view", "unsqueeze"]],

@@ -23,12 +23,7 @@ LOOKUPS: list[tuple[str, Function, list[Any], list[Any]]] = [
     ),
     ("x[i]", lambda x, i: x[i] * 2, [[0, 4, -5]], [[5], [-6]]),
     ("x[i, i]", lambda x, i: x[i, i] * 2, [[3, -4]], [[4], [-5]]),
-    (
-        "x[:, i]",
-        lambda x, i: x[:, i] * 2,
-        [[0, -4], [3, 3]],
-        [[4, 0], [0, -5]],
-    ),
+    ("x[:, i]", lambda x, i: x[:, i] * 2, [[0, -4], [3, 3]], [[4, 0], [0, -5]]),
     (
         "gather",
         lambda x, i: torch.gather(x, 1, i) * 2,
@@ -41,12 +36,7 @@ LOOKUPS: list[tuple[str, Function, list[Any], list[Any]]] = [
         [[0, 3]],
         [[4, 0], [-1, 0]],
     ),
-    (
-        "index_copy",
-        lambda x, i: x.index_copy(0, i, x[:1] * 2),
-        [[0], [4]],
-        [[5], [-1]],
-    ),
+    ("index_copy", lambda x, i: x.index_copy(0, i, x[:1] * 2), [[0], [4]], [[5], [-1]]),
     (
         "index_put",
         lambda x, i: x.index_put((i,), x[:2] * 2),

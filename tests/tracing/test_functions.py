@@ -277,10 +277,7 @@ REFUSED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: np.add(x, 1, out=x), r"np\.add with out is not traced"),
     (lambda x: x.__iadd__(1), r"\+= on an argument, .* write x = x \+ …"),
     (_changed, r"\+= on an argument, or on a part of an array"),
-    (
-        lambda x: x.__setitem__(0, 1),
-        r"assignment to elements .* x = x\.copy",
-    ),
+    (lambda x: x.__setitem__(0, 1), r"assignment to elements .* x = x\.copy"),
     (lambda x: x[x > 0], "an index of an array that is computed is not traced"),
     (lambda x: x[4], "the index 4 of an axis of 4 elements"),
     (lambda x: x[:0], "the slice 0:0:1 of 4 is empty"),

@@ -141,11 +141,7 @@ def test_arguments_may_be_named_and_lie_anywhere() -> None:
 
 
 REFUSED: list[tuple[Callable[..., Any], list[tuple[int, ...]], str]] = [
-    (
-        lambda x: np.frexp(x),
-        [(3, 4)],
-        r"np\.frexp is not traced; use exp, or what",
-    ),
+    (lambda x: np.frexp(x), [(3, 4)], r"np\.frexp is not traced; use exp, or what"),
     (lambda x: np.sort(x), [(3, 4)], r"np\.sort is not traced; use what docs/"),
     (lambda x: x[{0}], [(3, 4)], "an index of set is not traced"),
     (lambda x: x if x.sum(0) else -x, [(3, 4)], "value of an array is not known"),

@@ -8,12 +8,7 @@ where it is among the zeros (``copy``); and the op on the buffer (``body``).
 from morello.actions.copies.pad import Pad, Padded
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graphs.parts import (
-    buffer_of,
-    joined,
-    part_at,
-    places_in,
-)
+from morello.dialect.transform.graphs.parts import buffer_of, joined, part_at, places_in
 from morello.spec.graphs.borders import copied
 
 

@@ -113,11 +113,7 @@ def with_ones(value: ir.Value, count: int) -> ir.Value:
 
 
 def narrowed(
-    value: ir.Value,
-    layout: Layout,
-    whole: Operand,
-    inner: Embedding,
-    operand: int,
+    value: ir.Value, layout: Layout, whole: Operand, inner: Embedding, operand: int
 ) -> ir.Value:
     """A view without the dimensions of one element that an embedded kind lacks.
 

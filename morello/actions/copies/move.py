@@ -190,11 +190,7 @@ class Move(Action):
         }
 
     def _body_key(
-        self,
-        key: SpecKey,
-        index: int,
-        dest: TensorSpec,
-        along: dict[int, TensorSpec],
+        self, key: SpecKey, index: int, dest: TensorSpec, along: dict[int, TensorSpec]
     ) -> SpecKey:
         """The key with the operand's new form; nearer than memory is one core's own, so
         that there are no threads from there on."""
@@ -294,10 +290,7 @@ def _moves(key: SpecKey, target: Target, home: Memory) -> Iterator[Move]:
     ):
         if source.level.is_registers or leader(key.kind, index) != index:
             continue
-        forms = (
-            Form(source.dtype, source.layout),
-            *asked_forms(key, index, target),
-        )
+        forms = (Form(source.dtype, source.layout), *asked_forms(key, index, target))
         for level in levels:
             for form in forms:
                 if makes_progress(source, level, form) and (

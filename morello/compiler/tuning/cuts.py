@@ -21,12 +21,7 @@ from morello.compiler.tuning.checking import Show, compiled
 from morello.compiler.tuning.duel import beats
 from morello.compiler.tuning.entry import Entry
 from morello.compiler.tuning.placing import Placements
-from morello.compiler.tuning.timing import (
-    alone,
-    before_all_else,
-    no_collection,
-    pinned,
-)
+from morello.compiler.tuning.timing import alone, before_all_else, no_collection, pinned
 from morello.compiler.tuning.trial import Trial
 from morello.compiler.tuning.tuner import Plan
 from morello.errors import MorelloError, ScheduleError, SearchError

@@ -11,12 +11,7 @@ from collections.abc import Sequence
 
 from morello.compiler.candidates import Candidate, find_candidates
 from morello.compiler.goal import TUNING_SECONDS
-from morello.compiler.tuning.checking import (
-    Checked,
-    Deadlines,
-    Show,
-    checked_kernels,
-)
+from morello.compiler.tuning.checking import Checked, Deadlines, Show, checked_kernels
 from morello.compiler.tuning.contest import contest
 from morello.compiler.tuning.entry import Entry
 from morello.compiler.tuning.order import CANDIDATES, tried_order

@@ -83,10 +83,7 @@ def settled(
 
 
 def search_beside(
-    goals: Mapping[OpenSpec, bool],
-    driver: Driver,
-    processes: int,
-    tell: Tell,
+    goals: Mapping[OpenSpec, bool], driver: Driver, processes: int, tell: Tell
 ) -> dict[OpenSpec, Answer]:
     """Search goals in processes beside each other; what they solve is known here.
 

@@ -153,11 +153,7 @@ class Partitioning:
     """
 
     def __init__(
-        self,
-        tensors: Tensors,
-        steps: Sequence[Step],
-        driver: Driver,
-        pack: bool | None,
+        self, tensors: Tensors, steps: Sequence[Step], driver: Driver, pack: bool | None
     ) -> None:
         self._steps = tuple(steps)
         self._grouping = Grouping(tensors)

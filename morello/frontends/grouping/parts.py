@@ -6,11 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from morello.errors import SpecError
-from morello.frontends.grouping.group_dims import (
-    Dims,
-    UnfitError,
-    row_major,
-)
+from morello.frontends.grouping.group_dims import Dims, UnfitError, row_major
 from morello.frontends.nodes.tensors import (
     Access,
     Given,
@@ -24,12 +20,7 @@ from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.graphs.collapsing import come_together, with_unit, without
 from morello.spec.graphs.cuts import cuts
-from morello.spec.graphs.expression import (
-    Call,
-    Expression,
-    Reference,
-    renumbered,
-)
+from morello.spec.graphs.expression import Call, Expression, Reference, renumbered
 from morello.spec.graphs.graph import MAP, Graph, Output, canonical
 from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES

@@ -12,9 +12,7 @@ from morello.frontends.linalg.bodies import (
     is_number,
     width_of,
 )
-from morello.frontends.linalg.indices import (
-    SUMS_OF_DIMENSIONS,
-)
+from morello.frontends.linalg.indices import SUMS_OF_DIMENSIONS
 from morello.frontends.linalg.integers import (
     cast_dtype,
     integer_expression,
@@ -42,11 +40,7 @@ from morello.frontends.linalg.types import (
 from morello.frontends.linalg.values import Foreign, Known, Read, Same
 from morello.frontends.nodes.byte_casts import byte_of
 from morello.frontends.nodes.simplify import simplified
-from morello.frontends.nodes.tensors import (
-    Access,
-    Node,
-    own_axes,
-)
+from morello.frontends.nodes.tensors import Access, Node, own_axes
 from morello.frontends.reasons import ELSEWHERE
 from morello.frontends.refusals import OpError
 from morello.mlir import ir

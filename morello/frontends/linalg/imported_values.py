@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from morello.frontends.linalg.signature import UNDECLARED, Signature
-from morello.frontends.linalg.types import (
-    resources_of,
-)
+from morello.frontends.linalg.types import resources_of
 from morello.frontends.linalg.values import (
     Foreign,
     Known,
@@ -35,13 +33,7 @@ from morello.frontends.nodes.tensors import (
     substituted,
 )
 from morello.frontends.reasons import ELSEWHERE
-from morello.frontends.refusals import (
-    OpError,
-    Refusal,
-    key_of,
-    place_of,
-    refusal_of,
-)
+from morello.frontends.refusals import OpError, Refusal, key_of, place_of, refusal_of
 from morello.lazy import cached_property
 from morello.mlir import ir
 from morello.spec.elements.dtypes import Dtype

@@ -47,10 +47,7 @@ from morello.frontends.nodes.tensors import (
 )
 from morello.frontends.plain.fallback import Fallback
 from morello.frontends.reasons import DATA_PLACES, why_no_graph
-from morello.frontends.refusals import (
-    ModelError,
-    OpError,
-)
+from morello.frontends.refusals import ModelError, OpError
 from morello.mlir import ir
 from morello.spec.index_map import ONE, IndexMap, plain, renamed
 

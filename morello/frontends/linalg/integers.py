@@ -122,8 +122,7 @@ _OF_LOW_BITS = frozenset({"arith.addi", "arith.muli", "arith.subi"})
 
 def _refusal(what: str) -> OpError:
     return OpError(
-        f"no function of s32 is {what}",
-        f"those are {', '.join(INTEGER)}; {ELSEWHERE}",
+        f"no function of s32 is {what}", f"those are {', '.join(INTEGER)}; {ELSEWHERE}"
     )
 
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from morello.frontends.linalg.bodies import (
-    Element,
-)
+from morello.frontends.linalg.bodies import Element
 from morello.frontends.linalg.imported_values import ImportedValues
 from morello.frontends.linalg.indices import (
     SUMS_OF_DIMENSIONS,
@@ -15,22 +13,12 @@ from morello.frontends.linalg.indices import (
 )
 from morello.frontends.linalg.known_arrays import MOST, KnownArrays, narrowed
 from morello.frontends.linalg.known_places import read_at, read_constant
-from morello.frontends.linalg.types import (
-    index_maps,
-    numpy_type,
-)
+from morello.frontends.linalg.types import index_maps, numpy_type
 from morello.frontends.linalg.values import Foreign, Read, Same
-from morello.frontends.nodes.tensors import (
-    Access,
-    Array,
-    View,
-    window_of,
-)
+from morello.frontends.nodes.tensors import Access, Array, View, window_of
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
-from morello.spec.graphs.expression import (
-    Reference,
-)
+from morello.spec.graphs.expression import Reference
 from morello.spec.index_map import ONE, IndexMap, plain
 
 

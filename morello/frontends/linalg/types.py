@@ -189,10 +189,7 @@ def constant_array(
 
 
 def stored_array(
-    value: ir.Attribute,
-    kind: ir.Type,
-    resources: dict[str, str],
-    dtype: np.dtype[Any],
+    value: ir.Attribute, kind: ir.Type, resources: dict[str, str], dtype: np.dtype[Any]
 ) -> np.ndarray[Any, Any]:
     """The elements of a constant, converted to a NumPy dtype."""
     kind = kind.maybe_downcast()

@@ -64,9 +64,7 @@ def limits(
             return _MONOTONE[name](least), _MONOTONE[name](most)
         case Call(name, (one, other)) if name in _OF_TWO:
             pairs = zip(
-                limits(one, reads, tensors),
-                limits(other, reads, tensors),
-                strict=True,
+                limits(one, reads, tensors), limits(other, reads, tensors), strict=True
             )
             least, most = (_OF_TWO[name](a, b) for a, b in pairs)
             return least, most

@@ -33,13 +33,7 @@ from morello.frontends.nodes.tensors import (
 )
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.functions import ROWS
-from morello.spec.graphs.expression import (
-    COPY,
-    Call,
-    Constant,
-    Expression,
-    Reference,
-)
+from morello.spec.graphs.expression import COPY, Call, Constant, Expression, Reference
 from morello.spec.graphs.expression import substituted as replaced_references
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims

@@ -413,9 +413,7 @@ class _Unspreading(OfInserted):
                 axes = tuple(_cut(axis, one, extents, size) for axis, size in pairs)
             reads.append(Access(access.tensor, axes))
         return node.changed(
-            extents=extents,
-            axes=plainly(node.axes, extents),
-            reads=tuple(reads),
+            extents=extents, axes=plainly(node.axes, extents), reads=tuple(reads)
         )
 
 

@@ -11,12 +11,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import CompileError
-from morello.frontends.onnx_ops.expansion import (
-    Arguments,
-    Expansion,
-    Results,
-    Rules,
-)
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
 from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.onnx_ops.functions import inlined
 from morello.frontends.onnx_ops.loops import without_loops
@@ -207,9 +202,7 @@ def _rotary(to: Expansion, node: Arguments) -> Results:
     if node.get("interleaved", 0):
         last = to.numbers(-1)
         pairs = (to.op("Unsqueeze", part, last) for part in parts)
-        parts = [
-            to.reshape(to.op("Concat", *pairs, axis=-1), *whole[:-1], turned),
-        ]
+        parts = [to.reshape(to.op("Concat", *pairs, axis=-1), *whole[:-1], turned)]
     if turned < whole[-1]:
         parts.append(to.cut(x, turned, whole[-1]))
     result = to.op("Concat", *parts, axis=-1) if len(parts) > 1 else parts[0]

@@ -23,11 +23,7 @@ class Expansion(NodeWriter):
     """
 
     def __init__(
-        self,
-        proto: Any,
-        final: set[str],
-        rules: "Rules",
-        of_any_dtype: frozenset[str],
+        self, proto: Any, final: set[str], rules: "Rules", of_any_dtype: frozenset[str]
     ) -> None:
         super().__init__(proto)
         self._onnx: Any = importlib.import_module("onnx")

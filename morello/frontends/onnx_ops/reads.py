@@ -138,9 +138,7 @@ READ: dict[str, str] = {
 }
 """The attributes that torch-mlir reads, by op; an op that is not here has none."""
 
-_UNREAD_INPUTS: dict[str, tuple[int, ...]] = {
-    "Resize": (1,),
-}
+_UNREAD_INPUTS: dict[str, tuple[int, ...]] = {"Resize": (1,)}
 """By op, the positions of inputs that torch-mlir ignores."""
 
 

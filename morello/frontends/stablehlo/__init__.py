@@ -11,10 +11,7 @@ has left scatters and sorts.
 from morello.frontends.stablehlo.choices import selected
 from morello.frontends.stablehlo.extremes import placed
 from morello.frontends.stablehlo.repeating import repeated
-from morello.frontends.stablehlo.scattering import (
-    scattered,
-    scattered_of_torch,
-)
+from morello.frontends.stablehlo.scattering import scattered, scattered_of_torch
 from morello.frontends.stablehlo.sorting import ordered, ordered_of_torch
 from morello.mlir import ir
 

@@ -107,12 +107,10 @@ class GemmStrips(Kernel):
                 "use a kernel that reads rhs along its rows",
             ),
             Condition(
-                k >= _LEAST,
-                f"takes at least {_LEAST} rows of rhs: do not split k",
+                k >= _LEAST, f"takes at least {_LEAST} rows of rhs: do not split k"
             ),
             Condition(
-                k <= self.most_k,
-                f"takes at most {self.most_k} rows of rhs: split k",
+                k <= self.most_k, f"takes at most {self.most_k} rows of rhs: split k"
             ),
             Condition(
                 free_vectors(frame) >= self.isa.registers,

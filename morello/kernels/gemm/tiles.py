@@ -180,10 +180,7 @@ def tile_phase(frame: Frame, isa: Isa) -> Phase:
     lanes = isa.lanes(Dtype.F32)
     tail = tail_of(n, lanes)
     stores = end_count(n, lanes, isa.stores_masked(Dtype.F32))
-    extra: Ops = {
-        "store": m * (n // lanes + stores),
-        "shuffle": m * (stores - tail),
-    }
+    extra: Ops = {"store": m * (n // lanes + stores), "shuffle": m * (stores - tail)}
     if frame.key.kind.accumulates:
         loads = m * (n // lanes + _lines(n))
         added: Ops = {

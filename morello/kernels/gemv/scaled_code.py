@@ -10,11 +10,7 @@ from collections.abc import Sequence
 
 from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Index, Pack, Value
-from morello.kernels.gemv.scaled_operands import (
-    GROUP,
-    Operands,
-    rows_of,
-)
+from morello.kernels.gemv.scaled_operands import GROUP, Operands, rows_of
 from morello.lazy import cached_property
 from morello.spec import Dtype, Layout, Spec, TensorSpec
 from morello.spec.graphs.scaled import ScaledProduct

@@ -304,11 +304,7 @@ class GraphWriter(GraphValues):
         ]
 
     def _taken(
-        self,
-        running: list[Running],
-        values: Env,
-        held: Sequence[Value],
-        count: int,
+        self, running: list[Running], values: Env, held: Sequence[Value], count: int
     ) -> list[Value]:
         """Carried values, once each reduction has taken its element."""
         return [

@@ -22,15 +22,7 @@ from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.predicates import PAIR, free_vectors, in_l1, paired, size_is_one
 from morello.kernels.template import Kernel, wanted_forms
 from morello.machine.isa import Op
-from morello.spec import (
-    Dtype,
-    Encoding,
-    Form,
-    Layout,
-    Matmul,
-    Spec,
-    SpecKey,
-)
+from morello.spec import Dtype, Encoding, Form, Layout, Matmul, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.tensors.layout import ceil_div
 
@@ -131,10 +123,7 @@ class IntDotFloat(Kernel):
         vectors, runs = vectors_of(n, self._lanes), ceil_div(n, self._columns)
         steps = ceil_div(k, PAIR)
         loop = Phase(
-            {
-                "fma": steps * m * vectors,
-                "load": steps * (runs * m + vectors),
-            },
+            {"fma": steps * m * vectors, "load": steps * (runs * m + vectors)},
             {"fma": steps * runs},
             (Lines(1, steps * runs, Access.DEMAND),),
         )

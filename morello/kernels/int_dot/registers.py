@@ -26,15 +26,7 @@ from morello.kernels.predicates import (
 )
 from morello.kernels.template import Kernel, wanted_forms
 from morello.machine.isa import Op
-from morello.spec import (
-    Dtype,
-    Form,
-    Layout,
-    Matmul,
-    PhysicalDim,
-    Spec,
-    SpecKey,
-)
+from morello.spec import Dtype, Form, Layout, Matmul, PhysicalDim, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.tensors.layout import LINE_BYTES, ceil_div
 
@@ -156,9 +148,7 @@ class IntDot(Kernel):
         if self._flips:
             ops = {cost: products + vectors, "vector_op": m}
         row = Lines(
-            1,
-            ceil_div(vectors * self.isa.vector_bytes, LINE_BYTES),
-            Access.OVERLAPPED,
+            1, ceil_div(vectors * self.isa.vector_bytes, LINE_BYTES), Access.OVERLAPPED
         )
         step = Phase(add(loads, ops), chain, (row,), times=ceil_div(k, self.group))
         return OpCounts((step,), kernels=1)

@@ -63,8 +63,7 @@ class Transpose(Kernel):
         rows, columns = frame.sizes[down], frame.sizes[across]
         most = self.group * SIDE
         whole = Condition(
-            columns % self.group == 0,
-            "takes pairs along rows: tile to an even number",
+            columns % self.group == 0, "takes pairs along rows: tile to an even number"
         )
         return (
             Condition(

@@ -11,12 +11,7 @@ from morello.machine import isa
 from morello.machine.shipped import shipped
 from morello.machine.targets.avx512 import AVX512
 
-_LEFT_OUT = (
-    "int_dot4_512",
-    "gemv_dot_bytes",
-    "gemv_axpy_bytes",
-    "scaled_bytes_512",
-)
+_LEFT_OUT = ("int_dot4_512", "gemv_dot_bytes", "gemv_axpy_bytes", "scaled_bytes_512")
 
 AVX512_VNNI_BF16 = dataclasses.replace(
     AVX512,

@@ -190,10 +190,7 @@ class Parameter:
         )
 
     def _row_in(
-        self,
-        wanted: tuple[int, ...],
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
+        self, wanted: tuple[int, ...], shape: tuple[int, ...], strides: tuple[int, ...]
     ) -> int | None:
         """Find the distance of rows for one form, whose strides are wanted for
         ``any_row``."""

@@ -41,10 +41,7 @@ FUNCTIONS: dict[str, tuple[str, tuple[Parameter, ...]]] = {
     "reach_loops": ("classes", (_F, _F, _F, _F, _F, _F, _F, _N, _WW, _WW)),
     "reach_holes": ("classes", (_F, _F, _F, _F, _F, _N, _N, _W, _WW, _WW)),
     "sweep_counts": ("counting", (_F, _F, _F, _F, _WW, _WW)),
-    "cover_labels": (
-        "label_cover",
-        (_S, _W, _N, _S, _B, _S, _WW, _WW, _W, _S, _S),
-    ),
+    "cover_labels": ("label_cover", (_S, _W, _N, _S, _B, _S, _WW, _WW, _W, _S, _S)),
     "cover_costs": (
         "cost_cover",
         (_F, _S, _W, _N, _W, _W, _F, _B, _S, _WW, _W, _W, _S, _S, _W),
@@ -55,13 +52,7 @@ FUNCTIONS: dict[str, tuple[str, tuple[Parameter, ...]]] = {
 """The functions that the rest of the search calls: their module and parameters. Each
 answers an integer."""
 
-USUAL = (
-    "gather",
-    "sweep",
-    "equal_columns",
-    "cover_labels",
-    "cover_costs",
-)
+USUAL = ("gather", "sweep", "equal_columns", "cover_labels", "cover_costs")
 """What every search calls."""
 
 CLASSES = (

@@ -89,12 +89,7 @@ def plan_loops(
 
 
 def _loops_of(
-    index: int,
-    action: Action,
-    frame: Frame,
-    dim: int,
-    holes: Integers,
-    target: Target,
+    index: int, action: Action, frame: Frame, dim: int, holes: Integers, target: Target
 ) -> Integers:
     """The coordinates where an action applies, and in further rows the numbers of it
     there, as `Plan` has them."""

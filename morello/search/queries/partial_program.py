@@ -90,10 +90,7 @@ def complete(
 
 
 def _applied(
-    partial: Partial,
-    spec: Spec,
-    target: Target,
-    below: Callable[[Partial, Spec], Impl],
+    partial: Partial, spec: Spec, target: Target, below: Callable[[Partial, Spec], Impl]
 ) -> Impl:
     """A decision applied to a Spec, and programs in its holes."""
     assert partial.action is not None

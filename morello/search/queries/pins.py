@@ -23,14 +23,7 @@ from morello.search.queries.partial_program import Partial, complete
 from morello.search.storage.connection import DatabaseError
 from morello.search.storage.overlay import warn
 from morello.search.storage.schema import PinRow
-from morello.spec import (
-    Limits,
-    Memory,
-    Spec,
-    SpecKey,
-    parse_spec,
-    print_spec,
-)
+from morello.spec import Limits, Memory, Spec, SpecKey, parse_spec, print_spec
 from morello.spec.frame import Frame
 
 _NO_LIMITS = Limits()

@@ -23,13 +23,7 @@ from morello.search.impl import Impl
 from morello.search.ranges.area import Area, Part
 from morello.search.ranges.boxes import Boxed
 from morello.search.ranges.over import Box, Over, switch
-from morello.search.ranges.sizes import (
-    Call,
-    Sizes,
-    check_ranges,
-    runs_of,
-    search_sizes,
-)
+from morello.search.ranges.sizes import Call, Sizes, check_ranges, runs_of, search_sizes
 from morello.search.statistics import Statistics
 from morello.search.storage.overlay import Overlay
 from morello.spec import Spec

@@ -20,12 +20,7 @@ from morello.search.dp.axes import Box
 from morello.search.dp.table import COST_BOUND, TableId
 from morello.search.queries.pins import Pinned
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
-from morello.search.storage.deflated import (
-    CodecError,
-    encode_part,
-    read_part,
-    refusing,
-)
+from morello.search.storage.deflated import CodecError, encode_part, read_part, refusing
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.serialize import action_data, read_action
 

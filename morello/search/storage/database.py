@@ -23,12 +23,7 @@ from pathlib import Path
 from morello.processes.forks import before_forks, defer_forks
 from morello.processes.interrupts import defer_sigint
 from morello.python_api import python_function
-from morello.search.storage.connection import (
-    DAMAGE,
-    absolute,
-    connect,
-    error_of,
-)
+from morello.search.storage.connection import DAMAGE, absolute, connect, error_of
 from morello.search.storage.measured_rows import (
     MEASURED,
     MeasuredKey,

@@ -226,9 +226,7 @@ def rows_of(boxes: ProgramBoxes, is_whole: bool) -> Iterator[tuple[ProgramRow, b
         yield ProgramRow(boxes.spec, boxes.family, ""), False
 
 
-def read_all(
-    connection: sqlite3.Connection,
-) -> tuple[tuple[ProgramRow, bool], ...]:
+def read_all(connection: sqlite3.Connection) -> tuple[tuple[ProgramRow, bool], ...]:
     """The programs that are rows, then those in boxes; and whether each is whole."""
     rows = PROGRAMS.read(connection)
     known = {row.key for row, is_whole in rows if is_whole}

@@ -8,11 +8,7 @@ from functools import lru_cache
 
 from morello.spec.embedding import ONE, Embedding
 from morello.spec.graphs.expression import references
-from morello.spec.graphs.graph import (
-    Graph,
-    Output,
-    canonical_part,
-)
+from morello.spec.graphs.graph import Graph, Output, canonical_part
 from morello.spec.graphs.products import axis_of, normal, product
 from morello.spec.index_map import IndexMap, dims_of
 from morello.spec.matmul import Matmul

@@ -5,13 +5,7 @@ import itertools
 from collections.abc import Iterator
 from functools import lru_cache
 
-from morello.spec.graphs.graph import (
-    Graph,
-    Output,
-    Part,
-    canonical_part,
-    part_of,
-)
+from morello.spec.graphs.graph import Graph, Output, Part, canonical_part, part_of
 from morello.spec.graphs.loops import loops
 from morello.spec.graphs.passes import one_pass
 from morello.spec.hashing import HashedOnce
@@ -121,9 +115,7 @@ def _leaves_behind(graph: Graph, halves: Halves) -> bool:
         if value in halves.first or graph.below[value] - {*halves.first}:
             continue
         more = part_of(
-            graph,
-            (*halves.first, value),
-            [Output(v) for v in (*halves.first, value)],
+            graph, (*halves.first, value), [Output(v) for v in (*halves.first, value)]
         )
         if one_pass(more.graph) is not None:
             return True

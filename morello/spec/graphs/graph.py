@@ -247,9 +247,7 @@ def part_of(graph: Graph, nodes: Iterable[int], outputs: Iterable[Output]) -> Pa
             )
             for v in values[len(inputs) :]
         ),
-        tuple(
-            sorted(Output(number[out.value], out.accumulates) for out in wanted),
-        ),
+        tuple(sorted(Output(number[out.value], out.accumulates) for out in wanted)),
     )
     return Part(part, dims, values)
 

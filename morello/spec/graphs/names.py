@@ -278,10 +278,7 @@ class Named:
 
 
 def expanded(
-    label: str,
-    written: tuple[int, ...],
-    options: Options,
-    ranges: tuple[int, ...] = (),
+    label: str, written: tuple[int, ...], options: Options, ranges: tuple[int, ...] = ()
 ) -> Named:
     """The graph that a short name stands for.
 

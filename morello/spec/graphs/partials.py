@@ -10,15 +10,7 @@ import dataclasses
 from functools import lru_cache
 
 from morello.spec.graphs.expression import Call, Expression, Reference
-from morello.spec.graphs.graph import (
-    MAP,
-    NEUTRAL,
-    Graph,
-    Node,
-    Output,
-    Part,
-    canonical,
-)
+from morello.spec.graphs.graph import MAP, NEUTRAL, Graph, Node, Output, Part, canonical
 from morello.spec.graphs.loops import growth, weight
 from morello.spec.index_map import plain
 from morello.spec.kind import Kind

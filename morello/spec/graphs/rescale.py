@@ -3,12 +3,7 @@
 import dataclasses
 from functools import lru_cache
 
-from morello.spec.graphs.expression import (
-    Call,
-    Expression,
-    Reference,
-    replaced,
-)
+from morello.spec.graphs.expression import Call, Expression, Reference, replaced
 from morello.spec.graphs.graph import (
     MAP,
     Graph,

@@ -29,14 +29,7 @@ from morello.spec.graphs.expression import (
     references,
     renumbered,
 )
-from morello.spec.graphs.graph import (
-    MAP,
-    NEUTRAL,
-    Graph,
-    Node,
-    Output,
-    canonical,
-)
+from morello.spec.graphs.graph import MAP, NEUTRAL, Graph, Node, Output, canonical
 from morello.spec.index_map import IndexMap, dims_of, plain_dims
 from morello.spec.text.graphs import print_graph
 from morello.suggestions import did_you_mean

@@ -1,11 +1,6 @@
 """Text of graphs as it is printed; `morello/spec/graphs/text.py` reads it."""
 
-from morello.spec.graphs.expression import (
-    Constant,
-    Expression,
-    Reference,
-    SizeNumber,
-)
+from morello.spec.graphs.expression import Constant, Expression, Reference, SizeNumber
 from morello.spec.graphs.graph import MAP, Graph
 from morello.spec.index_map import IndexMap
 

@@ -26,11 +26,7 @@ from morello.spec.tensors.layout import Layout
 from morello.spec.tensors.limits import Limits
 from morello.spec.tensors.memories import Memory, bounded_memories
 from morello.spec.tensors.tensor import TensorSpec
-from morello.spec.text.spellings import (
-    kind_and_sizes,
-    short_spelling,
-    text_options,
-)
+from morello.spec.text.spellings import kind_and_sizes, short_spelling, text_options
 from morello.suggestions import did_you_mean
 
 GRAMMAR = "kind:sizes[:dtypes][:option=value]…, for example matmul:512x512x512:f32"

@@ -34,10 +34,7 @@ directory as <input>-crash-<process>.mlir, or where --crash-reproducer says.
 
 # Flags whose value is optional, with the value that the bare flag stands for. They are
 # expanded before parsing: argparse would take the input file for the value.
-_BARE = {
-    "--split-input-file": MARKER,
-    "--verify-diagnostics": "all",
-}
+_BARE = {"--split-input-file": MARKER, "--verify-diagnostics": "all"}
 
 _HELP = {"--help-list", "--help-hidden", "--help-list-hidden"}
 """Other names that LLVM's tools have for ``--help``."""
@@ -321,9 +318,7 @@ def flag_names() -> list[str]:
 
 
 def _words(
-    arguments: Sequence[str],
-    flags: dict[str, argparse.Action],
-    passes: list[PassFlag],
+    arguments: Sequence[str], flags: dict[str, argparse.Action], passes: list[PassFlag]
 ) -> Iterator[str]:
     """The words as argparse reads them.
 

@@ -143,12 +143,7 @@ class _Run:
     """One chunk, in a context of its own."""
 
     def __init__(
-        self,
-        flags: Flags,
-        name: str,
-        pipeline: Pipeline | None,
-        step: bool,
-        send: Send,
+        self, flags: Flags, name: str, pipeline: Pipeline | None, step: bool, send: Send
     ) -> None:
         self.flags = flags
         self.name = name
@@ -295,11 +290,7 @@ class _Run:
                 watchers.append(ActionLog(log))
             self.send(Entered(RUNNING))
             return run_steps(
-                steps,
-                op,
-                watchers,
-                verify=flags.verify_each,
-                announce=self.announce,
+                steps, op, watchers, verify=flags.verify_each, announce=self.announce
             )
 
     def announce(self, text: str) -> None:

@@ -74,9 +74,7 @@ def copy_measured(old: Database, new: Database) -> tuple[int, bool]:
     return sum(not is_whole for _, is_whole in rows), bool(whole)
 
 
-def _goals(
-    database: Database,
-) -> Iterator[tuple[MeasuredKey, tuple[MeasuredRow, ...]]]:
+def _goals(database: Database) -> Iterator[tuple[MeasuredKey, tuple[MeasuredRow, ...]]]:
     """The rows of each goal of which all are whole."""
     for key, group in itertools.groupby(database.measured(), lambda r: r[0].key):
         rows = tuple(group)

@@ -43,11 +43,7 @@ from morello.search.storage.shelf import SHELF
 from morello.spec import OpenSpec, Spec
 from morello.tools.commands import ExplainOptions
 from morello.tools.input_output import UsageError, check_output, write_output
-from morello.tools.measured_text import (
-    measured_data,
-    measured_lines,
-    measured_summary,
-)
+from morello.tools.measured_text import measured_data, measured_lines, measured_summary
 from morello.tools.model_files import is_model
 from morello.tools.progress import progress
 from morello.tools.request import Request, tool_target

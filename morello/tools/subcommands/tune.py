@@ -15,11 +15,7 @@ from morello.search.storage.overlay import Overlay
 from morello.spec import OpenSpec, Spec
 from morello.tools.braces import expand_braces
 from morello.tools.input_output import UsageError, write_output
-from morello.tools.measured_text import (
-    measured_data,
-    measured_lines,
-    measured_summary,
-)
+from morello.tools.measured_text import measured_data, measured_lines, measured_summary
 from morello.tools.measuring_commands import TuneOptions
 from morello.tools.model_files import is_model
 from morello.tools.progress import progress

@@ -28,13 +28,7 @@ from morello.tracing.functions.concatenation import (
 from morello.tracing.functions.elementwise import function
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import axes_of
-from morello.tracing.tracer import (
-    CHOOSING,
-    FUNCTIONS,
-    UFUNCS,
-    Tracer,
-    whole,
-)
+from morello.tracing.tracer import CHOOSING, FUNCTIONS, UFUNCS, Tracer, whole
 
 
 def where(condition: Any, x: Any, y: Any) -> Tracer:

@@ -12,13 +12,7 @@ from morello.tracing.numbers import BOOL, F32, INT64, is_narrow
 from morello.tracing.operands import rounded, traced
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import is_integer
-from morello.tracing.tracer import (
-    METHODS,
-    Tracer,
-    is_list,
-    numbers_of,
-    whole,
-)
+from morello.tracing.tracer import METHODS, Tracer, is_list, numbers_of, whole
 
 
 def picked(array: Any, parts: tuple[Any, ...]) -> Any:

@@ -11,14 +11,7 @@ from morello.spec.graphs.expression import Reference
 from morello.spec.index_map import renamed
 from morello.tracing.functions.elementwise import function, is_nan, not_equal
 from morello.tracing.nodes import node, pointwise
-from morello.tracing.numbers import (
-    BOOL,
-    F32,
-    INT64,
-    UINT64,
-    dtype_by_numpy,
-    summed_in,
-)
+from morello.tracing.numbers import BOOL, F32, INT64, UINT64, dtype_by_numpy, summed_in
 from morello.tracing.operands import rounded, widened
 from morello.tracing.refusals import refusal
 from morello.tracing.slicing import axes_of

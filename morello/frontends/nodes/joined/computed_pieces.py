@@ -7,14 +7,7 @@ is written into the concatenation at once, and its other readers read it there.
 import dataclasses
 
 from morello.frontends.nodes.rewriting import Rewriter
-from morello.frontends.nodes.tensors import (
-    Joined,
-    Node,
-    Tensor,
-    Tensors,
-    View,
-    Within,
-)
+from morello.frontends.nodes.tensors import Joined, Node, Tensor, Tensors, View, Within
 from morello.spec.graphs.expression import COPY
 
 

@@ -6,12 +6,7 @@ or above the width, and a processor does not.
 
 import numpy as np
 
-from morello.frontends.onnx_ops.expansion import (
-    Arguments,
-    Expansion,
-    Results,
-    Rules,
-)
+from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
 
 
 def shifted(to: Expansion, node: Arguments) -> Results:

@@ -208,8 +208,4 @@ def lp_pool(to: Expansion, node: Arguments) -> Results:
     return [root]
 
 
-RULES: Rules = {
-    "AveragePool": average_pool,
-    "LpPool": lp_pool,
-    "MaxPool": max_pool,
-}
+RULES: Rules = {"AveragePool": average_pool, "LpPool": lp_pool, "MaxPool": max_pool}

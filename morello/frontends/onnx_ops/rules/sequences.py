@@ -81,8 +81,4 @@ def counted(to: Expansion, node: Arguments) -> Results:
     return None if tensors is None else [to.constant(np.int64(len(tensors)))]
 
 
-RULES = {
-    "ConcatFromSequence": joined,
-    "SequenceAt": picked,
-    "SequenceLength": counted,
-}
+RULES = {"ConcatFromSequence": joined, "SequenceAt": picked, "SequenceLength": counted}
