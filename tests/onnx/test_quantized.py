@@ -150,6 +150,16 @@ def test_products_are_rounded_to_bytes_while_they_are_near() -> None:
     np.testing.assert_array_equal(kernel(x, weights, bias), right)
 
 
+def test_one_pixel_of_integers_has_zeros_around_it() -> None:
+    text = (
+        "(uint8[1,2,1,1] x, int8[2,2,3,3] w) => (int32[1,2,1,1] y) <uint8 z = {5}> "
+        "{ y = ConvInteger<pads=[1,1,1,1]>(x, w, z) }"
+    )
+    x, w = integers("uint8", 1, 2, 1, 1), integers("int8", 2, 2, 3, 3)
+    right = convolved(x.astype(int) - 5, w.astype(int), 1)
+    np.testing.assert_array_equal(run(text, x, w), right)
+
+
 def test_a_convolution_of_many_channels_of_integers_is_exact() -> None:
     """Of more than f32 adds up exactly: all products have a sign."""
     text = (

@@ -97,7 +97,9 @@ class _InBytes(Rewriter):
             stored = self._computed_bytes(access.tensor, factor)
             return stored and _Factor(Access(stored[0], access.axes), stored[1])
         place, zero, scale = parts
-        pairs = zip(factor.axes, access.axes, strict=True)
+        pairs = [*zip(factor.axes, access.axes, strict=True)]
+        if any(part == ONE and axis.has_zeros for part, axis in pairs):
+            return None  # of one element, around which zeros are not those of bytes
         dims = {part.dim: axis for part, axis in pairs if part.dim is not None}
         inner = factor.reads[place]
         stored = self._bytes(inner.tensor)
