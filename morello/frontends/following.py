@@ -1,7 +1,8 @@
 """Numbers of a program that follow from a size, found at a few sizes: `following`.
 
 A mean divides by the size, a standard deviation by one less, scores by its root. A
-number at a few sizes follows so if the same fraction is left at each of them.
+number at a few sizes follows so if the same fraction is left at each of them. Where a
+quotient was simplified at some of these, as powers of two are, it is a quotient again.
 """
 
 import math
@@ -10,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from morello.frontends.nodes.simplify import has_exact_inverse
 from morello.spec.graphs.expression import (
     Call,
     Constant,
@@ -23,7 +25,7 @@ _MOST_PARTS = 1 << 16
 
 
 def following(
-    expressions: Sequence[Expression], sizes: Sequence[int], least: int
+    expressions: Sequence[Expression], sizes: Sequence[int], least: int, unit: int = 1
 ) -> Expression | None:
     """An expression of any size from those at a few; None where they differ otherwise.
 
@@ -31,18 +33,30 @@ def following(
         expressions: at each size.
         sizes: these.
         least: of the sizes that there may be.
+        unit: how many times what a call says the sizes are.
     """
     first, *others = expressions
     if all(other == first for other in others):
         return first
     numbers = [each.number for each in expressions if isinstance(each, Constant)]
     if len(numbers) == len(expressions):
-        return _number(numbers, sizes, least)
+        return _number(numbers, sizes, least, unit)
+    call = _call(expressions, sizes, least, unit)
+    alike = _scaled_alike(expressions)
+    if call is not None or alike == expressions:
+        return call
+    return _call(alike, sizes, least, unit)
+
+
+def _call(
+    expressions: Sequence[Expression], sizes: Sequence[int], least: int, unit: int
+) -> Call | None:
+    """A call of any size, where all are calls of one function: as `following`."""
     calls = [each for each in expressions if isinstance(each, Call)]
-    if len(calls) < len(expressions) or len({_form(call) for call in calls}) > 1:
+    if len(calls) < len(expressions) or len({*map(_form, calls)}) > 1:
         return None
     columns = zip(*(call.arguments for call in calls), strict=True)
-    arguments = [following(column, sizes, least) for column in columns]
+    arguments = [following(column, sizes, least, unit) for column in columns]
     known = tuple(each for each in arguments if each is not None)
     return Call(calls[0].function, known) if len(known) == len(arguments) else None
 
@@ -51,14 +65,57 @@ def _form(call: Call) -> tuple[str, int]:
     return call.function, len(call.arguments)
 
 
+def _scaled_alike(expressions: Sequence[Expression]) -> Sequence[Expression]:
+    """All as quotients by a number where one is that, else as products with one, which
+    have the same values; as they are where none is either."""
+    scaled = [each for each in expressions if _factor(each) is not None]
+    divides = any(each.function == "div" for each in scaled if isinstance(each, Call))
+    if not scaled:
+        return expressions
+    return [_scaled_by_one(each, "div" if divides else "mul") for each in expressions]
+
+
+def _factor(expression: Expression) -> float | None:
+    """The number that an expression is multiplied with, or divided by, last."""
+    match expression:
+        case Call("mul" | "div", (_, Constant(number))):
+            return number
+    return None
+
+
+def _scaled_by_one(expression: Expression, function: str) -> Expression:
+    """An expression as a product with one number, or a quotient by one: powers of two
+    that it is multiplied with before are a part of that."""
+    inner, number = expression, 1.0
+    match expression:
+        case Call(name, (scaled, Constant(factor))) if name == function:
+            inner, number = scaled, factor
+    while True:
+        match inner:
+            case Call("mul", (scaled, Constant(factor))) if has_exact_inverse(factor):
+                inner = scaled
+                number = number * factor if function == "mul" else number / factor
+            case _:
+                return Call(function, (inner, Constant(number)))
+
+
 def _number(
-    numbers: Sequence[float], sizes: Sequence[int], least: int
+    numbers: Sequence[float], sizes: Sequence[int], least: int, unit: int
 ) -> SizeNumber | None:
     """The formula that has some numbers, rounded to f32, at some sizes."""
     size = SizeNumber("size", (0,))
-    for less in (0.0, 1.0):
-        one = number_of_sizes("sub", size, less) if less and least > less else size
-        for base in (one, number_of_sizes("sqrt", one)):
+    near = [
+        number_of_sizes(function, size, float(apart))
+        for apart in sorted({1, unit})
+        for function in ("sub", "add")
+        if function == "add" or least > apart
+    ]
+    for one in (size, *near):
+        for base in (
+            one,
+            number_of_sizes("sqrt", one),
+            number_of_sizes("mul", one, one),
+        ):
             for function in ("div", "mul"):
                 formula = _scaled(function, base, numbers[0], sizes[0])
                 if formula is not None and _has(formula, numbers, sizes):

@@ -23,7 +23,8 @@ from morello.frontends.nodes.prepared import Preparation
 from morello.frontends.nodes.tensors import CallSize, Given, Tensor, Tensors
 from morello.frontends.refusals import ModelError, Refusal
 from morello.spec import Compose, Kind, Limits, SizeRange
-from morello.spec.graphs.graph import canonical
+from morello.spec.graphs.expression import Reference
+from morello.spec.graphs.graph import MAP, Graph, Node, canonical
 from morello.spec.varying import why_settled
 
 Shapes = Sequence[tuple[int, ...]]
@@ -249,12 +250,18 @@ class _Comparison:
         graphs = [graph for kind in kinds if (graph := kind.as_graph) is not None]
         if sizes is None or len(graphs) < len(self.models):
             raise self._refusal(what, place)
+        most = max(len(graph.nodes) for graph in graphs)
+        graphs = [
+            _with_copy(graph) if len(graph.nodes) == most - 1 else graph
+            for graph in graphs
+        ]
         self._same([len(graph.nodes) for graph in graphs], what, place)
-        least = self.sizes[0] * (sizes[0] // self.probes[0])
+        unit = sizes[0] // self.probes[0]
+        least = self.sizes[0] * unit
         nodes = []
         for column in zip(*(graph.nodes for graph in graphs), strict=True):
             expressions = [node.expression for node in column]
-            expression = following(expressions, sizes, least)
+            expression = following(expressions, sizes, least, unit)
             if expression is None:
                 raise self._refusal(what, place, "a number follows in no known way")
             nodes.append(dataclasses.replace(column[0], expression=expression))
@@ -322,6 +329,17 @@ class _Comparison:
         reason = f"{text}: {reason}" if reason else text
         remedy = "settle it, or compute that outside of the program"
         return ModelError((Refusal(what, place, reason, remedy),))
+
+
+def _with_copy(graph: Graph) -> Graph:
+    """A graph with a copy of its output as the last node, where another size has a
+    product with a number."""
+    out, *others = graph.outputs
+    if others or not graph.is_node(out.value):
+        return graph
+    node = Node(graph.node(out.value).axes, MAP, Reference(out.value), ())
+    output = dataclasses.replace(out, value=graph.count)
+    return dataclasses.replace(graph, nodes=(*graph.nodes, node), outputs=(output,))
 
 
 def _begins(smaller: Given, greater: Given) -> bool:

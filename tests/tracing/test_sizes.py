@@ -115,7 +115,7 @@ def test_a_result_with_two_dimensions_of_the_size() -> None:
 @pytest.mark.parametrize(
     ("function", "size", "part"),
     [
-        (lambda x: x * len(x) ** 2, 4, "it depends on n, which each call says"),
+        (lambda x: x * len(x) ** 3, 4, "it depends on n, which each call says"),
         (lambda x: x[: len(x) // 2] + 1, 3, "it depends on n, which each call says"),
         (lambda x: x[:2] + 1, 4, "it reads rows that n = 1 lacks"),
         (lambda x: x[:1] + 1, 4, "computes something else where n is 6 than at 7, 2"),

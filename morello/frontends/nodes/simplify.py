@@ -144,12 +144,12 @@ def _known(call: Call) -> Expression | None:
     """A function that has a name, or a better form."""
     match call:
         case Call("mul", (Call("mul", (x, Constant(a))), Constant(b))) if (
-            _has_exact_inverse(a) or _has_exact_inverse(b)
+            has_exact_inverse(a) or has_exact_inverse(b)
         ):
             return Call("mul", (x, Constant(nice(a * b))))
         case Call("maximum", (x, Constant(0.0))):
             return Call("relu", (x,))
-        case Call("div", (x, Constant(number))) if _has_exact_inverse(number):
+        case Call("div", (x, Constant(number))) if has_exact_inverse(number):
             return simplified(Call("mul", (x, Constant(1.0 / number))))
         case Call("div", (Constant(1.0), Call("sqrt", (x,)))):
             return Call("rsqrt", (x,))
@@ -371,7 +371,7 @@ def _beside_nan(
     return None
 
 
-def _has_exact_inverse(number: float) -> bool:
+def has_exact_inverse(number: float) -> bool:
     """Whether it is a power of two with a normal inverse: of others a product with the
     inverse may be a neighbour of the quotient, 41 / 41 less than 1."""
     return abs(math.frexp(number)[0]) == 0.5 and 2.0**-126 <= abs(number) <= 2.0**126
