@@ -207,7 +207,8 @@ def _fold(graph: GraphModule) -> None:
             continue
         shape = [1] * result.dim()
         if node.target in NUMBERS:
-            number = node.args[1] if len(node.args) > 1 else NUMBERS[node.target]
+            known = NUMBERS[node.target]
+            number = node.args[-1] if known is None else known
             if not isinstance(number, Node):
                 numbers[node] = torch.full(shape, number, dtype=result.dtype)
             continue

@@ -78,12 +78,13 @@ MOVES = _ops("""
 NUMBERS = {
     torch.ops.aten.full.default: None,
     torch.ops.aten.full_like.default: None,
+    torch.ops.aten.scalar_tensor.default: None,
     torch.ops.aten.zeros.default: 0,
     torch.ops.aten.zeros_like.default: 0,
     torch.ops.aten.ones.default: 1,
     torch.ops.aten.ones_like.default: 1,
 }
-"""Ops that make tensors of one number: which, where no argument says it."""
+"""Ops that make tensors of one number: which, or None for their last argument."""
 
 COMPARED = _ops("eq.Scalar ge.Scalar gt.Scalar le.Scalar lt.Scalar ne.Scalar")
 """Comparisons with numbers."""

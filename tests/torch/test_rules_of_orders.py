@@ -114,6 +114,9 @@ OF_ONE_NUMBER: dict[str, Any] = {
     "a comparison": lambda x: torch.zeros_like(x) > 0,
     "quotients": lambda x: torch.full_like(x, -5, dtype=torch.int64) // 2,
     "integers beside a fraction": lambda x: torch.full_like(x, -5).int() + 1.5,
+    "a number by itself": lambda x: (
+        torch.zeros_like(x).where(torch.ones_like(x) > 0, torch.scalar_tensor(-1.0)) > 0
+    ),
     "a view": lambda x: torch.ones_like(x)[:1].T.expand(5, 3) * -2,
 }
 
