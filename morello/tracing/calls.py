@@ -1,4 +1,4 @@
-"""What NumPy calls on a `Tracer`: functions of elements, other functions, and `+=`."""
+"""Calls of NumPy on a `Tracer`: functions of elements, other functions, and `+=`."""
 
 from typing import Any
 

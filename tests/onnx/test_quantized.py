@@ -161,7 +161,7 @@ def test_one_pixel_of_integers_has_zeros_around_it() -> None:
 
 
 def test_a_convolution_of_many_channels_of_integers_is_exact() -> None:
-    """Of more than f32 adds up exactly: all products have a sign."""
+    """There are more products, all of one sign, than f32 adds up exactly."""
     text = (
         "(uint8[1,70,4,3] x, uint8[2,70,3,3] w, uint8 c) => (int32[1,2,4,3] y) "
         "<uint8 z = {1}> { y = ConvInteger<pads=[1,1,1,1]>(x, w, z, c) }"

@@ -320,8 +320,8 @@ def _softplus(x: Expression) -> Expression:
 
 
 def _tested_for_nan(test: Expression) -> tuple[Expression, bool] | None:
-    """What a test compares with itself, and whether it holds for NaN; None for another
-    test."""
+    """The expression that a test compares with itself, and whether the test holds for
+    NaN; None for another test."""
     match test:
         case Call("equal", (x, y)) if x == y:
             return x, False
@@ -356,7 +356,8 @@ def _is_nan_where(x: Expression, expression: Expression) -> bool:
 def _beside_nan(
     x: Expression, of_nan: Expression, other: Expression
 ) -> Expression | None:
-    """What is ``of_nan`` where x is NaN, else ``other``, without the test."""
+    """An expression without the test for ``of_nan`` where x is NaN, else ``other``;
+    None where there is none."""
     below, above = Call("less", (x, Constant(0.0))), Call("less", (Constant(0.0), x))
     if not _is_nan_where(x, of_nan):
         return None

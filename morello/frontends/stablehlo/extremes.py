@@ -90,8 +90,8 @@ def _written(op: ir.Operation, dim: int, extreme: str, start: float) -> list[ir.
     count = float(kind.get_dim_size(dim))
     truths = ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_signless(1))
     least = _reduced(op, x, extreme, _number(start))
-    kept = ir.DenseI64ArrayAttr.get([i for i in range(kind.rank) if i != dim])
-    wide = _op("broadcast_in_dim", kind, least, broadcast_dimensions=kept)
+    others = ir.DenseI64ArrayAttr.get([i for i in range(kind.rank) if i != dim])
+    wide = _op("broadcast_in_dim", kind, least, broadcast_dimensions=others)
     signs = [
         ir.Attribute.parse(f"#stablehlo<comparison_direction {sign}>")
         for sign in ("EQ", "NE")

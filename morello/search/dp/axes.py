@@ -37,7 +37,7 @@ REGISTERS = 48
 two alone, since each of their tables has several long dimensions."""
 
 PLACES = 16
-"""Of so many places of a window, at most, a kernel has the code of each: sums stay in
+"""Places of a window, at most, of which a kernel has the code of each: sums stay in
 registers over all of them, and a window is taken whole or place by place."""
 
 CUBIC = 3

@@ -25,7 +25,7 @@ class _RunningSums(Rewriter):
         axis = _axis(node)
         if axis is None or node.into is not None:
             return self.add(node)
-        shape, own = node.shape, own_axes(node.shape)
+        shape, identity = node.shape, own_axes(node.shape)
         places = {a.dim: i for i, a in enumerate(node.axes) if a.dim is not None}
         (dim,) = (d for d in node.reads[0].axes[axis].dims if d in places)
         plain = list(node.reads[0].axes)
@@ -37,8 +37,8 @@ class _RunningSums(Rewriter):
             axes[axis] = IndexMap(((places[dim], 1),), step, -step)
             reads = sums, Access(sums.tensor, tuple(axes))
             total = Call("add", (Reference(0), Reference(1)))
-            maps = Node.of(shape, own, MAP, total, reads, node.dtype, node.place)
-            sums, axis, step = Access(self.add(maps), own), places[dim], 2 * step
+            maps = Node.of(shape, identity, MAP, total, reads, node.dtype, node.place)
+            sums, axis, step = Access(self.add(maps), identity), places[dim], 2 * step
         return sums.tensor
 
 
