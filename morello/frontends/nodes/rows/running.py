@@ -50,13 +50,12 @@ def _axis(node: Node) -> int | None:
     sums = [
         place for place, axis in enumerate(axes) if axis.dim is None and axis != ONE
     ]
-    if len(sums) != 1 or len(node.reduced) != 1:
+    if len(sums) != 1 or len(node.reduced) != 1 or len(axes[sums[0]].terms) != 2:
         return None
     terms = axes[sums[0]].terms
     size = node.extents[terms[0][0]]
     is_running = (
-        len(terms) == 2
-        and size >= _LEAST
+        size >= _LEAST
         and all(step == 1 and node.extents[dim] == size for dim, step in terms)
         and sum(dim in node.reduced for dim, _ in terms) == 1
         and axes[sums[0]] == IndexMap(terms, size - 1, 0)
