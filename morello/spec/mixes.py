@@ -1,6 +1,7 @@
 """Mixes of dtypes that a kind has a meaning for."""
 
 import itertools
+import math
 from functools import lru_cache
 
 from morello.errors import SpecError
@@ -77,3 +78,18 @@ def summed_whole(kind: Kind, dtypes: tuple[Dtype, ...]) -> frozenset[int]:
         if v not in graph.modes
         and all(dtype_of.get(factor) in BYTES for factor in graph.arguments(v))
     )
+
+
+def sums_fit(kind: Kind, dtypes: tuple[Dtype, ...], sizes: tuple[int, ...]) -> bool:
+    """Whether products that are `summed_whole` fit s32, whatever the bytes are."""
+    whole, graph = summed_whole(kind, dtypes), kind.as_graph
+    if not whole or graph is None:
+        return True
+    dtype_of = dict(zip(kind.values, dtypes, strict=True))
+    most = 0
+    for value in whole:
+        terms = math.prod(sizes[dim] for dim in graph.node(value).reduced)
+        factors = [dtype_of[factor] for factor in graph.arguments(value)]
+        largest = math.prod(max(-d.lowest, d.highest) for d in factors)
+        most = max(most, terms * largest)
+    return most <= Dtype.S32.highest

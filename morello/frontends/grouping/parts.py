@@ -26,7 +26,7 @@ from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
 from morello.spec.matmul import flushing_product
-from morello.spec.mixes import summed_whole
+from morello.spec.mixes import summed_whole, sums_fit
 from morello.spec.named_form import NamedForm, named_form
 from morello.spec.size_range import SizeRange
 from morello.spec.tensors.limits import Limits
@@ -254,7 +254,8 @@ def part_of_nodes(
 
     Raises:
         UnfitError: they are no graph that a Spec op has, or some compute in f32 and
-            others, which are no products of bytes before maps, in s32.
+            others, which are no products of bytes before maps, in s32, or sums in f32
+            of bytes may be more than s32 has.
     """
     computed = [(i, n) for i in nodes if isinstance(n := tensors.all[i], Node)]
     whole = [i for i, n in computed if not computed_in((n.dtype,)).is_float]
@@ -265,6 +266,8 @@ def part_of_nodes(
     dtypes = tuple(form.dtype for form in part.forms)
     is_mixed = 0 < len(whole) < len(computed)
     if is_mixed and len(summed_whole(part.kind, dtypes)) != len(whole):
+        raise UnfitError
+    if not whole and not sums_fit(part.kind, dtypes, part.sizes):
         raise UnfitError
     return part
 
