@@ -86,7 +86,7 @@ def sums_fit(kind: Kind, dtypes: tuple[Dtype, ...], sizes: tuple[int, ...]) -> b
     if not whole or graph is None:
         return True
     dtype_of = dict(zip(kind.values, dtypes, strict=True))
-    most = 0
+    most = 0.0
     for value in whole:
         terms = math.prod(sizes[dim] for dim in graph.node(value).reduced)
         factors = [dtype_of[factor] for factor in graph.arguments(value)]

@@ -204,10 +204,11 @@ def test_maps_of_integers_are_not_those_of_floats() -> None:
 def test_sums_of_bytes_as_floats_may_be_more_than_s32_has() -> None:
     """The program adds up in f32, so what exceeds s32 does not wrap around."""
     terms = 33100
-    body = f"""%x = stablehlo.convert %a : (tensor<2x{terms}xui8>) -> tensor<2x{terms}xf32>
-    %w = stablehlo.convert %b : (tensor<{terms}x3xui8>) -> tensor<{terms}x3xf32>
+    left, right = f"tensor<2x{terms}x", f"tensor<{terms}x3x"
+    body = f"""%x = stablehlo.convert %a : ({left}ui8>) -> {left}f32>
+    %w = stablehlo.convert %b : ({right}ui8>) -> {right}f32>
     %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-        : (tensor<2x{terms}xf32>, tensor<{terms}x3xf32>) -> tensor<2x3xf32>
+        : ({left}f32>, {right}f32>) -> tensor<2x3xf32>
     %h = stablehlo.constant dense<0.5> : tensor<2x3xf32>
     %r = stablehlo.multiply %p, %h : tensor<2x3xf32>"""
     a, b = np.full((2, terms), 255, np.uint8), np.full((terms, 3), 255, np.uint8)
