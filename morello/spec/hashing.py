@@ -5,6 +5,7 @@ import os
 import threading
 import weakref
 from abc import ABCMeta
+from collections import deque
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -46,7 +47,7 @@ class HashedOnce:
 
 
 class _Guard:
-    """The lock of what is listed. A thread that holds it may forget values meanwhile,
+    """The lock of what is listed. A thread that holds it may make values meanwhile,
     when it collects garbage, and a forked process must not wait for its parent's."""
 
     lock = threading.RLock()
@@ -75,6 +76,10 @@ class _OneOfEach(ABCMeta):
 
     _listed: dict[tuple[Any, ...], _Reference]
     """The values that are in use, by their fields."""
+    _unused: deque[_Reference]
+    """References to values that are in use no more, and may be listed still. A method
+    of it is what a reference calls: Python drops a Ctrl-C that code of Python takes in
+    such a call."""
     _names: tuple[str, ...] | None
     """The names of the fields, from the first value on."""
     _count: int
@@ -86,7 +91,8 @@ class _OneOfEach(ABCMeta):
     ) -> "_OneOfEach":
         body |= {"__eq__": object.__eq__, "__hash__": object.__hash__}
         cls = super().__new__(mcs, name, bases, body)
-        cls._listed, cls._names, cls._count = {}, None, -1
+        cls._listed, cls._unused = {}, deque()
+        cls._names, cls._count = None, -1
         return cls
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
@@ -97,9 +103,11 @@ class _OneOfEach(ABCMeta):
         if reference is not None and (value := reference()) is not None:
             return value
         fresh = super().__call__(*args, **named)
-        weak = _Reference(fresh, cls._forget)
+        weak = _Reference(fresh, cls._unused.append)
         weak.fields = values
-        with _Guard.lock:
+        with _Guard.lock:  # else another thread may list an equal value in between
+            while cls._unused:
+                cls._forget(cls._unused.popleft())
             while (value := (listed := cls._listed.setdefault(values, weak))()) is None:
                 cls._forget(listed)
         return value
@@ -121,10 +129,9 @@ class _OneOfEach(ABCMeta):
         return (*args, *map(named.get, names, cls._defaults[count:]))
 
     def _forget(cls, reference: _Reference) -> None:
-        """A value is in use no more."""
-        with _Guard.lock:  # else another thread may list an equal value in between
-            if cls._listed.get(reference.fields) is reference:
-                cls._listed.pop(reference.fields, None)
+        """Lists a value no more, by a thread that has the lock."""
+        if cls._listed.get(reference.fields) is reference:
+            cls._listed.pop(reference.fields, None)
 
 
 class Interned(metaclass=_OneOfEach):
