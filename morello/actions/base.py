@@ -282,6 +282,13 @@ class Action(Interned):
         """Whether it passes the ranges of a Spec on, where it takes any at all."""
         return True
 
+    def varying_cost(
+        self, frame: Frame, varying: frozenset[int], target: Target
+    ) -> Ints:
+        """What it costs beside the cost of its expansion, in millicycles, where a call
+        says the sizes of some dimensions."""
+        return 0
+
     def apply(self, spec: Spec, target: Target) -> Rewrite:
         """The rewrite of one Spec.
 

@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
+import numpy as np
+
 from morello.actions.base import Action, Expansion
+from morello.cost.counts import OpCounts
 from morello.cost.of_target import kernel_cost
 from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
 from morello.spec import Memory, Spec, SpecKey
-from morello.spec.frame import Frame
+from morello.spec.frame import Frame, Ints
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -45,6 +48,16 @@ class Select(Action):
         """Whether the kernel's code takes any size of the range."""
         kernel = KERNELS.get(self.kernel)
         return kernel is not None and kernel.takes_any(spec)
+
+    def varying_cost(
+        self, frame: Frame, varying: frozenset[int], target: Target
+    ) -> Ints:
+        """The kernel's comparisons: each compares, and branches."""
+        count = KERNELS[self.kernel].comparisons(frame, varying)
+        if not np.any(count):
+            return 0
+        counts = OpCounts.of({"scalar": 2 * count})
+        return kernel_cost(self.kernel, frame, counts, target)
 
     def feature(self, key: SpecKey) -> str:
         """Name of the class of programs that use it: the kernel's name."""

@@ -9,7 +9,7 @@ implements it.
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from morello.machine.isa import Isa, Op
@@ -25,6 +25,9 @@ Index = tuple[Any, ...]
 
 Body = Callable[[Value, tuple[Value, ...]], Sequence[Value]]
 """The body of a loop: from the index and the carried values to the next ones."""
+
+Case = Callable[[], Sequence[Value] | None]
+"""Code for one value of an index, and the values that it gives, if any."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -266,8 +269,16 @@ class Emitter(Operations, ABC):
         """An index divided by another, rounded down."""
 
     @abstractmethod
-    def switch(self, index: Value, cases: dict[int, Callable[[], None]]) -> None:
-        """Run the case of an index; it has one of them."""
+    def switch(
+        self, index: Value, cases: Mapping[int, Case], like: Sequence[Value] = ()
+    ) -> tuple[Value, ...]:
+        """Run the case of an index, which has one of them.
+
+        Args:
+            index: the number of the case.
+            cases: by number.
+            like: values of the types that each gives; () for none.
+        """
 
     @abstractmethod
     def quotient(self, index: Value, by: int) -> Value:

@@ -4,13 +4,19 @@ They take graphs of one node, which reduces its one input along one dimension.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product as every
 
 import numpy as np
 
 from morello.cost.counts import OpCounts, Phase, times
 from morello.kernels.code.running import Running
+from morello.kernels.code.varying_row import (
+    Columns,
+    halves,
+    row_comparisons,
+    varying_row,
+)
 from morello.kernels.code.vectors import (
     overlapping,
     overlapping_count,
@@ -27,7 +33,7 @@ from morello.kernels.predicates import (
 )
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Spec, SpecKey
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.expression import Reference
 from morello.spec.graphs.graph import Graph, Node
 
@@ -116,6 +122,19 @@ class ReduceRows(Kernel):
         )
         return OpCounts((body, *ends), kernels=1)
 
+    def takes_any(self, spec: Spec) -> bool:
+        """Any length of rows that are not packed."""
+        _, _, along = _graph(spec.key)
+        is_along = all(one.dims == (along,) for one in spec.ranges)
+        return is_along and not spec.tensors[_SRC].layout.is_packed
+
+    def comparisons(self, frame: Frame, varying: frozenset[int]) -> Ints:
+        """Those of one row: all rows are of one length."""
+        _, _, along = _graph(frame.key)
+        chains = np.maximum(self.accumulators // others(frame.sizes, along), 1)
+        lanes = self.isa.lanes(frame.key.dtypes[_SRC])
+        return row_comparisons(lanes, halves(int(chains.max()))) * (along in varying)
+
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over groups of vectors where there are enough, then what is left."""
         graph, node, along = _graph(spec.key)
@@ -130,7 +149,8 @@ class ReduceRows(Kernel):
         running = Running.of(emitter, graph, _OUT, src.tensor.dtype)
         lanes = self.isa.lanes(src.tensor.dtype)
         reader = _Rows(self, running, src, index, len(rows), spec.sizes[along])
-        for place, vector in zip(rows, reader.vectors(), strict=True):
+        vectors = reader.vectors() if not spec.ranges else reader.of_any(spec)
+        for place, vector in zip(rows, vectors, strict=True):
             reduced = reduce_lanes(emitter, running.pair, vector, lanes)
             held = (
                 emitter.load_element(out, place)
@@ -168,16 +188,11 @@ class _Rows:
         chains = min(n // lanes, self.kernel.accumulators // m)
         group = chains * lanes
 
-        def load(at: Value, chain: int) -> list[Value]:
-            column = emitter.offset(at, chain * lanes)
-            return [
-                emitter.load(self.src, self.index(i, column), lanes) for i in range(m)
-            ]
-
         def load_all(at: Value) -> list[Value]:
-            return [v for chain in range(chains) for v in load(at, chain)]
+            starts = (emitter.offset(at, chain * lanes) for chain in range(chains))
+            return self._loaded((start, lanes) for start in starts)
 
-        rule = _Numbers(running, m, chains) if running.has_numbers else _Plain(running)
+        rule = _rule(running, m, chains)
 
         def step(at: Value, carried: Sequence[Value]) -> list[Value]:
             return rule.take(carried, load_all(at))
@@ -193,6 +208,43 @@ class _Rows:
             for i, row in enumerate(rows):
                 row.append(self._load(i, start))
         return [running.joined(row) for row in rows]
+
+    def of_any(self, spec: Spec) -> list[Value]:
+        """`vectors` of rows whose length a call says."""
+        running, emitter, m = self.running, self.running.emitter, self.count
+        lanes = emitter.isa.lanes(running.number)
+        (sizes,) = spec.every_size
+        chains = max(self.kernel.accumulators // m, 1)
+        rule = _rule(running, m, chains)
+
+        def take(columns: Columns, carried: Sequence[Value]) -> Sequence[Value]:
+            return rule.take(carried, self._loaded(columns))
+
+        held = varying_row(
+            emitter,
+            emitter.size(),
+            sizes,
+            lanes,
+            take,
+            rule.begin([running.start(lanes)] * (m * chains)),
+            halves(chains),
+        )
+        return [running.joined(list(held[i::m])) for i in range(m)]
+
+    def _loaded(self, columns: Iterable[tuple[Value, int]]) -> list[Value]:
+        """Vectors of every row, column by column: lanes after the elements of one hold
+        the neutral element."""
+        emitter, lanes = (
+            self.running.emitter,
+            self.kernel.isa.lanes(self.running.number),
+        )
+        loaded = []
+        for start, count in columns:
+            rest = None if count == lanes else self.running.start(lanes)
+            for i in range(self.count):
+                index = self.index(i, start)
+                loaded.append(emitter.load(self.src, index, lanes, count, rest))
+        return loaded
 
     def _load(self, row: int, start: int) -> Value:
         """A vector from ``start`` on, of a row that may end before the vector does."""
@@ -307,8 +359,9 @@ class _Plain:
         return first
 
     def take(self, carried: Sequence[Value], loaded: Sequence[Value]) -> list[Value]:
-        """Loop-carried values after more vectors are combined with them."""
-        return [self.running.pair(a, b) for a, b in zip(carried, loaded, strict=True)]
+        """Loop-carried values after more vectors are combined with the first ones."""
+        pairs = zip(carried, loaded, strict=False)
+        return [*(self.running.pair(a, b) for a, b in pairs), *carried[len(loaded) :]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -330,19 +383,27 @@ class _Numbers:
         return [*first, *self._nan(none, first)]
 
     def take(self, carried: Sequence[Value], loaded: Sequence[Value]) -> list[Value]:
-        """Loop-carried values after more vectors are combined with them."""
-        count = len(loaded)
-        held = map(self.running.take_number, carried[:count], loaded)
-        return [*held, *self._nan(carried[count:], loaded)]
+        """Loop-carried values after more vectors are combined with the first ones."""
+        count = self.rows * self.chains
+        held = [*map(self.running.take_number, carried[:count], loaded)]
+        rest = carried[len(loaded) : count]
+        return [*held, *rest, *self._nan(carried[count:], loaded)]
 
     def _nan(self, held: Sequence[Value], loaded: Sequence[Value]) -> list[Value]:
-        results = []
-        for place, before in enumerate(held):
+        results, chains = [*held], len(loaded) // self.rows
+        for place in range(self.rows * -(-chains // 2)):
             chain, row = 2 * (place // self.rows), place % self.rows
-            other = min(chain + 1, self.chains - 1)
+            other = min(chain + 1, chains - 1)
             a, b = (loaded[c * self.rows + row] for c in (chain, other))
-            results.append(self.running.emitter.nan_where_one_is(a, b, before))
+            results[place] = self.running.emitter.nan_where_one_is(a, b, held[place])
         return results
+
+
+def _rule(running: Running, rows: int, chains: int) -> _Plain | _Numbers:
+    """How vectors are carried, those of each chain of every row."""
+    if running.has_numbers:
+        return _Numbers(running, rows, chains)
+    return _Plain(running)
 
 
 def reduce_lanes(

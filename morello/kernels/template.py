@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from morello.cost.counts import OpCounts
 from morello.machine.isa import Isa
 from morello.spec import VRF, Dtype, Form, Layout, Memory, Spec, SpecKey, TensorSpec
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Condition, Frame, Ints
 
 if TYPE_CHECKING:
     from morello.kernels.emitter import Buffer, Emitter
@@ -61,6 +61,11 @@ class Kernel(ABC):
     def takes_any(self, spec: Spec) -> bool:
         """Whether its code takes any size of a Spec's range, by `Emitter.size`."""
         return False
+
+    def comparisons(self, frame: Frame, varying: frozenset[int]) -> Ints:
+        """How often a run compares sizes, beside what `op_counts` says, where a call
+        says those of some dimensions."""
+        return 0
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:

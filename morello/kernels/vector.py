@@ -21,7 +21,7 @@ from morello.kernels.code.elements import (
     Side,
     of_vector,
 )
-from morello.kernels.code.varying_row import varying_row
+from morello.kernels.code.varying_row import Columns, row_comparisons, varying_row
 from morello.kernels.code.vectors import (
     overlapping,
     overlapping_count,
@@ -143,6 +143,12 @@ class VectorMap(Kernel):
         is_along = any(inner in one.dims for one in spec.ranges)
         return not (self._in_registers or (is_along and is_packed))
 
+    def comparisons(self, frame: Frame, varying: frozenset[int]) -> Ints:
+        """Those of each row, where rows vary in length."""
+        inner = _inner(frame.key)
+        each = row_comparisons(self._lanes(frame.key.dtypes)) * (inner in varying)
+        return others(frame.sizes, inner) * each
+
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, vector by vector; of long functions a few vectors in turn. Loops
         are around the code of a dimension whose size a call says."""
@@ -175,8 +181,10 @@ class VectorMap(Kernel):
         (dim, number), *further = varying
         size, sizes = emitter.size(number), spec.every_size[number]
 
-        def row(start: Value, count: int) -> None:
-            write(start, overlapping(count, lanes))
+        def row(columns: Columns, _: Sequence[Value]) -> Sequence[Value]:
+            for start, count in columns:
+                write(start, overlapping(count, lanes))
+            return ()
 
         def body(place: Value, _: Sequence[Value]) -> list[Value]:
             self._emit(emitter, spec, operands, further, {**at, dim: place})

@@ -6,14 +6,14 @@ set has them for such elements, else in pieces. No byte too many is touched.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from morello.dialect.memrefs import whole_type
 from morello.dialect.sizes import call_size, size_value
 from morello.kernels.code.range_check import write_range_check
 from morello.kernels.code.vectors import pieces
-from morello.kernels.emitter import Body, Buffer, Index, Pack, Value
+from morello.kernels.emitter import Body, Buffer, Case, Index, Pack, Value
 from morello.kernels.template import Kernel
 from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
@@ -334,24 +334,27 @@ class MlirEmitter(Tiles):
             return a // b
         return arith.DivUIOp(self._index(a), self._index(b)).result
 
-    def switch(self, index: Value, cases: dict[int, Callable[[], None]]) -> None:
+    def switch(
+        self, index: Value, cases: Mapping[int, Case], like: Sequence[Value] = ()
+    ) -> tuple[Value, ...]:
         """`Emitter.switch`: comparisons, halving the cases."""
         numbers = sorted(cases)
         if len(numbers) == 1:
-            cases[numbers[0]]()
-            return
+            return tuple(cases[numbers[0]]() or ())
         half = len(numbers) // 2
         is_low = arith.CmpIOp(
             arith.CmpIPredicate.ult, index, self._index(numbers[half])
         )
-        ways = scf.IfOp(is_low.result, has_else=True)
+        types = [value.type for value in like]
+        ways = scf.IfOp(is_low.result, types, has_else=True)
         for block, some in (
             (ways.then_block, numbers[:half]),
             (ways.else_block, numbers[half:]),
         ):
             with ir.InsertionPoint(block):
-                self.switch(index, {number: cases[number] for number in some})
-                scf.YieldOp([])
+                mine = {number: cases[number] for number in some}
+                scf.YieldOp(list(self.switch(index, mine, like)))
+        return tuple(ways.results_)
 
     def quotient(self, index: Value, by: int) -> Value:
         """`Emitter.quotient`."""

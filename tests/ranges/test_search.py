@@ -10,7 +10,7 @@ from morello import compile
 from morello.errors import ScheduleError, SearchError
 from morello.machine import AVX2, Target
 from morello.search import Impl, Solver, Statistics, best_program
-from morello.search.ranges.cover import REGRETS, Cover, cover
+from morello.search.ranges.cover import MOST_PARTS, REGRETS, Cover, cover
 from morello.search.ranges.over import Over
 from morello.search.ranges.sizes import search_sizes
 from morello.spec import Spec, parse_spec
@@ -126,6 +126,22 @@ def test_tiles_take_sizes_that_no_other_program_takes() -> None:
     assert [part.box for part in few.parts] == [((2,), (40,))]
     assert "tile(d0, " in str(few.parts[0].impl)
     assert max(few.regrets.values()) < 0.02
+
+
+@pytest.mark.quick
+def test_kernels_of_any_length_take_sizes_for_which_there_are_too_many_programs() -> (
+    None
+):
+    rows = cover(parsed("layer_norm:4x1..300:f32"), AVX2)
+    assert len(rows.parts) <= MOST_PARTS
+    assert max(rows.regrets.values()) < 0.3
+    # Each program of one length is still there for the lengths that it takes alone.
+    assert min(rows.regrets.values()) == 0
+    last = rows.parts[-1]
+    alone = rows.sizes.best[last.box.first]
+    select, compared = rows.parts[-1].impl, last.costs[0] - alone.cost
+    assert str(select.action) == str(alone.action)
+    assert compared > 0
 
 
 def test_more_programs_than_are_wanted_are_taken_where_it_takes_more() -> None:

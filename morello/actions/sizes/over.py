@@ -14,7 +14,7 @@ import numpy as np
 from morello.errors import ScheduleError
 from morello.machine import Target
 from morello.spec import Limits, SizeRange, Spec
-from morello.spec.frame import Frame
+from morello.spec.frame import Frame, Ints
 from morello.spec.varying import why_settled
 
 _PARTS = frozenset({"main", "remainder", "low", "high"})
@@ -41,6 +41,11 @@ class Rewriting(Protocol):
 
     def passes(self, spec: Spec) -> bool:
         """Whether it passes the ranges of a Spec on."""
+
+    def varying_cost(
+        self, frame: Frame, varying: frozenset[int], target: Target
+    ) -> Ints:
+        """What it costs beside the cost of its expansion."""
 
     def expand(self, frame: Frame, target: Target) -> Any:
         """The rewrite of every Spec of a frame."""
@@ -90,7 +95,9 @@ def rewrite_over(
         for child in expansion.children
         if np.any(child.exists)
     )
-    return (int(_last(expansion.cost)), holes)
+    varying = frozenset(dim for one in spec.ranges for dim in one.dims)
+    cost = expansion.cost + action.varying_cost(frame, varying, target)
+    return (int(_last(cost)), holes)
 
 
 def _refuse(action: Rewriting, spec: Spec, target: Target, holds: Array) -> NoReturn:

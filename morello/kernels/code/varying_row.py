@@ -1,9 +1,15 @@
 """Rows whose length a call says."""
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from morello.kernels.emitter import Emitter, Value
+from morello.kernels.emitter import Case, Emitter, Value
+
+Columns = list[tuple[Value, int]]
+"""Where vectors of a row begin, and how many elements of it each has."""
+
+Write = Callable[[Columns, Sequence[Value]], Sequence[Value]]
+"""Code of neighbouring vectors, from what is carried to what is carried on."""
 
 
 def varying_row(
@@ -11,34 +17,63 @@ def varying_row(
     size: Value,
     sizes: Iterable[int],
     lanes: int,
-    write: Callable[[Value, int], object],
-) -> None:
-    """Run ``write`` at each vector of a row, and on the elements that remain.
+    write: Write,
+    carried: Sequence[Value] = (),
+    groups: Sequence[int] = (1,),
+) -> Sequence[Value]:
+    """Run ``write`` at the vectors of a row, and on the elements that remain.
 
     Args:
-        emitter: writes the loop, and a case for each number of elements that remain.
+        emitter: writes the loops, and a case for each number of elements that remain.
         size: the length in a call.
         sizes: all lengths that it may be.
         lanes: elements of a vector.
-        write: takes where elements begin, and how many there are.
+        write: takes as many vectors as one of ``groups`` says.
+        carried: values before the first vector.
+        groups: vectors at a time, fewer and fewer, of a loop each; 1 comes last.
+
+    Returns:
+        What is carried after the last element.
     """
-    whole = emitter.linear([(emitter.quotient(size, lanes), lanes)])
+    sizes, start = [*sizes], 0
+    for count in groups:
+        group = count * lanes
+        if max(sizes) >= group:
+            end = emitter.linear([(emitter.quotient(size, group), group)])
+            step = functools.partial(_step, emitter, lanes, count, write)
+            carried = emitter.loop(start, end, group, carried, step)
+            start = end
 
-    def step(at: Value, _: object) -> tuple[()]:
-        write(at, lanes)
-        return ()
-
-    emitter.loop(0, whole, lanes, (), step)
-
-    def remainder(count: int) -> None:
-        if count:
-            write(whole, count)
+    def rest(count: int) -> Sequence[Value]:
+        return write([(start, count)], carried) if count else carried
 
     rests = {size % lanes for size in sizes}
-    cases: dict[int, Callable[[], None]] = {
-        rest: functools.partial(remainder, rest) for rest in rests
-    }
-    emitter.switch(emitter.difference(size, whole), cases)
+    cases: dict[int, Case] = {count: functools.partial(rest, count) for count in rests}
+    return emitter.switch(emitter.difference(size, start), cases, carried)
 
 
-__all__ = ["varying_row"]
+def row_comparisons(lanes: int, groups: Sequence[int] = (1,)) -> int:
+    """How often `varying_row` compares sizes: for each loop, and to find its case."""
+    return len(groups) + lanes.bit_length() - 1
+
+
+def halves(count: int) -> tuple[int, ...]:
+    """A number of vectors, half of it, and so on to 1."""
+    return tuple(count >> i for i in range(count.bit_length()))
+
+
+def _step(
+    emitter: Emitter,
+    lanes: int,
+    count: int,
+    write: Write,
+    at: Value,
+    carried: Sequence[Value],
+) -> Sequence[Value]:
+    """``count`` vectors from a place on."""
+    return write(
+        [(emitter.offset(at, i * lanes), lanes) for i in range(count)], carried
+    )
+
+
+__all__ = ["Columns", "halves", "row_comparisons", "varying_row"]

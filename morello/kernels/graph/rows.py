@@ -19,12 +19,14 @@ from morello.cost.counts import OpCounts, Ops, Phase, add, times
 from morello.kernels.code.casts import cast_ops
 from morello.kernels.code.elements import CountedElements
 from morello.kernels.code.running import Running
+from morello.kernels.code.varying_row import row_comparisons
 from morello.kernels.code.vectors import piece_count, tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.graph.lines import RowLines, reads_windows
 from morello.kernels.graph.shape import (
     MOST_STEP,
     factors_of,
+    groups_of,
     rows_of,
     shares_rows,
     step_of,
@@ -187,16 +189,33 @@ class GraphRows(Kernel):
 
     def takes_any(self, spec: Spec) -> bool:
         """Any number of rows, and of rows that are reduced, unless several are computed
-        side by side; any length of rows that are not reduced, without steps."""
+        side by side; any length of rows without steps."""
         graph, inner = _seen(spec.key)
         if any(tensor.level.is_registers for tensor in spec.tensors):
             return False
-        if all(inner not in one.dims for one in spec.ranges):
-            return not shares_rows(graph, inner)
+        varying = {dim for one in spec.ranges for dim in one.dims}
+        if varying - {inner} and shares_rows(graph, inner):
+            return False
+        axes = (axis for operand in spec.kind.operands for axis in operand.axes)
+        return inner not in varying or all(axis.is_plain for axis in axes)
+
+    def comparisons(self, frame: Frame, varying: frozenset[int]) -> Ints:
+        """Those of each row, where rows vary in length, and of each that a reduction
+        takes along it."""
+        graph, inner = _seen(frame.key)
         plan = one_pass(graph)
         assert plan is not None
-        axes = (axis for operand in spec.kind.operands for axis in operand.axes)
-        return not plan.reduced and all(axis.is_plain for axis in axes)
+        across = inner not in plan.reduced
+        rows = [
+            frame.sizes[dim]
+            for dim in range(len(frame.sizes))
+            if dim != inner and not (across and dim in plan.reduced)
+        ]
+        lanes = self.isa.lanes(computed_in(frame.key.dtypes))
+        each = row_comparisons(lanes, groups_of(self.unroll, bool(plan.reduced))) * (
+            inner in varying
+        )
+        return product(tuple(rows)) * each
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Loops over rows, and in them over vectors."""

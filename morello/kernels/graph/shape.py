@@ -33,6 +33,12 @@ def most_side_by_side(wide: int, unroll: int, registers: int) -> int:
     return max(1, min(unroll, (registers - _FOR_NUMBERS) // (wide + _FOR_WORK)))
 
 
+def groups_of(unroll: int, reduces: bool) -> tuple[int, ...]:
+    """The vectors that each loop over a row takes at a time where a call says its
+    length: a map, whose vectors do not wait for one another, has one loop."""
+    return (unroll, 1) if reduces and unroll > 1 else (1,)
+
+
 def taps_of(
     across: frozenset[int], sizes: tuple[Any, ...], most: int
 ) -> frozenset[int]:

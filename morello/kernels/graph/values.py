@@ -8,6 +8,7 @@ from typing import Any
 
 from morello.kernels.code.deinterleave import every_second
 from morello.kernels.code.elements import EmittedElements, Side, of_vector
+from morello.kernels.code.varying_row import Columns
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.graph.shape import step_of
 from morello.spec import Dtype, Spec
@@ -19,9 +20,6 @@ from morello.spec.index_map import IndexMap
 
 Env = dict[int, Value]
 """Values that are computed already: of vectors side by side a `Side`."""
-
-Columns = list[tuple[Any, int]]
-"""The begins of vectors along the row, and how many elements each has."""
 
 
 class GraphValues:

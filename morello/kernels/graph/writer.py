@@ -9,11 +9,12 @@ from typing import Any
 
 from morello.kernels.code.elements import of_vector
 from morello.kernels.code.running import Running
-from morello.kernels.code.varying_row import varying_row
+from morello.kernels.code.varying_row import Columns, varying_row
 from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.graph.shape import (
     factors_of,
+    groups_of,
     most_side_by_side,
     most_written,
     rows_of,
@@ -21,7 +22,7 @@ from morello.kernels.graph.shape import (
     taps_of,
     together_of,
 )
-from morello.kernels.graph.values import Columns, Env, GraphValues
+from morello.kernels.graph.values import Env, GraphValues
 from morello.kernels.reduce import reduce_lanes
 from morello.spec import Spec
 from morello.spec.graphs.borders import Sides
@@ -163,7 +164,7 @@ class GraphWriter(GraphValues):
         elif self.plan.reduced:
             self._reduce_across([(at, env)])
         else:
-            self._columns((), lambda columns, held: self._mapped(at, env, columns))
+            self._columns((), lambda c, _: self._mapped(at, env, c), self.unroll)
         return ()
 
     def _mapped(
@@ -178,26 +179,25 @@ class GraphWriter(GraphValues):
         self,
         carried: Sequence[Value],
         body: Callable[[Columns, Sequence[Value]], Sequence[Value]],
+        unroll: int,
     ) -> Sequence[Value]:
         """Run ``body`` on the vectors of a row, as many at a time as are unrolled: from
         what is carried to what is carried on."""
         lanes, count = self.lanes, self.spec.sizes[self.inner]
         if self.inner in self.varying:
-            length = self._size(self.inner)
             sizes = self.spec.every_size[self.varying[self.inner]]
-            varying_row(
-                self.emitter, length, sizes, lanes, lambda *vector: body([vector], ())
-            )
-            return carried
+            size = self._size(self.inner)
+            groups = groups_of(unroll, bool(self.plan.reduced))
+            return varying_row(self.emitter, size, sizes, lanes, body, carried, groups)
         if self.registers:
             for place in parts(count, lanes):
                 body([place], ())
             return carried
-        group = lanes * self.unroll
+        group = lanes * unroll
         whole = count // group * group
 
         def step(at: Value, held: Sequence[Value]) -> Sequence[Value]:
-            starts = (self.emitter.offset(at, i * lanes) for i in range(self.unroll))
+            starts = (self.emitter.offset(at, i * lanes) for i in range(unroll))
             return body([(start, lanes) for start in starts], held)
 
         if whole > group:
@@ -230,7 +230,9 @@ class GraphWriter(GraphValues):
             return after
 
         def pass_over(place: dict[int, Any], held: Sequence[Value]) -> Sequence[Value]:
-            return self._columns(held, lambda c, held: columns(place, c, held))
+            return self._columns(
+                held, lambda c, held: columns(place, c, held), self.unroll
+            )
 
         carried = list(self._nest(outer, at, start, pass_over))
         for reduction in running:
@@ -329,32 +331,16 @@ class GraphWriter(GraphValues):
         Args:
             rows: of the output, and the scalars of each.
         """
-        lanes, count = self.lanes, self.spec.sizes[self.inner]
-        side = self.unroll if len(rows) == 1 else self.line
-        group = lanes * side
-        whole = count // group * group
 
-        def block(start: Any, lengths: list[int]) -> Sequence[Value]:
-            self._block(rows, start, lengths)
+        def block(columns: Columns, _: Sequence[Value]) -> Sequence[Value]:
+            self._block(rows, columns)
             return ()
 
-        if whole > group:
-            self.emitter.loop(
-                0, whole, group, (), lambda start, _: block(start, [lanes] * side)
-            )
-        elif whole:
-            block(0, [lanes] * side)
-        if whole < count:
-            block(whole, [length for _, length in parts(count - whole, lanes)])
+        self._columns((), block, self.unroll if len(rows) == 1 else self.line)
 
-    def _block(
-        self, rows: list[tuple[dict[int, Any], Env]], start: Any, lengths: list[int]
-    ) -> None:
+    def _block(self, rows: list[tuple[dict[int, Any], Env]], columns: Columns) -> None:
+        """The reductions of some columns of rows."""
         running = self._running()
-        columns = [
-            (self.emitter.offset(start, i * self.lanes), length)
-            for i, length in enumerate(lengths)
-        ]
         places = [(row, env, *column) for row, env in rows for column in columns]
         initial = [reduction.start(self.lanes) for reduction in running] * len(places)
         width = len(running)

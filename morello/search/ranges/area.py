@@ -16,6 +16,7 @@ from morello.actions import SizesError, Tile, TileParallel, tiled_dims
 from morello.errors import ScheduleError, SearchError
 from morello.search.dp.axes import is_rung
 from morello.search.impl import Impl
+from morello.search.queries.partial_program import Partial
 from morello.search.ranges.boxes import Bools, Boxed, Boxes, Places
 from morello.search.ranges.over import Box, Over, part_of
 from morello.search.ranges.sizes import Call, Sizes
@@ -90,12 +91,27 @@ class Area:
         Args:
             rows: the costs of all programs so far; more come while it runs.
         """
-        best, ranges = self.best, len(self.area)
-        near = 1 + NEAR * (ranges - 1)
-        for place in list(np.ndindex(best.shape))[:: 1 if ranges == 1 else -1]:
-            is_near = rows and min(row[place] for row in rows) <= near * best[place]
-            if np.isfinite(best[place]) and not is_near:
-                yield from ((*one, False) for one in self.taken(place))
+        best, near = self.best, 1 + NEAR * (len(self.area) - 1)
+        reached: dict[tuple[Partial, Places], Bools] = {}
+
+        def is_near(place: tuple[int, ...]) -> bool:
+            return any(row[place] <= near * best[place] for row in rows)
+
+        places = [*zip(*np.nonzero(np.isfinite(best)), strict=True)]
+        for place in places[:: 1 if len(self.area) == 1 else -1]:
+            if is_near(place):
+                continue
+            call = tuple(axis[at] for axis, at in zip(self.area, place, strict=True))
+            program = self.sizes.program(call)
+            decisions = Partial.of(program)
+            for wide in self._widths(place):
+                before = reached.get((decisions, wide))
+                if is_near(place) or (before is not None and before[place]):
+                    continue
+                taken = self._taken(program, place, wide)
+                if taken:
+                    yield *taken, False
+                    reached[decisions, wide] = np.isfinite(rows[-1])
 
     def _with_loops(self) -> Iterator[tuple[Places, Impl, bool]]:
         """Programs that apply whatever else does not."""
@@ -124,30 +140,23 @@ class Area:
         first = tuple(axis[start] for axis, (start, _) in pairs)
         return Box(first, tuple(axis[stop - 1] for axis, (_, stop) in pairs))
 
-    def taken(self, place: tuple[int, ...]) -> Iterator[tuple[Places, Impl]]:
-        """The places around one to which its program applies, and the program on
-        them; of two ranges, where that is it alone, those along each."""
-        call = tuple(axis[at] for axis, at in zip(self.area, place, strict=True))
-        best, grid = self.sizes.program(call), list(map(len, self.area))
+    def _widths(self, place: tuple[int, ...]) -> Iterator[Places]:
+        """Places on which the program of one is tried: all; those along each of two
+        ranges; the one alone of one range, as boxes have that of a pair."""
         alone: Places = tuple((at, at + 1) for at in place)
-        whole: Places = tuple((0, count) for count in grid)
-        taken = self._taken(best, place, whole)
-        if len(grid) == 1:
-            yield taken or (alone, best)
-        elif taken:
-            yield taken
-        else:
-            for axis, count in enumerate(grid):
-                line = tuple((0, count) if a == axis else alone[a] for a in range(2))
-                taken = self._taken(best, place, line)
-                if taken:
-                    yield taken
+        grid = list(map(len, self.area))
+        yield tuple((0, count) for count in grid)
+        for axis, count in enumerate(grid):
+            line = (0, count) if len(grid) > 1 else alone[axis]
+            yield (*alone[:axis], line, *alone[axis + 1 :])
 
     def _taken(
         self, best: Impl, place: tuple[int, ...], places: Places
     ) -> tuple[Places, Impl] | None:
         """The places around one, of some, to which its program applies, and the program
-        on them; None if that is it alone."""
+        on them; None if that is it alone, and others were asked for."""
+        if all(stop - start == 1 for start, stop in places):
+            return places, best
         while any(stop - start > 1 for start, stop in places):
             spec = part_of(self.sizes.spec, self.box(places))
             try:
@@ -266,21 +275,17 @@ def _reaching(fits: Bools, costs: Costs) -> Iterator[tuple[int, int, int]]:
         fits: of each program at each place.
         costs: of each program at each place.
     """
+    count = fits.shape[1]
+    wrong = np.where(fits, count, np.arange(count))
+    ends = np.minimum.accumulate(wrong[:, ::-1], 1)[:, ::-1]
+    totals = np.where(np.isfinite(costs), costs, 0.0).cumsum(1)
     at = 0
-    while at < fits.shape[1]:
-        reach = [_end(row, at) for row in fits]
-        end = max(reach)
-        totals = [
-            (costs[p, at:end].sum(), p) for p, stop in enumerate(reach) if stop == end
-        ]
-        yield at, end, min(totals)[1]
+    while at < count:
+        end = int(ends[:, at].max())
+        some = np.flatnonzero(ends[:, at] == end)
+        before = totals[some, at - 1] if at else 0.0
+        yield at, end, int(some[np.argmin(totals[some, end - 1] - before)])
         at = end
-
-
-def _end(fits: Bools, start: int) -> int:
-    """The end of the places from ``start`` on that are true."""
-    wrong = np.flatnonzero(~fits[start:])
-    return start + int(wrong[0]) if len(wrong) else len(fits)
 
 
 def _around(holds: Bools, places: Places, place: tuple[int, ...]) -> Places | None:

@@ -86,6 +86,9 @@ class CostsAtSizes:
         expansion = impl.action.expand(frame, self._target)
         programs = {branch.role: branch.impl for branch in impl.branches}
         total = np.broadcast_to(expansion.cost, count).astype(np.float64)
+        varying = frozenset(dim for one in impl.spec.ranges for dim in one.dims)
+        if varying:
+            total += impl.action.varying_cost(frame, varying, self._target)
         if not impl.action.splits_sizes:
             for condition in expansion.conditions:
                 if condition.is_of_settled and impl.spec.ranges:

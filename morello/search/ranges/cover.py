@@ -7,6 +7,7 @@ fewest ranges that these programs can make. Pairs of two ranges are parted into 
 (`boxes.py`) that have the least regret of all that are not too many.
 """
 
+import bisect
 import dataclasses
 import itertools
 import math
@@ -37,7 +38,7 @@ MOST_BOXED = 384
 MOST_LEAVES = 768
 """Kernels in the programs of all ranges: one is some 250 bytes of code."""
 
-REGRETS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1e6)
+REGRETS = (0.0, *(2.0 ** (power / 4) for power in range(-4, 28)), 1e6)
 """In percent."""
 
 PRICES = (0.0, *(2.0 ** (power / 2) for power in range(-20, 20)), 1e12)
@@ -130,13 +131,17 @@ def cover(
 def _fewest(areas: list["Area"], regrets: Sequence[float], most: int) -> float:
     """The regret that has few programs: the least that has no more than ``most``, and
     few kernels; else that with the fewest."""
-    counts: list[tuple[int, float]] = []
-    for percent in regrets:
+    counts: dict[float, tuple[int, float]] = {}
+
+    def is_few(percent: float) -> bool:
         leaves = [n for area in areas for n in area.leaves(area.chosen(percent))]
-        counts.append((len(leaves), percent))
-        if len(leaves) <= most and sum(leaves) <= MOST_LEAVES:
-            return percent
-    return min(counts)[1]
+        counts[percent] = len(leaves), percent
+        return len(leaves) <= most and sum(leaves) <= MOST_LEAVES
+
+    place = bisect.bisect_left(regrets, True, key=is_few)
+    if place < len(regrets):
+        return regrets[place]
+    return min(counts.values())[1]
 
 
 def _priced(areas: list["Area"], regret: float | None) -> list[Part]:

@@ -247,14 +247,15 @@ def _parts(action: Range, spec: Spec) -> bool:
 
 def _without_trips(impl: Impl, spec: Spec) -> Impl | None:
     """The program of what remains of a loop that has no trip at a settled size of a
-    Spec, whose other size varies; None of another program."""
+    Spec, whose other size varies, or of its body where it has one and nothing remains;
+    None of another program."""
     dim = impl.action.loop_dim(spec.key)
     if dim is None or any(dim in one.dims for one in spec.ranges):
         return None
-    if spec.sizes[dim] >= impl.action.loop_size:
+    if spec.sizes[dim] > impl.action.loop_size:
         return None
-    rests = (branch.impl for branch in impl.branches if branch.role == "remainder")
-    return next(rests, None)
+    role = "main" if spec.sizes[dim] == impl.action.loop_size else "remainder"
+    return next((b.impl for b in impl.branches if b.role == role), None)
 
 
 def _half(impl: Impl, spec: Spec) -> Impl:
