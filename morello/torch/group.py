@@ -23,7 +23,7 @@ from morello.torch.lowering import linalg_bytecode, lowered, refused_nodes, told
 from morello.torch.native_call import NativeCall, given_strides
 from morello.torch.options import Options
 from morello.torch.partition import groups_without, replace_nodes
-from morello.torch.places import checked
+from morello.torch.places import are_known_outside, with_test
 from morello.torch.worker import patience, submit
 
 log = logging.getLogger("morello.torch")
@@ -51,7 +51,11 @@ class Group:
     ) -> None:
         self._guarded = [i for i in guarded if inputs[i].is_contiguous()]
         self._weights = tuple(weights)
-        self._graph = graph
+        self._eager = graph
+        tested = with_test(graph)
+        self._is_tested = tested is not None
+        """Whether the last result of its program is whether to run eager instead."""
+        self._graph = graph if tested is None else tested
         self._inputs = tuple(inputs)
         self._options = options
         self._run: Callable[..., Any] = graph.forward
@@ -72,6 +76,9 @@ class Group:
         """Compile it in the background, or now if the user waits."""
         simple = None
         with self._or_eager():
+            if are_known_outside(self._eager):
+                self.is_settled = True
+                return
             name = graph_name(self._graph, self._inputs, self._weights, self._options)
             kernel = kept_program(name, self._graph, self._options)
             if kernel is not None:
@@ -109,8 +116,20 @@ class Group:
 
     def _serve(self, run: Callable[..., Any]) -> None:
         """Call this from now on; eager where it would raise an error."""
-        self._run = checked(run, self._graph, self._graph.forward)
+        self._run = self._tested(run) if self._is_tested else run
         self.is_compiled = True
+
+    def _tested(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of a group's tensors that leaves places outside to eager."""
+        eager, (_, is_several) = self._eager.forward, results_of(self._eager)
+
+        def call(*tensors: Any) -> Any:
+            *results, is_outside = run(*tensors)
+            if is_outside:
+                return eager(*tensors)
+            return tuple(results) if is_several else results[0]
+
+        return call
 
     def _parts_without(
         self, simple: GraphModule, refused: list[Node]

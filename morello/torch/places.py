@@ -1,10 +1,12 @@
 """Lookups at places outside of a tensor, where eager raises an error.
 
-Machine code takes the nearest place there. Before each call the places of a group's
-lookups are therefore compared with the sizes; where one is outside, eager runs.
+Machine code takes the nearest place there. One more result of a group is therefore
+whether a place is outside; where one is, eager runs.
 """
 
+import copy
 import dataclasses
+import functools
 import math
 import operator
 from collections.abc import Callable, Collection, Iterator
@@ -34,17 +36,6 @@ class Lookup:
         size = math.prod(_shape(self.places))
         end = size + 1 if self.is_counted else _end_of(self.places)
         return end is not None and self.least <= 0 and end <= self.end
-
-    def is_outside(self, places: Any) -> bool:
-        """Whether one of some places is outside."""
-        if self.is_counted:
-            return bool(places.sum() >= self.end)
-        if self.ignored is not None:
-            places = places[places != self.ignored]
-        if not places.numel():
-            return False
-        least, most = places.aminmax()
-        return bool(least.item() < self.least or most.item() >= self.end)
 
 
 def _end_of(places: Any) -> int | None:
@@ -243,38 +234,78 @@ def _is_known(places: Node) -> bool:
     return not any(node.op == "placeholder" for node in _needed([places]))
 
 
-def check_of(graph: GraphModule) -> Callable[..., bool] | None:
-    """A function of a graph's tensors: whether a lookup is outside; None where there
-    are no lookups at places that are data, and all others are within."""
-    lookups = list(
-        dict.fromkeys(each for node in graph.graph.nodes for each in lookups_of(node))
-    )
-    known = [lookup for lookup in lookups if _is_known(lookup.places)]
-    if _are_outside(known, _places_of(graph, known)()):
-        return lambda *tensors: True
-    rest = [lookup for lookup in lookups if lookup not in known]
-    if not rest:
+def are_known_outside(graph: GraphModule) -> bool:
+    """Whether a lookup at places that depend on no data is outside."""
+    known = [lookup for lookup in _lookups(graph) if _is_known(lookup.places)]
+    tests = GraphModule(graph, _tests_alone(graph, known))
+    return any(bool(test) for test in tests())
+
+
+def with_test(graph: GraphModule) -> GraphModule | None:
+    """A graph with one more result: the truth that a lookup is outside.
+
+    Returns:
+        None: there are no lookups at places that are data, or all are within.
+    """
+    lookups = [each for each in _lookups(graph) if not _is_known(each.places)]
+    if not lookups:
         return None
-    places_of = _places_of(graph, rest)
-    return lambda *tensors: _are_outside(rest, places_of(*tensors))
+    whole = GraphModule(graph, copy.deepcopy(graph.graph))
+    names = {node.name: node for node in whole.graph.nodes}
+    (output,) = whole.graph.find_nodes(op="output")
+    (results,) = output.args
+    results = results if isinstance(results, (tuple, list)) else (results,)
+    with whole.graph.inserting_before(output):
+        truths = [_test(lookup, names[lookup.places.name]) for lookup in lookups]
+        truth = functools.reduce(_either, truths)
+    output.args = ((*results, truth),)
+    whole.recompile()
+    return whole
 
 
-def _are_outside(lookups: list[Lookup], places: tuple[Any, ...]) -> bool:
-    pairs = zip(lookups, places, strict=True)
-    return any(lookup.is_outside(positions) for lookup, positions in pairs)
+def _lookups(graph: GraphModule) -> list[Lookup]:
+    """The lookups of a graph that may be outside, each once."""
+    every = (each for node in graph.graph.nodes for each in lookups_of(node))
+    return list(dict.fromkeys(every))
 
 
-def _places_of(graph: GraphModule, lookups: list[Lookup]) -> GraphModule:
-    """The places of lookups as a function of a graph's tensors, if they need any."""
+def _test(lookup: Lookup, places: Node) -> Node:
+    """The truth that one of some places is outside, as a node behind them."""
+    if lookup.is_counted:
+        count = _call(aten.sum.default, places)
+        return _call(aten.ge.Scalar, count, lookup.end)
+    if places.meta["val"].dtype is not torch.int64:
+        places = _call(aten._to_copy.default, places, dtype=torch.int64)
+    below = _call(aten.lt.Scalar, places, lookup.least)
+    truth = _either(below, _call(aten.ge.Scalar, places, lookup.end))
+    if lookup.ignored is not None:
+        is_read = _call(aten.ne.Scalar, places, lookup.ignored)
+        truth = _call(aten.logical_and.default, truth, is_read)
+    return _call(aten.any.default, truth)
+
+
+def _either(one: Node, other: Node) -> Node:
+    return _call(aten.logical_or.default, one, other)
+
+
+def _call(op: Any, *arguments: Any, **options: Any) -> Node:
+    """A node of a function, with its value, where the graph of its operand inserts."""
+    node: Node = arguments[0].graph.call_function(op, arguments, options)
+    values = [arg.meta["val"] if isinstance(arg, Node) else arg for arg in arguments]
+    node.meta["val"] = op(*values, **options)
+    return node
+
+
+def _tests_alone(graph: GraphModule, lookups: list[Lookup]) -> Graph:
+    """The truth of each of some lookups at known places that it is outside."""
     needed = _needed([lookup.places for lookup in lookups])
-    is_data = any(node.op == "placeholder" for node in needed)
-    copy = Graph()
+    alone = Graph()
     copies: dict[Node, Node] = {}
     for node in graph.graph.nodes:
-        if node in needed or (is_data and node.op == "placeholder"):
-            copies[node] = copy.node_copy(node, copies.__getitem__)
-    copy.output(tuple(copies[lookup.places] for lookup in lookups))
-    return GraphModule(graph, copy)
+        if node in needed:
+            copies[node] = alone.node_copy(node, copies.__getitem__)
+    alone.output(tuple(_test(lookup, copies[lookup.places]) for lookup in lookups))
+    return alone
 
 
 def _needed(nodes: list[Node]) -> set[Node]:
@@ -287,17 +318,3 @@ def _needed(nodes: list[Node]) -> set[Node]:
             needed.add(node)
             rest += node.all_input_nodes
     return needed
-
-
-def checked(
-    run: Callable[..., Any], graph: GraphModule, eager: Callable[..., Any]
-) -> Callable[..., Any]:
-    """A function of a graph's tensors that leaves places outside to eager's error."""
-    is_outside = check_of(graph)
-    if is_outside is None:
-        return run
-
-    def call(*tensors: Any) -> Any:
-        return (eager if is_outside(*tensors) else run)(*tensors)
-
-    return call

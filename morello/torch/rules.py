@@ -432,6 +432,8 @@ def rules() -> dict[Any, Any]:
         aten.min.dim: orders.extreme_and_place(aten.amin.default),
         aten.median.default: orders.whole_median,
         aten.median.dim: orders.median,
+        aten.scatter.src: scatters.elements_put,
+        aten.scatter.value: scatters.elements_put,
         aten.scatter_add.default: scatters.elements_added,
         aten.scatter_reduce.two: scatters.means_added,
         aten.sign.default: integers.sign,

@@ -37,6 +37,23 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (X, torch.tensor([2, 1, 0]).reshape(3, 1, 1)),
     ),
+    "scattered in part": (
+        lambda x, i: (
+            x.scatter(1, i[:2, :, 1:4], x * 2),
+            x.scatter(0, i[:2, :, 1:4], math.nan),
+            x.scatter_add(-1, i[:2, 1:], x),
+            x.scatter_add(1, i[:1, :1].expand(3, 2, 5), x),
+            x.scatter_reduce(2, i[1:, :2], x, "amax", include_self=False),
+            x.scatter_reduce(1, i[1:, :2], x, "mean"),
+            i.scatter(0, i * 0 + torch.arange(3).flip(0).reshape(3, 1, 1), i - 7),
+            (x > 0).scatter(0, i * 0 + torch.arange(3).flip(0).reshape(3, 1, 1), x < 1),
+            x[0, 0].scatter(0, i[0, 0], x[1, 1]),
+        ),
+        (
+            X,
+            torch.arange(45).reshape(3, 3, 5) * 7 % 11 % 3,
+        ),
+    ),
     "where a mask is true": (
         lambda x, m: (
             x.index_put((m,), torch.tensor(math.nan)),

@@ -498,6 +498,20 @@ def test_dtypes(name: str, dtype: str, evaluated: list[Any]) -> None:
     assert len(evaluated) == is_taken
 
 
+def test_quotients_of_wide_integers_are_exact(evaluated: list[Any]) -> None:
+    """f64, in which torch-mlir divides, has no integers of more than 53 bits."""
+    ends = [2**60 + 1, -(2**60) - 1, 2**53 + 1, 2**63 - 1, -(2**63), 7, -7, 0]
+
+    def function(x: Any) -> Any:
+        return x // 3, x // -7, x // (2**40 + 1)
+
+    fast = torch.compile(function, backend="morello", options={"wait": True})
+    x = torch.tensor(ends)
+    for one, other in zip(fast(x), function(x), strict=True):
+        assert torch.equal(one, other)
+    assert len(evaluated) == 1
+
+
 def test_what_has_no_spec_is_left(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

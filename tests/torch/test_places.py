@@ -7,6 +7,8 @@ import pytest
 import torch
 from torch.nn import functional
 
+from morello.torch.places import with_test
+
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
 _OPTIONS = {"wait": True, "threads": 1, "time_limit": 0.2}
@@ -68,6 +70,16 @@ LOOKUPS: list[tuple[str, Function, list[Any], list[Any]]] = [
         [[4, 0]],
     ),
 ]
+
+
+def is_outside(graph: Any, *tensors: Any) -> bool:
+    """Whether a lookup of a graph is outside, by its test."""
+    tested = with_test(graph)
+    assert tested is not None
+    (output,) = tested.graph.find_nodes(op="output")
+    output.args = (output.args[0][-1],)  # so that no lookup raises an error
+    tested.graph.eliminate_dead_code()
+    return bool(tested.recompile() and tested(*tensors))
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from morello.torch import partition
 from morello.torch.larger_ops import recurrent
 from morello.torch.lowering import lowered
 from morello.torch.ops import OF_AXES
-from morello.torch.places import Lookup, check_of
-from tests.torch.test_places import _TABLE, LOOKUPS
+from morello.torch.places import are_known_outside, with_test
+from tests.torch.test_places import _TABLE, LOOKUPS, is_outside
 
 pytestmark = pytest.mark.quick
 
@@ -524,25 +524,31 @@ def test_places_are_within_from_the_first_to_the_last(
     function: Any, within: list[Any], outside: list[Any]
 ) -> None:
     places = [*map(torch.tensor, within + outside)]
-    checks = {p.shape: check_of(traced(function, _TABLE, p)) for p in places}
-    found = [checks[p.shape](_TABLE, p) for p in places]  # type: ignore[misc]
-    assert found == [False] * len(within) + [True] * len(outside)
-    none = places[0].new_empty((0, *places[0].shape[1:]))
-    lookup = Lookup(places[0], 0, 4, ignored=-1)
-    assert not lookup.is_outside(none)
-    assert not lookup.is_outside(torch.tensor([-1, 0, 3]))
-    assert lookup.is_outside(torch.tensor([-1, 4]))
-    assert lookup.is_outside(torch.tensor([-2, 0]))
+    graphs = {p.shape: traced(function, _TABLE, p) for p in places}
+    outside_of = [is_outside(graphs[p.shape], _TABLE, p) for p in places]
+    assert outside_of == [False] * len(within) + [True] * len(outside)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])
+def test_classes_that_are_ignored_are_not_outside(dtype: torch.dtype) -> None:
+    def function(x: Any, t: Any) -> Any:
+        return functional.nll_loss(x, t.long(), ignore_index=200)
+
+    for classes, outside in (([0, 200, 3], False), ([0, 5, 4], True)):
+        t = torch.tensor(classes).to(dtype)
+        graph = traced(function, _TABLE[:3, :4], t)
+        assert is_outside(graph, _TABLE[:3, :4], t) == outside
 
 
 def test_what_looks_nothing_up_is_not_checked() -> None:
-    assert check_of(traced(torch.relu, F32)) is None
+    assert with_test(traced(torch.relu, F32)) is None
 
 
 @pytest.mark.parametrize("count", [4, 5])
 def test_known_places_are_checked_once(count: int) -> None:
-    check = check_of(traced(lambda x: x[torch.arange(count)], F32))
-    assert check is None if count == 4 else check is not None and check(F32)
+    graph = traced(lambda x: x[torch.arange(count)], F32)
+    assert with_test(graph) is None
+    assert are_known_outside(graph) == (count == 5)
 
 
 def inverted(order: Any, first: int = 0) -> Any:
@@ -572,4 +578,4 @@ def test_places_that_cannot_be_outside_are_not_checked(
     places: Any, is_checked: bool
 ) -> None:
     graph = traced(lambda x: x[places(x)], _TABLE)
-    assert (check_of(graph) is not None) == is_checked
+    assert (with_test(graph) is not None) == is_checked

@@ -65,7 +65,7 @@ class Fallback:
             raise error
         place = self.importer.place(op)
         name = self.importer.name(op)
-        code, operands = outlined(op, self.stored, error, name, place)
+        code, operands = outlined(op, self.stored, self._is_plain, error, name, place)
         for number, (result, element) in enumerate(zip(results, elements, strict=True)):
             assert element is not None
             shape = tuple(kinds[number].shape)
@@ -96,6 +96,9 @@ class Fallback:
         return self._in_memory(
             known, dtype, self.importer.place(self.importer.function)
         )
+
+    def _is_plain(self, tensor: int) -> bool:
+        return isinstance(self.importer.tensors.all[tensor], Plain)
 
     def _whole(self, read: Read) -> int | None:
         """The row-major tensor that is read, if that is in its order."""

@@ -8,7 +8,9 @@ memory alone.
 import itertools
 
 from morello.errors import CompileError
+from morello.frontends.linalg.types import extents_of
 from morello.frontends.plain.extreme_places import find_places
+from morello.frontends.plain.quotients import divide_integers
 from morello.frontends.plain.scans import loops_of_scans, store_scans
 from morello.frontends.refusals import OpError
 from morello.mlir import PassManager, dialect, ir, walk
@@ -19,6 +21,10 @@ from morello.runtime.translate import lower_to_llvm_text
 PLAIN = "plain"
 """The name of the function."""
 
+_FUSED = (
+    "builtin.module(func.func(convert-elementwise-to-linalg,linalg-generalize-named-ops,"
+    "linalg-fuse-elementwise-ops),canonicalize,cse)"
+)
 _BUFFERS = (
     "builtin.module(func.func(convert-elementwise-to-linalg),canonicalize,cse,empty-tensor-to-alloc-tensor,"
     "one-shot-bufferize{bufferize-function-boundaries=1 "
@@ -68,9 +74,11 @@ def lowered(module: ir.Module, error: OpError) -> str:
     )
     try:
         module.operation.verify()
+        divide_integers(function.operation)
         _guard(function.operation)
         find_places(function.operation)
         _leave_unread_results_empty(function.operation)
+        _fuse(module.operation)
         store_scans(module.operation)
         PassManager.parse(_BUFFERS).run(module.operation)
         loops_of_scans(module.operation)
@@ -86,6 +94,27 @@ def lowered(module: ir.Module, error: OpError) -> str:
             error.location,
         ) from failure
     return text
+
+
+_COSTLY = ("math.", "tensor.extract", "arith.div", "arith.rem", "arith.floordivsi")
+"""How ops begin that are not worth computing more than once."""
+
+
+def _fuse(module: ir.Operation) -> None:
+    """Compute maps where their one reader reads them, but for costly ones that it reads
+    several times: a second use keeps these from it."""
+    for op in _all(module, "linalg.generic"):
+        uses = [use for result in op.results for use in result.uses]
+        body = op.regions[0].blocks[0].operations
+        if len(uses) == 1 and any(inner.name.startswith(_COSTLY) for inner in body):
+            (use,) = uses
+            reader = use.owner.operation
+            if reader.name == op.name and extents_of(reader) != extents_of(op):
+                with op.location, ir.InsertionPoint(op.block.operations[-1]):
+                    dialect("bufferization").DeallocTensorOp(op.results[0])
+    PassManager.parse(_FUSED).run(module)
+    for op in _all(module, "bufferization.dealloc_tensor"):
+        op.erase()
 
 
 def _check(text: str) -> None:

@@ -4,11 +4,12 @@
 as graphs compute them; numbers, integers and truth values are computed again.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
-from morello.frontends.linalg.types import float_dtype, refuse_dynamic
+from morello.frontends.linalg.types import extents_of, float_dtype, refuse_dynamic
 from morello.frontends.nodes.tensors import PlainCode, PlainDtype
 from morello.frontends.plain.lowering import PLAIN, lowered
 from morello.frontends.refusals import OpError
@@ -45,13 +46,19 @@ def element_of(kind: ir.Type) -> Dtype | PlainDtype | None:
 
 
 def outlined(
-    op: ir.Operation, stored: Stored, error: OpError, name: str, place: str
+    op: ir.Operation,
+    stored: Stored,
+    is_plain: Callable[[int], bool],
+    error: OpError,
+    name: str,
+    place: str,
 ) -> tuple[PlainCode, tuple[int, ...]]:
     """An op as code, and the tensors that it reads.
 
     Args:
         op: of a function on tensors.
         stored: the tensor in memory that a value is; None for one that is not.
+        is_plain: whether plain code computes a tensor in memory.
         error: why it is no Spec.
         name: of the op, for messages.
         place: where it is, for messages.
@@ -59,7 +66,7 @@ def outlined(
     Raises:
         OpError: upstream's lowering does not take it, either.
     """
-    outline = _Outline(stored, error)
+    outline = _Outline(stored, is_plain, error)
     outline.visit(op)
     with op.location:
         module = outline.module(op)
@@ -84,8 +91,11 @@ def copying(kind: ir.Type, error: OpError, place: str) -> PlainCode:
 
 
 class _Outline:
-    def __init__(self, stored: Stored, error: OpError) -> None:
+    def __init__(
+        self, stored: Stored, is_plain: Callable[[int], bool], error: OpError
+    ) -> None:
         self.stored = stored
+        self.is_plain = is_plain
         self.error = error
         self.inputs: dict[ir.Value, int] = {}
         self.ops: list[ir.Operation] = []
@@ -98,6 +108,8 @@ class _Outline:
             if value in self.inputs:
                 continue
             tensor = self.stored(value)
+            if tensor is not None and is_step_of(value, op) and self.is_plain(tensor):
+                tensor = None
             if tensor is not None:
                 self.inputs[value] = tensor
             elif isinstance(value.owner, ir.Block):
@@ -138,6 +150,23 @@ class _Outline:
                 new |= dict(zip(op.results, clone.results, strict=True))
             func.ReturnOp([new[result] for result in results])
         return module
+
+
+def is_step_of(value: ir.Value, reader: ir.Operation) -> bool:
+    """Whether a value is computed element by element, for one op alone that does no
+    more steps than it has elements: in its loops it need not be written and read."""
+    op = value.owner
+    if isinstance(op, ir.Block) or {op.name, reader.name} != {"linalg.generic"}:
+        return False
+    if len(op.results) != 1 or any(use.owner.operation != reader for use in value.uses):
+        return False
+    loops = [str(each) for each in ir.ArrayAttr(op.attributes["iterator_types"])]
+    is_map = all("parallel" in loop for loop in loops)
+    return is_map and extents_of(op) is not None and _steps(op) == _steps(reader)
+
+
+def _steps(op: ir.Operation) -> int:
+    return math.prod(extents_of(op) or (0,))
 
 
 def _is_scan(op: ir.Operation) -> bool:

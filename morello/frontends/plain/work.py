@@ -16,6 +16,9 @@ from morello.mlir import ir
 SELDOM = "morello.seldom"
 """Attribute of an ``scf.if`` whose branches with much work are seldom taken."""
 
+ORDERED = "morello.ordered"
+"""Attribute of a loop of a sort, whose steps grow with the logarithm of its rows."""
+
 _MOST = 4
 """Steps for an element: windows of a pooling that overlap have two or three."""
 
@@ -51,6 +54,8 @@ def _steps(op: ir.Operation) -> int | None:
         case "linalg.generic":
             extents = extents_of(op)
             return None if extents is None else _times(math.prod(extents), op)
+        case "scf.for" if ORDERED in op.attributes:
+            return 1
         case "scf.for":
             return _times(_trips(op), op)
         case "scf.if":

@@ -10,6 +10,7 @@ import abc
 from collections.abc import Callable, Sequence
 
 from morello.frontends.plain.work import SELDOM
+from morello.frontends.stablehlo.keyed_sorts import sorted_by_keys
 from morello.frontends.stablehlo.scalar_body import (
     ScalarBody,
     as_type,
@@ -36,19 +37,35 @@ def ordered_of_torch(module: ir.Operation) -> None:
     number, as PyTorch has it, and equal elements stay in their order."""
     for op in all_ops(module, "tm_tensor.sort"):
         (block,) = op.regions[0].blocks
-        _order(op, _order_of_torch(block.operations[0]))
+        compare, is_down = block.operations[0], _is_down(block.operations[0])
+        axis, shape = _axis(op)
+        if _is_selected(_most(op), shape[axis]):
+            _order(op, _order_of_torch(compare, is_down))
+            continue
+        with op.location, ir.InsertionPoint(op):
+            tensors = sorted_by_keys(list(op.operands), axis, is_down)
+        for old, new in zip(op.results, tensors, strict=True):
+            old.replace_all_uses_with(new)
+        op.erase()
 
 
-def _order_of_torch(compare: ir.Operation) -> Order:
-    """The strict order that torch-mlir means by a comparison that takes equal ones."""
+def _is_down(compare: ir.Operation) -> bool:
+    """Whether a comparison of torch-mlir, which takes equal ones, puts the greatest
+    first."""
     arith = dialect("arith")
     predicate = ir.IntegerAttr(compare.attributes["predicate"]).value
     if compare.operation.name == "arith.cmpi":
-        is_down = predicate == arith.CmpIPredicate.sge
+        return bool(predicate == arith.CmpIPredicate.sge)
+    return bool(predicate == arith.CmpFPredicate.OGE)
+
+
+def _order_of_torch(compare: ir.Operation, is_down: bool) -> Order:
+    """The strict order that torch-mlir means by a comparison that takes equal ones."""
+    arith = dialect("arith")
+    if compare.operation.name == "arith.cmpi":
         strict = arith.CmpIPredicate.sgt if is_down else arith.CmpIPredicate.slt
         return lambda a, b, *others: arith.CmpIOp(strict, a, b).result
     floats = arith.CmpFPredicate
-    is_down = predicate == floats.OGE
 
     def is_before(a: ir.Value, b: ir.Value, *others: ir.Value) -> ir.Value:
         """Greater, or less, or NaN in the right place: but NaN not before NaN."""
@@ -62,16 +79,12 @@ def _order_of_torch(compare: ir.Operation) -> Order:
 
 
 def _order(op: ir.Operation, is_before: Order) -> None:
-    shape = op.operands[0].type.maybe_downcast().shape
-    axis = int(ir.IntegerAttr(op.attributes["dimension"]).value) % len(shape)
-    most = max(
-        (_first_elements(use.owner.operation, axis, shape) for use in _uses(op)),
-        default=shape[axis],
-    )
+    axis, shape = _axis(op)
+    most = _most(op)
     with op.location, ir.InsertionPoint(op):
         tensors = [signless(operand) for operand in op.operands]
     width = 1
-    if most < shape[axis] and most <= FEW:
+    if _is_selected(most, shape[axis]):
         with op.location, ir.InsertionPoint(op):
             tensors = _Selection(is_before, tensors, axis, most).run()
         width = shape[axis]
@@ -86,6 +99,26 @@ def _order(op: ir.Operation, is_before: Order) -> None:
             signed = ir.RankedTensorType.get(kind.shape, element)
             old.replace_all_uses_with(as_type(new, signed))
     op.erase()
+
+
+def _axis(op: ir.Operation) -> tuple[int, Sequence[int]]:
+    """The axis along which a sort goes, and the shape of its tensors."""
+    shape = op.operands[0].type.maybe_downcast().shape
+    return int(ir.IntegerAttr(op.attributes["dimension"]).value) % len(shape), shape
+
+
+def _most(op: ir.Operation) -> int:
+    """How many of the first elements of a sort are read."""
+    axis, shape = _axis(op)
+    return max(
+        (_first_elements(use.owner.operation, axis, shape) for use in _uses(op)),
+        default=shape[axis],
+    )
+
+
+def _is_selected(most: int, size: int) -> bool:
+    """Whether so many first elements of a row are selected in one pass."""
+    return most < size and most <= FEW
 
 
 def _uses(op: ir.Operation) -> list[ir.OpOperand]:

@@ -67,17 +67,56 @@ def rows_added(x: Any, dim: int, places: Any, source: Any, *, alpha: Any = 1) ->
     return aten.index_put.default(x, indices, source, True)
 
 
+def _in_a_row(
+    x: Any, dim: int, places: Any, source: Any = None
+) -> tuple[Any, Any, Any]:
+    """A tensor as one row, places as those of elements of it, and what is written
+    there: torch-mlir would write out the numbers of each place."""
+    dim %= x.dim()
+    step, flat = 1, torch.zeros([], dtype=torch.int64)
+    for axis in reversed(range(x.dim())):
+        shape = [1] * x.dim()
+        shape[axis] = places.shape[axis]
+        along = torch.arange(places.shape[axis]).reshape(shape)
+        number = (places if axis == dim else along) * step
+        flat = flat + number if axis + 1 < x.dim() else number
+        step *= x.shape[axis]
+    if isinstance(source, torch.Tensor):
+        source = _first(source, places.shape).reshape(-1)
+    return x.reshape(-1), flat.reshape(-1), source
+
+
+def _first(x: Any, shape: Sequence[int]) -> Any:
+    """The first elements of a tensor along each axis."""
+    for axis, size in enumerate(shape):
+        x = x.narrow(axis, 0, size)
+    return x
+
+
+def elements_put(x: Any, dim: int, places: Any, source: Any) -> Any:
+    """A tensor with other elements, or a number, at places along an axis."""
+    if x.dim() < 2 or not places.dim():
+        return NotImplemented
+    row, flat, source = _in_a_row(x, dim, places, source)
+    if not isinstance(source, torch.Tensor):
+        source = torch.full(flat.shape, source, dtype=x.dtype)
+    return aten.index_put.default(row, [flat], source).reshape(x.shape)
+
+
 def elements_added(x: Any, dim: int, places: Any, source: Any) -> Any:
     """A tensor to elements of which those of another are added; rows where a place is
     that of a whole row."""
-    if not x.dim() or places.shape != source.shape:
+    if not x.dim() or not places.dim():
         return NotImplemented
-    dim %= x.dim()
+    dim, source = dim % x.dim(), _first(source, places.shape)
     others = [axis for axis in range(x.dim()) if axis != dim]
-    if not others or any(
+    if not others:
+        return NotImplemented
+    if any(
         places.stride(axis) or source.shape[axis] != x.shape[axis] for axis in others
     ):
-        return NotImplemented
+        row, flat, source = _in_a_row(x, dim, places, source)
+        return aten.index_put.default(row, [flat], source, True).reshape(x.shape)
     for axis in reversed(others):
         places = places.select(axis, 0)
     return rows_added(x, dim, places, source)
@@ -87,9 +126,17 @@ def means_added(
     x: Any, dim: int, places: Any, source: Any, kind: str, *, include_self: bool = True
 ) -> Any:
     """The means of a tensor's elements and those that are added to them, or of the
-    latter where there are some."""
-    if kind != "mean" or not x.dim():
+    latter where there are some; other kinds as they are of one row."""
+    if not x.dim():
         return NotImplemented
+    if kind != "mean":
+        if x.dim() < 2 or not places.dim():
+            return NotImplemented
+        row, flat, source = _in_a_row(x, dim, places, source)
+        result = aten.scatter_reduce.two(
+            row, 0, flat, source, kind, include_self=include_self
+        )
+        return result.reshape(x.shape)
     counts = torch.zeros_like(x, dtype=torch.float32)
     counts = counts.scatter_add(
         dim, places, torch.ones_like(source, dtype=torch.float32)
