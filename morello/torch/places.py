@@ -9,10 +9,12 @@ import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.fx import Graph, GraphModule, Node
 
 aten = torch.ops.aten
@@ -238,7 +240,8 @@ def are_known_outside(graph: GraphModule) -> bool:
     """Whether a lookup at places that depend on no data is outside."""
     known = [lookup for lookup in _lookups(graph) if _is_known(lookup.places)]
     tests = GraphModule(graph, _tests_alone(graph, known))
-    return any(bool(test) for test in tests())
+    with unset_fake_temporarily():  # of the trace around this
+        return any(bool(test) for test in tests())
 
 
 def with_test(graph: GraphModule) -> GraphModule | None:
@@ -272,27 +275,42 @@ def _lookups(graph: GraphModule) -> list[Lookup]:
 def _test(lookup: Lookup, places: Node) -> Node:
     """The truth that one of some places is outside, as a node behind them."""
     if lookup.is_counted:
-        count = _call(aten.sum.default, places)
+        count = _call(aten.sum.default, places, dtype=torch.int64, is_one=True)
         return _call(aten.ge.Scalar, count, lookup.end)
     if places.meta["val"].dtype is not torch.int64:
-        places = _call(aten._to_copy.default, places, dtype=torch.int64)
+        options = {"dtype": torch.int64}
+        places = _call(aten._to_copy.default, places, options=options, **options)
     below = _call(aten.lt.Scalar, places, lookup.least)
     truth = _either(below, _call(aten.ge.Scalar, places, lookup.end))
     if lookup.ignored is not None:
         is_read = _call(aten.ne.Scalar, places, lookup.ignored)
         truth = _call(aten.logical_and.default, truth, is_read)
-    return _call(aten.any.default, truth)
+    return _call(aten.any.default, truth, is_one=True)
 
 
 def _either(one: Node, other: Node) -> Node:
     return _call(aten.logical_or.default, one, other)
 
 
-def _call(op: Any, *arguments: Any, **options: Any) -> Node:
-    """A node of a function, with its value, where the graph of its operand inserts."""
-    node: Node = arguments[0].graph.call_function(op, arguments, options)
-    values = [arg.meta["val"] if isinstance(arg, Node) else arg for arg in arguments]
-    node.meta["val"] = op(*values, **options)
+def _call(
+    op: Any,
+    *operands: Any,
+    options: Mapping[str, Any] = MappingProxyType({}),
+    dtype: torch.dtype = torch.bool,
+    is_one: bool = False,
+) -> Node:
+    """A node of a function, where the graph of its first operand inserts.
+
+    Args:
+        dtype: of its result, which is of the shape of that operand.
+        is_one: whether it is one number instead.
+    """
+    first = operands[0]
+    node: Node = first.graph.call_function(op, operands, dict(options))
+    shape = [] if is_one else _shape(first)
+    # Constants are no fake tensors, so that the op itself may not be traced with them.
+    with unset_fake_temporarily(), FakeTensorMode():
+        node.meta["val"] = torch.empty(shape, dtype=dtype)
     return node
 
 

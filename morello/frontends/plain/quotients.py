@@ -37,8 +37,8 @@ def _integer(value: ir.Value, kind: ir.Type) -> ir.Value | None:
     """The integer that a float was before, or is."""
     cast = _maker(value, "arith.sitofp")
     if cast is not None:
-        (integer,) = cast.operands
-        return integer if integer.type == kind else None
+        (source,) = cast.operands
+        return source if source.type == kind else None
     constant = _maker(value, "arith.constant")
     number = None if constant is None else ir.FloatAttr(constant.attributes["value"])
     if number is None or not float(number).is_integer():
