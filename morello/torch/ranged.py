@@ -86,7 +86,10 @@ def _batch(graph: GraphModule, most: int) -> _Batch | str:
             if _is_open(stride):
                 symbols |= stride.node.expr.free_symbols
     if len(places) != 1:
-        return f"{len(places)} sizes are dynamic"
+        return (
+            f"{len(places)} sizes are dynamic, and a program takes one: mark that of "
+            "the batch, torch._dynamo.mark_dynamic(x, 0), in place of dynamic=True"
+        )
     ((symbol, (place, dim)),) = places.items()
     if not symbol.is_Symbol or symbols - {symbol}:
         return f"the size {symbol} is computed, or rows are any distance apart"
