@@ -36,9 +36,8 @@ class Gguf(Mapping[str, Array | ScaledWeights]):
     """The tensors of a file by their names, each read when it is asked for.
 
     A tensor of f32, f16, bf16 or integers is an array on the file's pages, of the shape
-    that NumPy has it in: outputs x inputs of a layer's weights. One of q4_0, q4_1,
-    q8_0, q4_K or q6_K is a `ScaledWeights`, inputs x outputs, so that a layer is
-    ``x @ weights``.
+    that NumPy has it in: outputs x inputs of a layer's weights. One of blocks, as q4_0
+    or q4_K, is a `ScaledWeights`, inputs x outputs, so that a layer is ``x @ weights``.
     """
 
     metadata: Mapping[str, Any]

@@ -61,6 +61,10 @@ class BlockType:
         )
 
 
+_SHIFTS = np.array([0, 2, 4, 6], np.uint8)[:, None]
+"""The places of integers of 2 bits in a byte."""
+
+
 def _columns(part: Array, blocks: Array) -> Array:
     """A part of each block, [..., n, blocks, any], with k before n."""
     return part.reshape(*blocks.shape[:-1], -1).swapaxes(-1, -2)
@@ -79,19 +83,82 @@ def _q4_1(blocks: Array) -> Parts:
     return Parts(_halves(blocks["pairs"]), blocks["scale"], blocks["least"])
 
 
+def _fifths(blocks: Array) -> Array:
+    """The integers of 5 bits of blocks of 32: the upper one is stored separately."""
+    upper = np.unpackbits(blocks["upper"], axis=-1, bitorder="little")
+    integers: Array = (_halves(blocks["pairs"]) | upper << 4).astype(np.int8)
+    return integers
+
+
+def _q5_0(blocks: Array) -> Parts:
+    return Parts(_fifths(blocks) - np.int8(16), blocks["scale"], bits=8)
+
+
+def _q5_1(blocks: Array) -> Parts:
+    return Parts(_fifths(blocks), blocks["scale"], blocks["least"], bits=8)
+
+
+def _quarters(blocks: Array) -> Array:
+    """The integers of 2 bits of blocks of 256: byte i of each 32 has those of the
+    places i, i + 32, i + 64 and i + 96."""
+    quads: Array = blocks["quads"].reshape(*blocks.shape, 2, 1, 32)
+    integers: Array = quads >> _SHIFTS & 3
+    return integers
+
+
+def _q2_k(blocks: Array) -> Parts:
+    """Sixteen groups of 16, whose scales and least values are multiples of the block's
+    by 4 bits."""
+    integers, both = _quarters(blocks), blocks["groups"]
+    offsets = -blocks["least"]
+    return Parts(integers, blocks["scale"], offsets, both & 15, both >> 4)
+
+
+def _q3_k(blocks: Array) -> Parts:
+    """Sixteen groups of 16, whose scales are multiples of the block's by 6 bits; the
+    upper bit of an integer is stored separately."""
+    planes = np.arange(8, dtype=np.uint8).reshape(2, 4, 1)
+    upper = blocks["upper"].reshape(*blocks.shape, 1, 1, 32) >> planes & 1
+    packed = blocks["groups"]
+    high = packed[..., None, 8:] >> _SHIFTS & 3
+    groups = _halves(packed[..., :8]) | high.reshape(*blocks.shape, 16) << 4
+    return Parts(
+        _quarters(blocks) | upper << 2,
+        blocks["scale"],
+        multiples=groups.astype(np.int8) - np.int8(32),
+        zeros=4,
+    )
+
+
 def _q8_0(blocks: Array) -> Parts:
     return Parts(blocks["integers"], blocks["scale"], bits=8)
 
 
-def _q4_k(blocks: Array) -> Parts:
-    """Eight groups of 32, whose scales and least values are multiples of the block's by
-    6 bits."""
+def _of_eight_groups(blocks: Array) -> tuple[Array, Array]:
+    """The multiples of 6 bits that scales and least values of groups are of the block's
+    own."""
     packed = blocks["groups"]
     low, least, both = packed[..., :4], packed[..., 4:8], packed[..., 8:]
     scales = np.concatenate((low & 63, both & 15 | low >> 2 & 48), axis=-1)
     leasts = np.concatenate((least & 63, both >> 4 | least >> 2 & 48), axis=-1)
-    pairs = blocks["pairs"].reshape(*blocks.shape, 4, 32)
-    return Parts(_halves(pairs), blocks["scale"], -blocks["least"], scales, leasts)
+    return scales, leasts
+
+
+def _q4_k(blocks: Array) -> Parts:
+    """Eight groups of 32."""
+    integers = _halves(blocks["pairs"].reshape(*blocks.shape, 4, 32))
+    return Parts(integers, blocks["scale"], -blocks["least"], *_of_eight_groups(blocks))
+
+
+def _q5_k(blocks: Array) -> Parts:
+    """Eight groups of 32; the upper bit of an integer is stored separately."""
+    low = _halves(blocks["pairs"].reshape(*blocks.shape, 4, 32))
+    groups = np.arange(8, dtype=np.uint8)[:, None]
+    upper = blocks["upper"][..., None, :] >> groups & 1
+    integers = low.reshape(*blocks.shape, 8, 32) | upper << 4
+    multiples = _of_eight_groups(blocks)
+    scale, offset = blocks["scale"], -blocks["least"]
+    return Parts(integers.astype(np.int8), scale, offset, *multiples, bits=8)
 
 
 def _q6_k(blocks: Array) -> Parts:
@@ -100,8 +167,7 @@ def _q6_k(blocks: Array) -> Parts:
     pairs = blocks["pairs"].reshape(*blocks.shape, 2, 64)
     low = _halves(pairs).reshape(*blocks.shape, 2, 4, 32)
     upper = blocks["upper"].reshape(*blocks.shape, 2, 1, 32)
-    shifts = np.array([0, 2, 4, 6], np.uint8)[:, None]
-    integers = (low | (upper >> shifts & 3) << 4).astype(np.int8) - np.int8(32)
+    integers = (low | (upper >> _SHIFTS & 3) << 4).astype(np.int8) - np.int8(32)
     groups = blocks["groups"]
     return Parts(integers, blocks["scale"], multiples=groups, bits=8)
 
@@ -121,12 +187,45 @@ BLOCK_TYPES = {
     1: _plain("f16", "<f2"),
     2: BlockType("q4_0", _fields(_SCALE, ("pairs", "u1", 16)), 32, _q4_0),
     3: BlockType("q4_1", _fields(_SCALE, _LEAST, ("pairs", "u1", 16)), 32, _q4_1),
+    6: BlockType(
+        "q5_0", _fields(_SCALE, ("upper", "u1", 4), ("pairs", "u1", 16)), 32, _q5_0
+    ),
+    7: BlockType(
+        "q5_1",
+        _fields(_SCALE, _LEAST, ("upper", "u1", 4), ("pairs", "u1", 16)),
+        32,
+        _q5_1,
+    ),
     8: BlockType("q8_0", _fields(_SCALE, ("integers", "i1", 32)), 32, _q8_0),
+    10: BlockType(
+        "q2_K",
+        _fields(("groups", "u1", 16), ("quads", "u1", 64), _SCALE, _LEAST),
+        256,
+        _q2_k,
+    ),
+    11: BlockType(
+        "q3_K",
+        _fields(("upper", "u1", 32), ("quads", "u1", 64), ("groups", "u1", 12), _SCALE),
+        256,
+        _q3_k,
+    ),
     12: BlockType(
         "q4_K",
         _fields(_SCALE, _LEAST, ("groups", "u1", 12), ("pairs", "u1", 128)),
         256,
         _q4_k,
+    ),
+    13: BlockType(
+        "q5_K",
+        _fields(
+            _SCALE,
+            _LEAST,
+            ("groups", "u1", 12),
+            ("upper", "u1", 32),
+            ("pairs", "u1", 128),
+        ),
+        256,
+        _q5_k,
     ),
     14: BlockType(
         "q6_K",
@@ -148,9 +247,7 @@ BLOCK_TYPES = {
 OTHERS = {
     first + place: name
     for first, names in (
-        (6, "q5_0 q5_1"),
-        (9, "q8_1 q2_K q3_K"),
-        (13, "q5_K"),
+        (9, "q8_1"),
         (15, "q8_K iq2_xxs iq2_xs iq3_xxs iq1_s iq4_nl iq3_s iq2_s iq4_xs"),
         (29, "iq1_m"),
         (34, "tq1_0 tq2_0"),

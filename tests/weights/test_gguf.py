@@ -12,8 +12,14 @@ import morello
 from morello.errors import ArgumentError
 from morello.weights import Gguf, ScaledWeights, in_bytes, read_gguf
 
-BLOCKS = {"Q4_0": 18, "Q4_1": 20, "Q8_0": 34, "Q4_K": 144, "Q6_K": 210}
-NUMBERS = {"Q4_0": 2, "Q4_1": 3, "Q8_0": 8, "Q4_K": 12, "Q6_K": 14}
+BLOCKS = {
+    **{"Q4_0": 18, "Q4_1": 20, "Q5_0": 22, "Q5_1": 24, "Q8_0": 34},
+    **{"Q2_K": 84, "Q3_K": 110, "Q4_K": 144, "Q5_K": 176, "Q6_K": 210},
+}
+NUMBERS = {
+    **{"Q4_0": 2, "Q4_1": 3, "Q5_0": 6, "Q5_1": 7, "Q8_0": 8},
+    **{"Q2_K": 10, "Q3_K": 11, "Q4_K": 12, "Q5_K": 13, "Q6_K": 14},
+}
 
 
 def text(value: str) -> bytes:
@@ -192,8 +198,8 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
         (b"GGML" + GOOD[4:], "it does not begin with GGUF"),
         (GOOD[:4] + b"\0\0\0\3" + GOOD[8:], "version 50331648 of GGUF; write it anew"),
         (
-            image({"w": ((2, 32), 10, b"")}),
-            "tensor 'w' has the type q2_K; use one of f32",
+            image({"w": ((2, 32), 20, b"")}),
+            "tensor 'w' has the type iq4_nl; use one of f32",
         ),
         (image({"w": ((2, 32), 22, b"")}), "tensor 'w' has the type iq2_s;"),
         (image({"w": ((2, 32), 99, b"")}), "tensor 'w' has the type 99"),
