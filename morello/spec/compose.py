@@ -22,6 +22,7 @@ from morello.spec.graphs.expression import (
     computed,
     paired,
     parts,
+    stored,
 )
 from morello.spec.graphs.graph import Graph, canonical, with_sizes
 from morello.spec.graphs.labels import label_of
@@ -262,10 +263,11 @@ class Compose(Kind):
         def read(operand: int) -> Any:
             return elements.convert(elements.read(operand), dtypes[operand], number)
 
+        if not node.reduced:
+            return stored(node.expression, elements, read, number, dtypes[-1])
         result = computed(node.expression, elements, read, number)
-        if node.reduced:
-            held = read(len(self.graph.inputs))
-            result = paired(elements, node.reduction, number, held, result)
+        held = read(len(self.graph.inputs))
+        result = paired(elements, node.reduction, number, held, result)
         return elements.convert(result, number, dtypes[-1])
 
 

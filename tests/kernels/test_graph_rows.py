@@ -141,6 +141,14 @@ WINDOWS = {
     "5x5 in steps": ("y[h,w,c]=sum(x[pad(2*h+i,2,1),pad(2*w+j,2,1),c]*f[i,j,c])"),
     "one side": "y[h,w,c]=sum(x[pad(h+i,0,2),pad(w+j,2,0),c]*f[i,j,c])",
     "spread": "y[h,w,c]=sum(x[pad(h+2*i,2,2),w+2*j,c]*f[i,j,c])",
+    "3x3 of bytes": (
+        "t[h,w,c]=sum(x[pad(h+i,1,1),pad(w+j,1,1),c]*f[i,j,c]);"
+        "out y[h,w,c]=round_s8((t+b[c])*0.0625)"
+    ),
+    "5x5 of bytes in steps": (
+        "t[h,w,c]=sum(x[pad(2*h+i,2,1),pad(2*w+j,2,1),c]*f[i,j,c]);"
+        "out y[h,w,c]=round_s8(t+b[c])"
+    ),
     "largest": "y[h,w,c]=max(x[2*h+i,2*w+j,c])",
     "apart": "y[h,w,c]=max(x[3*h+i,3*w+j,c])",
 }
@@ -151,10 +159,11 @@ WINDOWS = {
 def test_windows_of_images_in_memory(kernel: str) -> None:
     """Rows side by side in groups of any size, the first and last with fewer taps."""
     specs = []
-    for place, (name, text) in enumerate(WINDOWS.items()):
+    for name, text in WINDOWS.items():
         taps = int(name[0]) if name[0].isdigit() else 3
-        for sizes in ("7x7x19", "6x25x8")[: 1 + (place < 2)]:
-            given = f"compose:{sizes}x{taps}x{taps}:f32:graph={text}"
+        dtypes = "u8,s8,f32,s8" if "bytes" in name else "f32"
+        for sizes in ("7x7x19", "6x25x8")[: 1 + name[0].isdigit()]:
+            given = f"compose:{sizes}x{taps}x{taps}:{dtypes}:graph={text}"
             whole = parse_spec(given, limits_of(kernel))
             specs.append(dataclasses.replace(whole, serial=True))
     cases = legal_cases(kernel, tuple(specs))

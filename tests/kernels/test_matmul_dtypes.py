@@ -141,11 +141,20 @@ def quads_512(sizes: tuple[int, ...], signs: tuple[str, str]) -> Spec:
     return spec(MATMUL, sizes, *forms, "s32@VRF[0,1,2]v16")
 
 
+def columns(sizes: tuple[int, ...], signs: tuple[str, str]) -> Spec:
+    forms = f"{signs[0]}@L1[0,1,2]", f"{signs[1]}@L1[0,2,1]"
+    return spec(MATMUL, sizes, *forms, "s32@L1[0,1,2]")
+
+
 @pytest.mark.sampled(5)
+@pytest.mark.parametrize("dot", ["", "gemv_dot_bytes", "gemv_dot4_512"])
 @pytest.mark.parametrize("signs", BY_SIGNS, ids=",".join)
-def test_extreme_bytes_of_any_signs_wrap_as_sums_do(signs: tuple[str, str]) -> None:
+def test_extreme_bytes_of_any_signs_wrap_as_sums_do(
+    signs: tuple[str, str], dot: str
+) -> None:
     sizes = [(1, 2, k, 17) for k in (4, 6, 255, 4096)]
-    cases = [Case(BY_SIGNS[signs], quads_512(s, signs)) for s in sizes]
+    form = columns if dot else quads_512
+    cases = [Case(dot or BY_SIGNS[signs], form(s, signs)) for s in sizes]
     skip_where_it_cannot_run(isa_of(cases))
     engine = compiled(cases)
     bits = np.array([0, 1, 127, 128, 255], np.uint8)

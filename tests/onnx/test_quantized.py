@@ -150,6 +150,30 @@ def test_products_are_rounded_to_bytes_while_they_are_near() -> None:
     np.testing.assert_array_equal(kernel(x, weights, bias), right)
 
 
+@pytest.mark.parametrize("zero", [0, 5])
+def test_depthwise_filters_of_bytes_read_bytes(zero: int) -> None:
+    """The bytes of an image are multiplied as they are; what their zero point adds is
+    taken off the sums, and scales of channels follow."""
+    w = integers("int8", 3, 1, 3, 3)
+    numbers = ", ".join(map(str, w.reshape(-1)))
+    text = (
+        "(uint8[1,3,4,5] x, float[3] b) => (uint8[1,3,4,5] y) <float s = {0.5}, "
+        f"uint8 z = {{{zero}}}, int8[3,1,3,3] w = {{{numbers}}}, "
+        "float[3] t = {1, 0.25, 2}, int8[3] q = {0, 0, 0}, float u = {32}> "
+        "{ X = DequantizeLinear(x, s, z) W = DequantizeLinear<axis=0>(w, t, q) "
+        "A = Conv<pads=[1,1,1,1], group=3>(X, W, b) R = Relu(A) "
+        "y = QuantizeLinear(R, u, z) }"
+    )
+    read = morello.from_onnx(onnx.parser.parse_model(HEAD + text).SerializeToString())
+    assert ":u8,s8,f32" in str(read)
+    x, bias = integers("uint8", 1, 3, 4, 5), np.array([3, -20, 8], np.float32)
+    sums = convolved(x.astype(int) - zero, w.astype(int), 3)
+    scaled = sums * (0.5 * np.array([1, 0.25, 2]))[:, None, None] + bias[:, None, None]
+    right = saturated(np.maximum(scaled, 0) / 32, zero, "uint8")
+    kernel = read.compile(threads=1, time_limit=5)
+    np.testing.assert_array_equal(kernel(x, bias), right)
+
+
 def test_one_pixel_of_integers_has_zeros_around_it() -> None:
     text = (
         "(uint8[1,2,1,1] x, int8[2,2,3,3] w) => (int32[1,2,1,1] y) <uint8 z = {5}> "

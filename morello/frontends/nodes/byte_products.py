@@ -36,6 +36,9 @@ _MOST_EXACT = 1 << 24
 """The largest integer up to which f32 has every one: what zero points add to sums of
 more is taken off in s32."""
 
+_MOST_PARTS = 4
+"""Sums that a product of differences is the sum of."""
+
 _MOST_ZERO = 255
 """The largest number that is taken off bytes."""
 
@@ -50,11 +53,12 @@ def in_bytes(tensors: Tensors) -> Tensors:
 
 @dataclasses.dataclass(frozen=True)
 class _Factor:
-    """Bytes, less a number, times another."""
+    """Bytes, less a number, times another, and times what each place that stays has."""
 
     integers: Access
     zero: int = 0
     scale: float = 1.0
+    scales: Access | None = None
 
 
 class _InBytes(Rewriter):
@@ -62,16 +66,21 @@ class _InBytes(Rewriter):
         """A product of bytes, and what its zero points take off, as f32."""
         match node.expression:
             case Call("mul", (Reference(a), Reference(b))) if (
-                node.dtype is Dtype.F32 and node.into is None and is_product(node)
+                node.dtype is Dtype.F32
+                and node.into is None
+                and node.reduction == "sum"
             ):
                 reads = node.reads[a], node.reads[b]
                 terms = math.prod(node.extents[d] for d in node.reduced)
                 has_all = all(node.reduced <= dims_of(read.axes) for read in reads)
                 if has_all and terms <= _MOST_TERMS:
-                    factors = [self._factor(read) for read in reads]
+                    factors = [self._factor(read, node.reduced) for read in reads]
                     known = [factor for factor in factors if factor is not None]
                     if len(known) == len(factors) and self._are_multiplied(known):
-                        return self._product(node, known, terms)
+                        most = _MOST_PARTS * terms * self._most(known)
+                        exact = most <= _MOST_EXACT
+                        if is_product(node) or (exact and node.reduced):
+                            return self._product(node, known, terms)
         return self.add(node)
 
     def _are_multiplied(self, factors: Sequence[_Factor]) -> bool:
@@ -84,20 +93,24 @@ class _InBytes(Rewriter):
             for factor, other in (factors, factors[::-1])
         )
 
-    def _factor(self, access: Access) -> _Factor | None:
-        """The bytes that a factor has; None where it has others."""
+    def _factor(self, access: Access, reduced: frozenset[int]) -> _Factor | None:
+        """The bytes that a factor has; None where it has others.
+
+        Args:
+            reduced: the dimensions of the product that it is added up along.
+        """
         stored = self._bytes(access.tensor)
         if stored is not None:
             return _Factor(Access(stored[0], access.axes), stored[1])
         factor = self.read(access)
         if factor is None or factor.reduction != MAP or not factor.dtype.is_float:
             return None
+        pairs = [*zip(factor.axes, access.axes, strict=True)]
         parts = self._parts(factor)
         if parts is None:
             stored = self._computed_bytes(access.tensor, factor)
             return stored and _Factor(Access(stored[0], access.axes), stored[1])
-        place, zero, scale = parts
-        pairs = [*zip(factor.axes, access.axes, strict=True)]
+        place, zero, scale, by = parts
         if any(part == ONE and axis.has_zeros for part, axis in pairs):
             return None  # of one element, around which zeros are not those of bytes
         dims = {part.dim: axis for part, axis in pairs if part.dim is not None}
@@ -109,25 +122,34 @@ class _InBytes(Rewriter):
         if abs(zero) > _MOST_ZERO:
             return None
         read = Access(stored[0], through(inner.axes, dims))
-        return _Factor(read, int(zero), scale)
+        if by is None:
+            return _Factor(read, int(zero), scale)
+        scales = factor.reads[by]
+        scales = Access(scales.tensor, through(scales.axes, dims))
+        if not _is_plain(scales) or dims_of(scales.axes) & reduced:
+            return None
+        return _Factor(read, int(zero), scale, scales)
 
-    def _parts(self, factor: Node) -> tuple[int, float, float] | None:
-        """The read of bytes, what is subtracted from them, and their scale; None of
-        other maps."""
-        expression, scale = factor.expression, 1.0
+    def _parts(self, factor: Node) -> tuple[int, float, float, int | None] | None:
+        """The read of bytes, what is subtracted from them, their scale, and the read of
+        scales, if there is one; None of other maps."""
+        expression, scale, by = factor.expression, 1.0, None
         match expression:
             case Call("mul", (rest, Constant(number))) if math.isfinite(number):
                 expression, scale = rest, number
         match expression:
+            case Call("mul", (rest, Reference(scales))):
+                expression, by = rest, scales
+        match expression:
             case Reference(place):
-                return place, 0.0, scale
+                return place, 0.0, scale, by
             case Call("sub", (Reference(place), Constant(zero))):
-                return place, zero, scale
+                return place, zero, scale, by
             case Call("add", (Reference(place), Constant(number))):
-                return place, -number, scale
+                return place, -number, scale, by
             case Call("sub", (Reference(place), Reference(other))):
                 known = self._number(factor.reads[other])
-                return None if known is None else (place, known, scale)
+                return None if known is None else (place, known, scale, by)
         return None
 
     def _number(self, access: Access) -> float | None:
@@ -184,13 +206,14 @@ class _InBytes(Rewriter):
         return self.new.add(constant), zero
 
     def _product(self, node: Node, factors: Sequence[_Factor], terms: int) -> int:
-        """The sums of products, which are added up in s32, as f32."""
+        """The sums of products as f32. They are added up in s32, or as floats where
+        these are exact, as under a depthwise filter."""
         reads = tuple(factor.integers for factor in factors)
         product = Call("mul", (Reference(0), Reference(1)))
+        # Inside of a graph of floats, contractions alone are added up in s32.
+        dtype = Dtype.S32 if is_product(node) else Dtype.F32
         sums = self.add(
-            Node.of(
-                node.extents, node.axes, "sum", product, reads, Dtype.S32, node.place
-            )
+            Node.of(node.extents, node.axes, "sum", product, reads, dtype, node.place)
         )
         node_axes = own_axes(node.shape)
         place = {
@@ -216,7 +239,10 @@ class _InBytes(Rewriter):
         scale = math.prod(factor.scale for factor in factors)
         if scale != 1:
             total = Call("mul", (total, Constant(scale)))
-        elif len(accesses) == 1:
+        for scales in (f.scales for f in factors if f.scales is not None):
+            accesses.append(Access(scales.tensor, renamed(scales.axes, place)))
+            total = Call("mul", (total, Reference(len(accesses) - 1)))
+        if total == Reference(0):
             return self.add(copying(accesses[0], node.shape, Dtype.F32, node.place))
         return self._map(node, total, accesses, Dtype.F32)
 

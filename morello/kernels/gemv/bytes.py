@@ -229,6 +229,22 @@ class Quads(Bytes):
         return {}
 
 
+@dataclasses.dataclass(frozen=True)
+class Alike(Bytes):
+    """Pairs of bytes with the same sign, or of s8 and u8, for the dot form alone."""
+
+    @property
+    def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
+        """All that `Bytes` has not."""
+        pairs = ((Dtype.S8, Dtype.S8), (Dtype.U8, Dtype.U8), (Dtype.S8, Dtype.U8))
+        return tuple((*pair, Dtype.S32) for pair in pairs)
+
+
+def dots_of(isa: Isa) -> tuple[Bytes, ...]:
+    """The rows of bytes for the dot form."""
+    return bytes_of(isa), Alike(isa)
+
+
 def bytes_of(isa: Isa) -> Bytes:
     """The row of bytes of an instruction set."""
     return Quads(isa) if isa.has(Op.DOT4) else Bytes(isa)

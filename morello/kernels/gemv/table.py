@@ -2,7 +2,7 @@
 
 from morello.kernels.code.prefetch import NextRows, OwnRows
 from morello.kernels.gemv.axpy import GemvAxpy
-from morello.kernels.gemv.bytes import bytes_of
+from morello.kernels.gemv.bytes import bytes_of, dots_of
 from morello.kernels.gemv.dot import GemvDot
 from morello.kernels.gemv.elements import Element, Halves, Whole
 from morello.kernels.gemv.narrow import Narrow, NarrowIntegers
@@ -197,8 +197,8 @@ def rows_of_8_lanes(isa: Isa) -> tuple[Kernel, ...]:
         GemvDot(
             "gemv_dot_bytes",
             isa,
-            "`gemv_dot` of u8 and s8 into s32, by pairs that are widened to 16 bits.",
-            elements=(bytes_of(isa),),
+            "`gemv_dot` of bytes into s32, by pairs that are widened to 16 bits.",
+            elements=dots_of(isa),
             streams=8,
             prefetch=NextRows(),
             far=False,
@@ -221,8 +221,9 @@ def rows_of_quads(isa: Isa) -> tuple[Kernel, ...]:
         GemvDot(
             "gemv_dot4",
             isa,
-            "`gemv_dot` of u8 and s8 into s32, four products at a time.",
-            elements=(bytes_of(isa),),
+            "`gemv_dot` of bytes into s32: of u8 and s8 four products at a time, of "
+            "others pairs in 16 bits.",
+            elements=dots_of(isa),
             streams=8,
             prefetch=NextRows(),
             far=False,

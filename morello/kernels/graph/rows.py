@@ -16,12 +16,11 @@ from functools import lru_cache
 import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, Phase, add, times
-from morello.kernels.code.casts import cast_ops
-from morello.kernels.code.elements import CountedElements
 from morello.kernels.code.running import Running
 from morello.kernels.code.varying_row import row_comparisons
 from morello.kernels.code.vectors import piece_count, tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter
+from morello.kernels.graph.counted import Moves, counted_node
 from morello.kernels.graph.lines import RowLines, reads_windows
 from morello.kernels.graph.shape import (
     MOST_STEP,
@@ -30,6 +29,7 @@ from morello.kernels.graph.shape import (
     rows_of,
     shares_rows,
     step_of,
+    stored_bytes,
     together_of,
 )
 from morello.kernels.graph.writer import GraphWriter
@@ -43,10 +43,8 @@ from morello.kernels.predicates import (
     within_block,
 )
 from morello.kernels.template import Kernel
-from morello.machine.isa import Isa
 from morello.spec import (
     Compose,
-    Dtype,
     Form,
     Layout,
     Memory,
@@ -57,16 +55,11 @@ from morello.spec import (
 )
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
-from morello.spec.functions import FUNCTIONS, INTEGER
 from morello.spec.graphs.blocks import block_of, in_one_block
 from morello.spec.graphs.borders import Sides, border
-from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
 from morello.spec.operand import Operand
-
-_SHUFFLES = 2
-"""Shuffles that bring every second lane of two vectors together."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -344,9 +337,11 @@ class _Counts:
     scalar: int
     """Operations in each row on scalars."""
     late: Ops
-    """After each reduction: on scalars, or on vectors across it."""
+    """After each reduction: on scalars, or on vectors across it; what only these read
+    is loaded there."""
     late_scalar: int
-    loads: int
+    casts: dict[int, Ops]
+    """The inputs that are loaded as vectors, and what casts each of these."""
     stores: int
     reductions: int
     chain: int
@@ -361,9 +356,10 @@ class _Counts:
         vector: Ops = {}
         late: Ops = {}
         scalar = late_scalar = 0
+        narrow = stored_bytes(graph, kind.values, frame.key.tensors)
         for value in graph.node_values:
             node = graph.node(value)
-            counted = _counted(graph, value, inner, isa, number)
+            counted = counted_node(graph, value, inner, isa, number, narrow.get(value))
             wide = inner in graph.dims_of(value) or inner in node.reduced
             if value not in plan.late or node.reduced:
                 if wide or node.reduced:
@@ -378,22 +374,10 @@ class _Counts:
                 late = add(late, counted.ops)
             else:
                 late_scalar += counted.operations
-        for value, tensor in zip(kind.values, frame.key.tensors, strict=True):
-            if inner in graph.dims_of(value):
-                vector = add(vector, cast_ops((tensor.dtype, number)))
-        both = vector.get("fma", 0) + vector.get("vector_op", 0)
         reductions = [v for v in graph.node_values if graph.node(v).reduced]
-        tensors = dict(zip(kind.values, frame.key.tensors, strict=True))
-        memory = [v for v in tensors if in_l1(tensors[v])]
-        read = [v for v in memory if not graph.is_node(v) and inner in graph.dims_of(v)]
-        loads = sum(step_of(graph, v, inner) for v in read)
-        apart = sum(step_of(graph, v, inner) - 1 for v in read)
-        vector = add(vector, {"shuffle": apart * _SHUFFLES} if apart else {})
-        stores = sum(
-            inner in graph.dims_of(v) and v not in plan.late
-            for v in memory
-            if graph.is_node(v)
-        )
+        moves = Moves(frame, graph, inner, narrow)
+        vector, late = add(vector, moves.vector), add(late, moves.late)
+        both = vector.get("fma", 0) + vector.get("vector_op", 0)
         return cls(
             frame,
             isa.lanes(number),
@@ -404,8 +388,8 @@ class _Counts:
             scalar,
             late,
             late_scalar,
-            loads,
-            stores,
+            moves.casts,
+            moves.stores,
             len(reductions),
             max(
                 (
@@ -432,20 +416,17 @@ class _Counts:
             tuple(s for d, s in enumerate(sizes) if d not in plan.reduced | {inner})
         )
         again = product(tuple(sizes[d] for d in plan.reduced - {inner}))
-        tail = tail_of(count, self.lanes)
         short = piece_count(count % self.lanes, self.lanes)
-        row: Ops = {
-            **times(self.vector, vectors),
-            "load": self.loads * (count // self.lanes),
-            "masked_load": self.loads * tail,
-            "store": self.stores * (count // self.lanes + short),
-        }
+        stores: Ops = {"store": self.stores * (count // self.lanes + short)}
+        alike = add(times(self.vector, vectors), stores)
+        reads = {v: step_of(graph, v, inner) for v in self.casts}
+        row = add(alike, self._loads(reads))
         chains = np.minimum(np.maximum(vectors, 1), self.unroll)
         chain: Ops = {"fma": self.chain * -(-vectors // chains)} if self.chain else {}
         alone = 1 - self._together()
         phases = [Phase(row, chain, times=rows * again * alone)]
         if shares_rows(graph, inner):
-            phases += self._side_by_side(rows, again, row)
+            phases += self._side_by_side(rows, again, alike)
         if self.scalar:
             phases.append(Phase({"scalar": self.scalar}, times=rows))
         if self.reductions:
@@ -474,18 +455,28 @@ class _Counts:
         together = together_of(graph, inner, sizes, self.together)
         groups, rest = sizes[along] // together, sizes[along] % together
         outer = rows // np.maximum(sizes[along], 1)
-        loads = np.maximum(self.loads, 1)
         phases = []
         for count, many in ((together, groups), (rest, (rest > 0) * 1)):
-            read = self._read(along, again, count)
-            ops: Ops = {
-                **times(row, count * again),
-                "load": row["load"] // loads * read,
-                "masked_load": row["masked_load"] // loads * read,
-            }
+            loads = self._loads(self._reads(along, again, count))
             often = outer * many * self._together()
-            phases.append(Phase(self._inside(ops), times=often))
+            ops = self._inside(add(times(row, count * again), loads))
+            phases.append(Phase(ops, times=often))
         return phases
+
+    def _loads(self, reads: dict[int, Ints]) -> Ops:
+        """The loads of so many vectors' elements of each value, with what casts them,
+        at each vector of a row."""
+        _, inner = _seen(self.frame.key)
+        count = self.frame.sizes[inner]
+        often: Ints = sum(reads.values())
+        loads: Ops = {
+            "load": often * (count // self.lanes),
+            "masked_load": often * tail_of(count, self.lanes),
+        }
+        vectors = vectors_of(count, self.lanes)
+        return add(
+            loads, *(times(self.casts[v], reads[v] * vectors) for v in self.casts)
+        )
 
     def _inside(self, ops: Ops) -> Ops:
         """The operations of the taps that are inside the image."""
@@ -496,20 +487,18 @@ class _Counts:
             ops = {op: count * inside // every for op, count in ops.items()}
         return ops
 
-    def _read(self, along: int, again: Ints, count: Ints) -> Ints:
-        """How often so many rows side by side load a vector, all that is reduced."""
-        kind, sizes = self.frame.key.kind, self.frame.sizes
+    def _reads(self, along: int, again: Ints, count: Ints) -> dict[int, Ints]:
+        """How often so many rows side by side load a vector of each value, all that is
+        reduced."""
+        sizes = self.frame.sizes
         graph, inner = _seen(self.frame.key)
         plan = one_pass(graph)
         assert plan is not None
-        loads: Ints = 0
-        for value, tensor in zip(kind.values, self.frame.key.tensors, strict=True):
-            dims = graph.dims_of(value)
-            if graph.is_node(value) or inner not in dims or tensor.level.is_registers:
-                continue
-            step = step_of(graph, value, inner)
+        reads: dict[int, Ints] = {}
+        for value in self.casts:
+            dims, step = graph.dims_of(value), step_of(graph, value, inner)
             if along not in dims:
-                loads = loads + again * step
+                reads[value] = again * step
                 continue
             each = again * count * step
             for axis in graph.axes(value):
@@ -523,15 +512,12 @@ class _Counts:
                     reach = (reach - 1) // axis.divisor + 1
                     distinct = np.minimum(reach, places * count)
                     each = again // np.maximum(places, 1) * distinct * step
-            loads = loads + each
-        return loads
+            reads[value] = each
+        return reads
 
     def _ends(self, along: bool, rows: Ints, vectors: Ints) -> list[Phase]:
         if not along:
-            each: Ops = add(
-                {"load": self.reductions, "store": self.reductions}, self.late
-            )
-            return [Phase(each, times=rows * vectors)]
+            return [Phase(self.late, times=rows * vectors)]
         steps = self.lanes.bit_length() - 1
         ends: Ops = {
             "shuffle": self.reductions * steps,
@@ -540,32 +526,3 @@ class _Counts:
         }
         chain: Ops = {"fma": 2 * steps}
         return [Phase(ends, chain, times=rows)]
-
-
-def _counted(
-    graph: Graph, value: int, inner: int, isa: Isa, number: Dtype
-) -> CountedElements:
-    """The operations of a node: where it has vectors, without those on values that a
-    row has one of, which are carried out once a row."""
-    counted = CountedElements(number, isa=isa)
-    node = graph.node(value)
-    every = inner not in graph.dims_of(value) | {*node.reduced}
-
-    def is_wide(expression: Expression) -> bool:
-        if not isinstance(expression, Call):
-            is_read = isinstance(expression, Reference)
-            counted.reads += is_read
-            return every or (
-                isinstance(expression, Reference)
-                and inner in graph.dims_of(expression.value)
-            )
-        parts = [is_wide(argument) for argument in expression.arguments]
-        wide = any(parts)  # all of them are visited
-        if wide:
-            count, function = FUNCTIONS[expression.function]
-            code = function if number.is_float else INTEGER[expression.function]
-            code(counted, *[None] * count)
-        return wide
-
-    is_wide(node.expression)
-    return counted

@@ -1,9 +1,12 @@
 """Questions about a graph that decide how its code goes over rows and places."""
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from morello.spec import Dtype, TensorSpec
+from morello.spec.elements.dtypes import BYTES
 from morello.spec.graphs.expression import Call, Expression, call_count
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
@@ -97,6 +100,26 @@ def factors_of(graph: Graph, value: int) -> tuple[Expression, ...]:
         case "sum", Call("square", (factor,)):
             return factor, factor
     return ()
+
+
+def stored_bytes(
+    graph: Graph, values: Sequence[int], tensors: Sequence[TensorSpec]
+) -> dict[int, Dtype]:
+    """The outputs in memory that are rounded to bytes, and that nothing else reads,
+    each with its dtype.
+
+    Args:
+        values: those that are operands.
+        tensors: the operands.
+    """
+    return {
+        value: tensor.dtype
+        for value, tensor in zip(values, tensors, strict=True)
+        if value in graph.modes
+        and tensor.dtype in BYTES
+        and not tensor.level.is_registers
+        and not graph.above(value)
+    }
 
 
 def together_of(graph: Graph, inner: int, sizes: tuple[Any, ...], most: int) -> Any:

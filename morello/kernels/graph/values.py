@@ -10,10 +10,10 @@ from morello.kernels.code.deinterleave import every_second
 from morello.kernels.code.elements import EmittedElements, Side, of_vector
 from morello.kernels.code.varying_row import Columns
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.graph.shape import step_of
+from morello.kernels.graph.shape import step_of, stored_bytes
 from morello.spec import Dtype, Spec
 from morello.spec.elements.dtypes import computed_in
-from morello.spec.graphs.expression import Expression, computed
+from morello.spec.graphs.expression import Expression, computed, stored
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.passes import one_pass
 from morello.spec.index_map import IndexMap
@@ -41,6 +41,8 @@ class GraphValues:
         self.graph, self.plan, self.inner = graph, plan, inner
         self.buffers = dict(zip(spec.kind.values, operands, strict=True))
         self.lanes = emitter.isa.lanes(self.number)
+        self.bytes = stored_bytes(graph, spec.kind.values, spec.tensors)
+        """The values that are computed as they are stored, each with its dtype."""
 
     def _scalars(self, at: dict[int, Any], env: Env | None = None) -> Env:
         """The values of which there is one at a place, before any reduction; outputs
@@ -105,13 +107,23 @@ class GraphValues:
     def _store_scalar(self, value: int, at: Mapping[int, Any], scalar: Value) -> None:
         if value in self.graph.modes:
             place, buffer = self._index(value, at), self.buffers[value]
-            element = self.emitter.convert(scalar, self.number, buffer.tensor.dtype)
+            dtype = self.bytes.get(value, self.number)
+            element = self.emitter.convert(scalar, dtype, buffer.tensor.dtype)
             self.emitter.store_element(element, buffer, place)
 
     def _computed(self, value: int, env: Env, width: int) -> Value:
-        return self._computed_of(self.graph.node(value).expression, env, width)
+        return self._computed_of(
+            self.graph.node(value).expression, env, width, self.bytes.get(value)
+        )
 
-    def _computed_of(self, expression: Expression, env: Env, width: int) -> Value:
+    def _computed_of(
+        self,
+        expression: Expression,
+        env: Env,
+        width: int,
+        dtype: Dtype | None = None,
+    ) -> Value:
+        """Code of an expression, as a dtype that it is stored in, or as a number."""
         elements: Any = EmittedElements(self.emitter, width=width)
         spread: Env = {}
 
@@ -123,6 +135,8 @@ class GraphValues:
                 spread[argument] = self.emitter.broadcast(held, width)
             return spread[argument]
 
+        if dtype is not None:
+            return stored(expression, elements, read, self.number, dtype)
         return computed(expression, elements, read, self.number)
 
     @property
@@ -194,5 +208,6 @@ class GraphValues:
         if buffer.tensor.level.is_registers:
             self.emitter.store_register(vector, buffer, self._register(index))
         else:
-            narrow = self.emitter.convert(vector, self.number, buffer.tensor.dtype)
+            dtype = self.bytes.get(value, self.number)
+            narrow = self.emitter.convert(vector, dtype, buffer.tensor.dtype)
             self.emitter.store(narrow, buffer, index, count)

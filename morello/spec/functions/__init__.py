@@ -7,6 +7,7 @@ sequences.
 from morello.spec.functions.elementary import exp
 from morello.spec.functions.table import (
     BINARY,
+    BYTE_WORDS,
     FUNCTIONS,
     INTEGER,
     ROWS,
@@ -14,4 +15,13 @@ from morello.spec.functions.table import (
     ElementFunction,
 )
 
-__all__ = ["BINARY", "FUNCTIONS", "INTEGER", "ROWS", "UNARY", "ElementFunction", "exp"]
+__all__ = [
+    "BINARY",
+    "BYTE_WORDS",
+    "FUNCTIONS",
+    "INTEGER",
+    "ROWS",
+    "UNARY",
+    "ElementFunction",
+    "exp",
+]

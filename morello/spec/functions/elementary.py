@@ -329,14 +329,29 @@ def byte_rounding(dtype: Dtype) -> Callable[[Elements, Any], Any]:
     even one; 0 of NaN."""
 
     def rounded(e: Elements, x: Any) -> Any:
-        limits = dtype.lowest, dtype.highest
-        least, largest = (e.constant(_F32, float(n)) for n in limits)
-        bounded = e.lesser(e.greater(x, least), largest)
-        whole = e.constant(_F32, _NEAR_ALL_WHOLE)
-        nearest = e.subtract(e.add(bounded, whole), whole)
-        return e.where_equal(x, x, nearest, e.constant(_F32, 0.0))
+        return e.subtract(_near_byte(e, x, dtype), e.constant(_F32, _NEAR_ALL_WHOLE))
 
     return rounded
+
+
+def byte_word(dtype: Dtype) -> Callable[[Elements, Any], Any]:
+    """The function that gives an s32 whose lowest bits are those of `byte_rounding`."""
+
+    def word(e: Elements, x: Any) -> Any:
+        return e.reinterpret(_near_byte(e, x, dtype), _S32)
+
+    return word
+
+
+def _near_byte(e: Elements, x: Any, dtype: Dtype) -> Any:
+    """The nearest number of a dtype of bytes, more by one that lets no bit lie beyond
+    the point. The least number that is compared with takes the place of NaN."""
+    limits = dtype.lowest, dtype.highest
+    least, largest = (e.constant(_F32, float(n)) for n in limits)
+    if dtype.lowest:
+        x = e.where_equal(x, x, x, e.constant(_F32, 0.0))
+    bounded = e.lesser(e.greater(x, least), largest)
+    return e.add(bounded, e.constant(_F32, _NEAR_ALL_WHOLE))
 
 
 def rounding(dtype: Dtype) -> Callable[[Elements, Any], Any]:

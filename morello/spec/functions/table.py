@@ -466,3 +466,6 @@ FUNCTIONS: dict[str, tuple[int, Code]] = {
     name: (row.count, row.code) for name, row in ROWS.items()
 }
 """How many numbers each takes, and its code."""
+
+BYTE_WORDS: dict[Dtype, Code] = {dtype: elementary.byte_word(dtype) for dtype in BYTES}
+"""What rounds to bytes, as s32 whose lowest bits they are."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from morello.errors import SpecError
-from morello.spec.elements.dtypes import Dtype
+from morello.spec.elements.dtypes import BYTES, Dtype
 from morello.spec.elements.operations import Elements
-from morello.spec.functions import FUNCTIONS, INTEGER
+from morello.spec.functions import BYTE_WORDS, FUNCTIONS, INTEGER
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -239,6 +239,22 @@ def computed(
         return INTEGER[expression.function](elements, *arguments)
     _count, function = FUNCTIONS[expression.function]
     return function(elements, *arguments)
+
+
+def stored(
+    expression: Expression,
+    elements: Any,
+    read: Callable[[int], Any],
+    number: Dtype,
+    dtype: Dtype,
+) -> Any:
+    """An expression as an element of a dtype. One that is rounded to a byte is the
+    lowest bits of the sum that rounds it."""
+    match expression:
+        case Call(name, (inner,)) if dtype in BYTES and name == dtype.rounding:
+            word = BYTE_WORDS[dtype](elements, computed(inner, elements, read, number))
+            return elements.convert(word, Dtype.S32, dtype)
+    return elements.convert(computed(expression, elements, read, number), number, dtype)
 
 
 def paired(elements: Any, reduction: str, number: Dtype, a: Any, b: Any) -> Any:
