@@ -25,6 +25,8 @@ class CostsAtSizes:
 
     def __init__(self, target: Target) -> None:
         self._target = target
+        self._at_one: dict[tuple[int, Spec], tuple[Impl, float]] = {}
+        """The cost at one size, by the number of a program, which is kept alive."""
 
     def cost(self, impl: Impl, spec: Spec) -> float:
         """The cost at one size; infinite where the program does not apply.
@@ -73,9 +75,14 @@ class CostsAtSizes:
 
     def _costs(self, impl: Impl, frame: Frame, count: int) -> Costs:
         settled = _settled(frame)
-        if settled is not None and settled == impl.spec:
+        if settled is None:
+            return self._whole(impl, frame, count)
+        if settled == impl.spec:
             return np.full(count, float(impl.cost))
-        return self._whole(impl, frame, count)
+        number = id(impl), settled
+        if number not in self._at_one:
+            self._at_one[number] = impl, float(self._whole(impl, frame, 1)[0])
+        return np.full(count, self._at_one[number][1])
 
     def _whole(self, impl: Impl, frame: Frame, count: int) -> Costs:
         """The cost from what each action and hole of the program costs.

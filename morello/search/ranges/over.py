@@ -11,7 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from morello.actions import Action, Range, Split, Tile, TileParallel, ToAccum
+from morello.actions import (
+    Action,
+    Child,
+    Range,
+    Rewrite,
+    Split,
+    Tile,
+    TileParallel,
+    ToAccum,
+)
 from morello.errors import ScheduleError, SearchError
 from morello.search.dp.table import TableId
 from morello.search.impl import Branch, Impl
@@ -42,6 +51,9 @@ class Over:
     def __post_init__(self) -> None:
         self._costs = CostsAtSizes(self.tables.target)
         self._looped: dict[tuple[Spec, TableId], Impl | None] = {}
+        self._rewrites: dict[
+            tuple[Action, Spec], tuple[dict[str, Child], Rewrite] | ScheduleError
+        ] = {}
 
     def program(
         self, impl: Impl, spec: Spec, table: TableId, loops: bool = False
@@ -96,10 +108,8 @@ class Over:
 
     def _decided(self, impl: Impl, spec: Spec, table: TableId, loops: bool) -> Impl:
         """The first decision of a program on a range, and programs of its holes."""
-        expansion = impl.action.expand(Frame.of(spec), self.tables.target)
-        below = {child.role: child for child in expansion.children}
+        below, rewrite = self._applied(impl.action, spec)
         programs = {branch.role: branch.impl for branch in impl.branches}
-        rewrite = impl.action.apply(spec, self.tables.target)
         loop = impl.action.loop_dim(spec.key)
         along = any(loop in one.dims for one in spec.ranges)
         branches = []
@@ -115,6 +125,25 @@ class Over:
             branches.append(Branch(hole.role, hole.times, ranged))
         ranged = Impl(spec, impl.action, 0, tuple(branches))
         return dataclasses.replace(ranged, cost=self._costs.at_greatest(ranged))
+
+    def _applied(self, action: Action, spec: Spec) -> tuple[dict[str, Child], Rewrite]:
+        """An action on a range: its holes at the greatest size, and its rewrite.
+
+        Raises:
+            SizesError: it does not apply to every size.
+        """
+        if (action, spec) not in self._rewrites:
+            expansion = action.expand(Frame.of(spec), self.tables.target)
+            below = {child.role: child for child in expansion.children}
+            try:
+                rewrite = action.apply(spec, self.tables.target)
+                self._rewrites[action, spec] = below, rewrite
+            except ScheduleError as error:
+                self._rewrites[action, spec] = error
+        known = self._rewrites[action, spec]
+        if isinstance(known, ScheduleError):
+            raise known
+        return known
 
     def _any(self, spec: Spec, table: TableId, loops: bool) -> Impl:
         """The program of a hole of which no program is known; of a range without a loop
