@@ -144,18 +144,20 @@ class AffineCostModel(CostModel):
             source.layout.is_packed
             and form.name not in self.target.operand_context.packed
         )
+        if not (packed or dest.level.is_near):
+            return cost + self._read(level, Access.DEMAND)  # always waited for
         used = uses(frame, operand)
         often = used >= (PACKED_USES if packed else OVERLAPPED_USES)
         quick, slow = (self._read(level, how) for how in _WAYS)
         # The first block of rows goes over all of a large tile, and nothing asks for
         # lines while others compute.
         sizes = frame.operand_sizes(operand)
-        again = (source.lines(sizes) > _ON_THEIR_WAY) & (used > _BLOCK)
-        waits = (not packed) & (again | (not dest.level.is_near))
-        often = often & np.logical_not(waits)
+        few = source.runs(sizes) <= STREAMS
+        if not packed:
+            again = (source.lines(sizes) > _ON_THEIR_WAY) & (used > _BLOCK)
+            often, few = often & np.logical_not(again), few & np.logical_not(again)
         # Prefetchers follow a few rows as long as they go: what computing with a line
         # hides of the next grows with its uses.
-        few = (source.runs(sizes) <= STREAMS) & np.logical_not(waits)
         followed = few & np.logical_not(is_strip(frame, operand))
         hidden = followed * (slow - quick) * (used - 1) // (OVERLAPPED_USES - 1)
         return cost + np.where(often, quick, slow - hidden)

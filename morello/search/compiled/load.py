@@ -93,7 +93,8 @@ def _function(entry: int, parameters: tuple[Parameter, ...]) -> Callable[..., in
         passed: list[int] = []
         for argument, (dtype, rank) in zip(arguments, forms, strict=True):
             if rank:
-                if argument.dtype != dtype or argument.ndim != rank:
+                is_right = argument.dtype is dtype or argument.dtype == dtype
+                if not is_right or argument.ndim != rank:
                     raise TypeError(f"an array of {dtype} with {rank} axes is needed")
                 passed += (address(argument), *argument.shape)
             else:

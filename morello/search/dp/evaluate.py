@@ -19,6 +19,7 @@ from morello.search.dp.axes import ANY, Axis, Box
 from morello.search.dp.table import Costs, Floats, Integers, TableId, frame_of
 from morello.spec import Limits, SpecKey
 from morello.spec.frame import Frame
+from morello.spec.hashing import Interned
 
 NONE = -(1 << 30)
 """A place outside the table: it stays negative whatever is added."""
@@ -79,15 +80,14 @@ class Evaluated:
     Args:
         price: what it costs itself, infinite where it does not apply; it broadcasts to
             the box.
-        axes: the dimension of the box and the coordinates of each array of the frame,
-            by its `id`.
+        axes: the coordinates that each array of the frame has, by its `id`.
     """
 
     box: Box
     frame: Frame
     price: Floats
     children: tuple[Child, ...]
-    axes: dict[int, tuple[int, Axis]]
+    axes: "dict[int, _Along]"
     known: dict[tuple[Box | None, ...], Gathered | None] = dataclasses.field(
         default_factory=dict
     )
@@ -96,7 +96,7 @@ class Evaluated:
         """Sizes of a hole, or limits of it, that may be those of the frame."""
         known = self.axes.get(id(value))
         if known is not None:
-            return _Along(*known, len(self.box.axes))
+            return known
         return _Others(value) if np.ndim(value) else int(value)
 
     def gathered(self, boxes: tuple[Box | None, ...]) -> Gathered | None:
@@ -159,7 +159,7 @@ def _evaluate(
     price = price.reshape(price.shape or (1,) * len(box.axes))
     values = (*frame.sizes, *frame.limits.free)
     axes = {
-        id(array): (dim, axis)
+        id(array): _Along(dim, axis, len(values))
         for dim, (array, axis) in enumerate(zip(values, box.axes, strict=True))
         if axis != (ANY,)
     }
@@ -224,7 +224,7 @@ def _places(parent: Evaluated, child: Child, box: Box) -> tuple[Array, ...]:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Along:
+class _Along(Interned):
     """Coordinates along a dimension of a box.
 
     Args:
@@ -345,7 +345,7 @@ def _term(values: Array, points: tuple[int, ...], chosen: Integers) -> Term:
         values = np.broadcast_to(values, (*points, near, far))
     every = values.reshape(-1, width)
     if len(chosen) < len(every):
-        every = every[chosen]
+        every = every.take(chosen, axis=0)
     return np.ascontiguousarray(every).reshape(-1), width, each
 
 
@@ -362,7 +362,7 @@ def _place(axis: Axis, value: _Values) -> Any:
     if not ladder.size:
         return np.full(np.shape(values), NONE)
     place = np.minimum(np.searchsorted(ladder, values), len(axis) - 1)
-    return np.where(ladder[place] == values, place, NONE)
+    return np.where(ladder.take(place) == values, place, NONE)
 
 
 @lru_cache(maxsize=65536)

@@ -33,7 +33,7 @@ class Slices:
     @classmethod
     def of(cls, costs: Floats, dims: int, others: tuple[Floats, ...] = ()) -> "Slices":
         """Group the slices of ``costs`` that are equal; its first ``dims`` axes are
-        sizes.
+        sizes. Where none are, its arrays are those of the slices.
 
         Args:
             others: arrays of the same shape that have to be equal in equal slices, too.
@@ -41,21 +41,19 @@ class Slices:
         sizes = costs.shape[:dims]
         points = math.prod(sizes)
         parts = [part.reshape(points, -1) for part in (costs, *others)]
-        columns = np.ascontiguousarray(np.concatenate(parts) if others else parts[0])
-        first, room = np.zeros((2, columns.shape[1]), np.int64)
-        if len(first) > 1:
+        count = parts[0].shape[1]
+        place = np.arange(count)
+        if count > 1:
+            columns = np.concatenate(parts) if others else parts[0]
+            first, room = np.zeros((2, count), np.int64)
             compiled().equal_columns(columns, first, room)
-        own_first = first == np.arange(len(first))
-        distinct_columns, place = (
-            np.flatnonzero(own_first),
-            (own_first.cumsum() - 1)[first],
-        )
-        distinct = columns.take(distinct_columns, axis=1)
-        slices = distinct[:points].reshape(*sizes, len(distinct_columns))
-        rest = [
-            np.ascontiguousarray(distinct[k * points : (k + 1) * points])
-            for k in range(1, len(parts))
-        ]
+            is_first = first == place
+            if not is_first.all():
+                place = (is_first.cumsum() - 1)[first]
+                distinct = np.flatnonzero(is_first)
+                parts = [part.take(distinct, axis=1) for part in parts]
+        slices, *rest = parts
+        slices = slices.reshape(*sizes, slices.shape[1])
         decisions = np.full(slices.shape, NO_ACTION, np.int32)
         return cls(slices, decisions, place, tuple(rest))
 

@@ -93,9 +93,9 @@ class TableSolver:
         self.actions = self.run.candidates(self.id)
         self._settle(self.actions)
         costs = self._cost_slices()
-        is_finite = np.isfinite(costs.slices)
-        most = np.max(costs.slices, where=is_finite, initial=0.0)
-        if most >= COST_BOUND:
+        too_much = np.count_nonzero(costs.slices >= COST_BOUND)
+        if too_much and too_much > np.count_nonzero(costs.slices == np.inf):
+            most = np.max(costs.slices, where=np.isfinite(costs.slices), initial=0.0)
             raise SearchError(
                 f"a program of {self.key} costs {most:.3g} millicycles, more "
                 f"than can be counted exactly",
@@ -132,7 +132,7 @@ class TableSolver:
         loops: dict[tuple[int, SpecKey], dict[int, Action]] = {}
         parts: dict[int, Action] = {}
         gathers: dict[int, Action] = {}
-        keys: dict[tuple[type[Action], int], SpecKey] = {}
+        alike: dict[tuple[type[Action], int], dict[int, Action]] = {}
         for index, action in enumerate(actions):
             dim = action.loop_dim(self.key)
             if dim is None:
@@ -140,9 +140,11 @@ class TableSolver:
                 (parts if stays else gathers)[index] = action
                 continue
             same = type(action), dim
-            if same not in keys:
-                keys[same] = action.loop_key(self.key)
-            loops.setdefault((dim, keys[same]), {})[index] = action
+            along = alike.get(same)
+            if along is None:
+                tiles_key = action.loop_key(self.key)
+                along = alike[same] = loops.setdefault((dim, tiles_key), {})
+            along[index] = action
         tiles = [self.run.loop_id(self.id, k) for _, k in loops if k != self.key]
         self._gather(gathers, tiles)
         in_table = {}
@@ -347,8 +349,7 @@ def _extent(identity: TableId) -> tuple[int, int]:
 
 def _room_of_run(axes: Integers, width: int) -> tuple[Floats, Decisions]:
     """Room for the costs and decisions of a run of points (`compiled/tiling.py`)."""
-    runs = [stride * extent for stride, extent in axes[:, [STRIDE, EXTENT]].tolist()]
-    run = min(runs, default=0)
+    run = min((row[STRIDE] * row[EXTENT] for row in axes.tolist()), default=0)
     return np.empty(run * width), np.empty(run * width, np.int32)
 
 
@@ -380,11 +381,13 @@ def aligned(table: Costs, box: Box, dim: int) -> Floats:
             costs = costs.take(np.maximum(places, 0), axis=place)
             if gaps:
                 costs[(slice(None),) * place + (places < 0,)] = np.inf
-    limits = zip(table.box.axes[dims:], box.axes[dims:], strict=True)
+    slices = table.place.reshape(table.box.shape[dims:])
+    if table.box.limits == box.limits:
+        return costs.take(slices, axis=-1)
+    limits = zip(table.box.limits, box.limits, strict=True)
     classes = [positions(theirs, ours)[0] for theirs, ours in limits]
     mesh = np.ix_(*(np.maximum(here, 0) for here in classes))
-    chosen = table.place.reshape(table.box.shape[dims:])[mesh]
-    costs = costs.take(chosen, axis=-1)
+    costs = costs.take(slices[mesh], axis=-1)
     for place, here in enumerate(classes, dims):
         if (here < 0).any():
             costs[(slice(None),) * place + (here < 0,)] = np.inf

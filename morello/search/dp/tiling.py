@@ -163,7 +163,7 @@ def axis_words(
     alive: list[Any] = []
     rows = []
     for each in loops:
-        chosen = each.codes[each.plan.actions]
+        chosen = each.codes.take(each.plan.actions)
         alive += (each.plan, chosen)
         stride = math.prod(each.shape[each.dim + 1 :])
         extents = each.shape[each.dim], holes[each.dim]

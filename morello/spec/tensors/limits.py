@@ -97,4 +97,4 @@ def snap_down(remaining: Any, classes: tuple[int, ...]) -> Any:
         return classes[max(bisect.bisect_right(classes, remaining) - 1, 0)]
     ladder = np.asarray(classes)
     place = np.searchsorted(ladder, remaining, side="right") - 1
-    return ladder[np.maximum(place, 0)]
+    return ladder.take(np.maximum(place, 0))
