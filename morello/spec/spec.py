@@ -48,7 +48,7 @@ class SpecKey(Interned):
         forms = " ".join(map(str, self.tensors))
         return f"{self.kind} {forms}{'' if self.serial else ' parallel'}"
 
-    @property
+    @cached_property
     def dtypes(self) -> tuple[Dtype, ...]:
         """The dtype of each operand."""
         return tuple(t.dtype for t in self.tensors)

@@ -246,6 +246,7 @@ def _wanted_inner(key: SpecKey) -> int | None:
     return operand.dims[-1 if layout.is_packed else layout.innermost]
 
 
+@lru_cache(maxsize=65536)
 def _inner(key: SpecKey) -> int | None:
     """The dimension along vectors: the innermost of an operand of the most dimensions,
     or one of halves of bytes; None where it is not innermost in all operands that have

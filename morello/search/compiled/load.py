@@ -96,7 +96,8 @@ def _function(entry: int, parameters: tuple[Parameter, ...]) -> Callable[..., in
                 is_right = argument.dtype is dtype or argument.dtype == dtype
                 if not is_right or argument.ndim != rank:
                     raise TypeError(f"an array of {dtype} with {rank} axes is needed")
-                passed += (address(argument), *argument.shape)
+                first = address(argument) if argument.size else 0
+                passed += (first, *argument.shape)
             else:
                 passed.append(argument)
         return int(call(*passed))

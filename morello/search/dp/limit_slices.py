@@ -40,7 +40,8 @@ class Slices:
         """
         sizes = costs.shape[:dims]
         points = math.prod(sizes)
-        parts = [part.reshape(points, -1) for part in (costs, *others)]
+        every = (costs, *others)
+        parts = [np.ascontiguousarray(part.reshape(points, -1)) for part in every]
         count = parts[0].shape[1]
         place = np.arange(count)
         if count > 1:

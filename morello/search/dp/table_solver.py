@@ -44,6 +44,9 @@ from morello.search.queries.pins import Fixed
 from morello.spec import Limits, SpecKey
 from morello.spec.frame import Bools
 
+_NO_COSTS, _NO_DECISIONS = np.empty(0), np.empty(0, np.int32)
+"""The arrays of a table whose room is not made yet, or that are slices by now."""
+
 
 class Tables(Below, Protocol):
     """The interface through which the solver of one table reads other tables."""
@@ -76,8 +79,7 @@ class TableSolver:
         self.key = identity.key
         self.target = run.target
         self.box = run.box(identity)
-        self.costs = np.full(0, np.inf)
-        self.decisions = np.full(0, NO_ACTION, np.int32)
+        self.costs, self.decisions = _NO_COSTS, _NO_DECISIONS
         self.impls = 0
         """Implementations whose costs were compared."""
         self.fixed: Bools | None = None
@@ -216,7 +218,7 @@ class TableSolver:
             return
         totals = tuple(peel.others for peel in peels)
         slices = self.slices = Slices.of(self.costs, len(sizes), totals)
-        self.costs = np.empty(0)  # the slices have them: a table that waits is small
+        self.costs = _NO_COSTS  # the slices have them: a table that waits is small
         few = [
             dataclasses.replace(peel, others=others)
             for peel, others in zip(peels, slices.others, strict=True)

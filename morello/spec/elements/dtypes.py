@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from morello.errors import SpecError
+from morello.lazy import cached_property
 from morello.suggestions import did_you_mean
 
 
@@ -67,7 +68,7 @@ class Dtype(metaclass=_Listed):
             raise SpecError(f"unknown dtype '{text}'", f"use one of {names}{meant}")
         return _BY_NAME[text]
 
-    @property
+    @cached_property
     def itemsize(self) -> int:
         """Bytes an element."""
         return int(self.numpy.itemsize)

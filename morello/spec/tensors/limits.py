@@ -8,6 +8,7 @@ differ by a line are one Spec.
 import bisect
 import dataclasses
 import re
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,7 @@ class Limits:
         return Limits(self.memories, free)
 
 
+@lru_cache(maxsize=1024)
 def cache_classes(capacity: int, classes: int) -> tuple[int, ...]:
     """Classes of the lines that may remain of a cache of ``capacity`` lines, ascending.
 

@@ -76,23 +76,23 @@ class Memory:
         """Whether the other memory is filled from it, at once or through others."""
         return self in other.path
 
-    @property
+    @cached_property
     def is_registers(self) -> bool:
         """Whether the program, not the hardware, decides what it holds."""
         return self.rows > 0
 
-    @property
+    @cached_property
     def is_main(self) -> bool:
         """Whether it is main memory, of which nothing is counted."""
         return self.source is None
 
-    @property
+    @cached_property
     def is_near(self) -> bool:
         """Whether it is the first-level cache, or nearer: gaps between the rows of a
         tile decide nothing any more there, since it has paid for its lines."""
         return not self.is_beyond(L1)
 
-    @property
+    @cached_property
     def is_cache(self) -> bool:
         """Whether it is counted in lines, and the hardware decides what it holds."""
         return not self.is_registers and not self.is_main
