@@ -498,6 +498,25 @@ def test_dtypes(name: str, dtype: str, evaluated: list[Any]) -> None:
     assert len(evaluated) == is_taken
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_rows_of_bags_are_added_up_as_they_are_read(
+    mode: str, evaluated: list[Any]
+) -> None:
+    """The program writes no row but the sums, and NaN and infinity go through."""
+    table = torch.randn(9, 20)
+    table[3, 5], table[4, :7] = torch.nan, torch.inf
+
+    def function(x: Any, i: Any) -> Any:
+        return functional.embedding_bag(i, x, mode=mode)
+
+    fast = torch.compile(function, backend="morello", options={"wait": True})
+    i = torch.tensor([[0, 8, 3], [2, 2, 5], [4, 1, 4]])
+    with torch.no_grad():
+        torch.testing.assert_close(fast(table, i), function(table, i), equal_nan=True)
+    (model,) = evaluated
+    assert "sum" not in str(model)  # a part would read rows that were written
+
+
 def test_quotients_of_wide_integers_are_exact(evaluated: list[Any]) -> None:
     """f64, in which torch-mlir divides, has no integers of more than 53 bits."""
     ends = [2**60 + 1, -(2**60) - 1, 2**53 + 1, 2**63 - 1, -(2**63), 7, -7, 0]

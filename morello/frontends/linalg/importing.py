@@ -45,7 +45,7 @@ from morello.frontends.nodes.tensors import (
     own_axes,
     substituted,
 )
-from morello.frontends.plain.fallback import Fallback
+from morello.frontends.plain.fallback import SUMS_OF_ROWS, Fallback
 from morello.frontends.reasons import DATA_PLACES, why_no_graph
 from morello.frontends.refusals import ModelError, OpError
 from morello.mlir import ir
@@ -134,6 +134,8 @@ class Importer(ImportedValues):
         try:
             if makes_nothing(op):
                 self.known |= {r: Same(0, shape_of(r)) for r in op.results}
+            elif self.fallback.adds_rows(op):
+                self._left(op, OpError(SUMS_OF_ROWS, "add up what lies in memory"))
             else:
                 self._steps.get(op.name, self._scalar)(op)
         except MissingError:

@@ -15,6 +15,7 @@ from morello.frontends.nodes.tensors import Given, Plain, PlainDtype, own_axes
 from morello.frontends.plain.outlining import (
     copying,
     element_of,
+    is_step_of,
     outlined,
     tensors_or_read,
 )
@@ -22,6 +23,21 @@ from morello.frontends.plain.work import is_linear
 from morello.frontends.refusals import OpError
 from morello.mlir import ir
 from morello.spec.elements.dtypes import Dtype
+
+SUMS_OF_ROWS = "rows that are looked up are added up as they are read"
+
+
+def _is_sum_of_rows(op: ir.Operation) -> bool:
+    """Whether an op adds up f32 along other axes than the last one."""
+    names = [inner.name for inner in op.regions[0].blocks[0].operations]
+    loops = [str(each) for each in ir.ArrayAttr(op.attributes["iterator_types"])]
+    kinds = {value.type.maybe_downcast().element_type for value in op.operands}
+    return (
+        names == ["arith.addf", "linalg.yield"]
+        and any("reduction" in loop for loop in loops)
+        and "parallel" in loops[-1]
+        and all(isinstance(kind.maybe_downcast(), ir.F32Type) for kind in kinds)
+    )
 
 
 class Fallback:
@@ -45,6 +61,22 @@ class Fallback:
             OpError: a shape is dynamic.
         """
         return self.takes_all or is_linear(op)
+
+    def adds_rows(self, op: ir.Operation) -> bool:
+        """Whether an op adds up rows that plain code looks up for it alone, as bags of
+        embeddings do: in its loops they are not written first."""
+        if op.name != "linalg.generic" or len(op.operands) != 2:
+            return False
+        value = op.operands[0]
+        if not is_step_of(value, op) or not _is_sum_of_rows(op):
+            return False
+        looks_up = any(
+            inner.name == "tensor.extract"
+            for inner in value.owner.regions[0].blocks[0].operations
+        )
+        known = self.importer.known[value]
+        is_whole = looks_up and isinstance(known, Read) and is_plain(known)
+        return is_whole and isinstance(known, Read) and self._is_plain(known.tensor)
 
     def lower(self, op: ir.Operation, error: OpError) -> None:
         """The results of an op as plain tensors.
