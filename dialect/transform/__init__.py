@@ -27,6 +27,7 @@ from morello.dialect.transform.loops.grid_parallel import GRID_PARALLEL
 from morello.dialect.transform.loops.peel import PEEL
 from morello.dialect.transform.loops.split import SPLIT
 from morello.dialect.transform.loops.split_parallel import SPLIT_PARALLEL
+from morello.dialect.transform.loops.taps import TAPS
 from morello.dialect.transform.loops.tile import TILE
 from morello.dialect.transform.loops.tile_parallel import TILE_PARALLEL
 from morello.dialect.transform.select import SELECT
@@ -58,6 +59,7 @@ ACTION_OPS: dict[str, ActionOp] = {
         DROP,
         PAD,
         BORDER,
+        TAPS,
         RANGE,
         SELECT,
     )

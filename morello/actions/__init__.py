@@ -22,6 +22,7 @@ from morello.actions.loops.grid_parallel import GridParallel
 from morello.actions.loops.peel import Peel
 from morello.actions.loops.split import Split
 from morello.actions.loops.split_parallel import SplitParallel
+from morello.actions.loops.taps import Taps
 from morello.actions.loops.tile import Tile, tiled_dims
 from morello.actions.loops.tile_parallel import TileParallel
 from morello.actions.select import Select
@@ -34,6 +35,6 @@ __all__ = [
     "ACTIONS", "Action", "Border", "Child", "Collapse", "Cut", "CutInPlace", "Drop",
     "Expansion", "GridParallel", "Hole", "LoopForm", "Merge", "Move", "Online", "Pad",
     "Peel", "Range", "Rewrite", "Select", "SizesError", "SpecializeRange", "Split",
-    "SplitParallel", "Squeeze", "Tile", "TileParallel", "ToAccum", "Unfold",
+    "SplitParallel", "Squeeze", "Taps", "Tile", "TileParallel", "ToAccum", "Unfold",
     "candidates", "may_drop", "tiled_dims",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from morello.actions.loops.grid_parallel import GridParallel
 from morello.actions.loops.peel import Peel
 from morello.actions.loops.split import Split
 from morello.actions.loops.split_parallel import SplitParallel
+from morello.actions.loops.taps import Taps
 from morello.actions.loops.tile import Tile
 from morello.actions.loops.tile_parallel import TileParallel
 from morello.actions.select import Select
@@ -48,6 +49,7 @@ ACTIONS: tuple[type[Action], ...] = (
     Squeeze,
     Pad,
     Border,
+    Taps,
     Merge,
     Unfold,
     Collapse,
@@ -66,7 +68,8 @@ def candidates(
     matrices, that is what becomes of it first. What one thread does with elements that
     have nothing in common, it does with one after another. Where the operands of the
     goal stay in L2 from call to call, one that is counted in memory is there: it comes
-    to L2 before anything else, in the form that it has.
+    to L2 before anything else, in the form that it has. After the taps along one
+    dimension come those along the next.
 
     Args:
         key: of the Specs.
@@ -79,6 +82,9 @@ def candidates(
     apart = _one_by_one(key, axes)
     if apart:
         return apart
+    following = Taps.following(key, target)
+    if following:
+        return following
     arrival = _arrival(key, target)
     if arrival is not None:
         return arrival, *SpecializeRange.candidates(key, axes, target)

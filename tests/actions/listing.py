@@ -31,6 +31,8 @@ STATE = "graph=out m[r]+=max(x[r,n]);p[r,n]=exp(x-m);out l[r]+=sum(p)"
 WINDOW = "graph=y[u]=sum(w[i]*x[pad(u+i,1,1)])"
 IMAGE = "graph=y[f,u,v]=sum(w[f,c,i,j]*x[c,{0}])"
 
+TAPS = "graph=out y[u,v,f]+=sum(x[{0},pad(v+j,1,1),c]*w[i,j,c,f])"
+
 GOALS: tuple[tuple[str, Target], ...] = (
     ("fill:4x5:f32:out=[0,1]@L1", AVX2),
     ("move:4x6:f32:src=[1,0]@L2:dst=[0,1,1p4]@L1", AVX2),
@@ -59,6 +61,16 @@ GOALS: tuple[tuple[str, Target], ...] = (
     ("compose:4x6x5:f32:graph=y[m,n]=sum(b[k,n]*a[m,k])", AVX2),
     (f"compose:4x9x3:f32:{TWO}:v1=[1,0]", AVX2),
     ("compose:3x4x3x2x2x3:f32:graph=y[u,v,f]=sum(x[u+i,v+j,c]*w[i,j,c,f])", AVX2),
+    (
+        f"compose:4x5x3x3x3x2:f32:{TAPS.format('pad(u+i,1,1)')}"
+        ":x0=[0,1,2]@L2:v0=[0,1,2]@L2",
+        AVX2,
+    ),
+    (
+        f"compose:4x5x3x2x3x2:f32:{TAPS.format('u+i')}"
+        ":x0=[0,1,2]@L2/strided:v0=[0,1,2]@L2",
+        AVX2,
+    ),
 )
 """Small Specs for which each action is tried, by itself or beside others."""
 

@@ -1,19 +1,22 @@
 """Borders: strips without padding are the rows of a padded graph."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 
-from morello.actions import Border
+from morello.actions import Border, Taps
 from morello.actions.loops.border import ROLES
 from morello.errors import ScheduleError
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.spec import parse_spec
+from morello.search.impl import Branch, Impl
+from morello.spec import Spec, parse_spec
 from morello.spec.compose import Compose
 from morello.spec.graphs import parse_graph
-from morello.spec.graphs.borders import border, strips
+from morello.spec.graphs.borders import Border as Borders
+from morello.spec.graphs.borders import Strip, border, strips, taps_inside
 from tests.graphs.tiles import outputs_of
 from tests.quality.execution import check_bound
 from tests.quality.programs import build_programs
@@ -50,27 +53,69 @@ def test_strips_compute_the_rows(text: str) -> None:
     }
     ((out, whole),) = outputs_of(graph, sizes, values).items()
     for strip in parts:
-        small = list(sizes)
-        small[rows], small[found.taps] = strip.rows, strip.taps
-        inner = Compose.of(found.graph)
-        given = {}
-        for i, operand in enumerate(inner.operands):
-            shape = operand.sizes(tuple(small))
-            starts = [0] * operand.rank
-            if i == found.image:
-                starts[found.axis] = strip.place
-            elif found.taps in operand.dims:
-                starts[operand.axis(found.taps)] = strip.tap
-            cut = tuple(slice(s, s + n) for s, n in zip(starts, shape, strict=True))
-            if not operand.is_written:
-                given[kind.values[i]] = values[kind.values[i]][cut]
-                assert given[kind.values[i]].shape == shape
-        ((_, array),) = outputs_of(found.graph, tuple(small), given).items()
+        array = _rows_of(strip, found, spec, values)
         axis = kind.operands[-1].axis(rows)
         wanted = np.take(whole, range(strip.row, strip.row + strip.rows), axis)
         np.testing.assert_allclose(array, wanted, rtol=1e-4, atol=1e-5)
     assert sum(strip.rows for strip in parts) == sizes[rows]
     assert out in kind.values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *SPECS,
+        # Taps that no row has inside, and one that a row alone has.
+        "conv:1x2x3x2x2x9x9:f32:pad=4:layout=nhwc",
+        "conv:1x2x9x6x2x4x4:f32:pad=1:stride=3",
+    ],
+)
+def test_taps_compute_the_rows(text: str) -> None:
+    """Their sums are the whole output: of integers, bit for bit."""
+    spec = parse_spec(text, AVX2.limits)
+    graph, sizes = spec.kind.as_graph, spec.sizes
+    assert graph is not None
+    rows = next(d for d in range(len(sizes)) if border(graph, d))
+    found = border(graph, rows)
+    assert found is not None
+    parts = taps_inside(found, sizes[rows], sizes[found.taps])
+    rng = np.random.default_rng(0)
+    values = {
+        spec.kind.values[i]: rng.integers(-4, 5, shape).astype(np.float32)
+        for i, shape in enumerate(spec.shape(i) for i in range(len(spec.tensors)))
+        if not spec.kind.operands[i].is_written
+    }
+    ((_, whole),) = outputs_of(graph, sizes, values).items()
+    sums = np.zeros_like(whole)
+    axis = spec.kind.operands[-1].axis(rows)
+    for tap in parts:
+        place = [slice(None)] * sums.ndim
+        place[axis] = slice(tap.row, tap.row + tap.rows)
+        sums[tuple(place)] += _rows_of(tap, found, spec, values)
+    np.testing.assert_array_equal(sums, whole)
+    assert sum(tap.rows for tap in parts) < sizes[rows] * sizes[found.taps]
+
+
+def _rows_of(strip: Strip, found: Borders, spec: Spec, values: dict[int, Any]) -> Any:
+    """The output of a strip, from its part of the image and of the filter."""
+    small = list(spec.sizes)
+    small[found.rows], small[found.taps] = strip.rows, strip.taps
+    inner = Compose.of(found.graph)
+    given = {}
+    for i, operand in enumerate(inner.operands):
+        shape = operand.sizes(tuple(small))
+        starts = [0] * operand.rank
+        if i == found.image:
+            starts[found.axis] = strip.place
+        elif found.taps in operand.dims:
+            starts[operand.axis(found.taps)] = strip.tap
+        cut = tuple(slice(s, s + n) for s, n in zip(starts, shape, strict=True))
+        if not operand.is_written:
+            value = spec.kind.values[i]
+            given[value] = values[value][cut]
+            assert given[value].shape == shape
+    ((_, array),) = outputs_of(found.graph, tuple(small), given).items()
+    return array
 
 
 @pytest.mark.parametrize(
@@ -135,6 +180,57 @@ def test_a_border_of_four_strips_on_a_side_is_refused() -> None:
     spec = parse_spec("conv:1x8x12x12x8x9x9:f32:pad=4:groups=8", AVX2.limits)
     with pytest.raises(ScheduleError, match="more than 3 strips on one side"):
         Border("d1").apply(spec, AVX2)
+
+
+CONV = "out y[u,v,f]+=sum(x[{0},pad(v+j,1,1),c]*w[i,j,c,f])"
+
+
+@pytest.mark.parametrize(
+    ("rows", "sizes"),
+    [
+        ("pad(u+i,1,1)", [4, 5, 4]),
+        ("pad(2*u+i,1,0)", [4, 5, 5]),
+        ("pad(u+2*i,2,1)", [3, 5, 4]),
+    ],
+)
+def test_holes_of_taps(rows: str, sizes: list[int]) -> None:
+    text = f"compose:5x6x8x3x3x4:f32:graph={CONV.format(rows)}"
+    rewrite = Taps("d0").apply(parse_spec(text, AVX2.limits), AVX2)
+    assert [hole.spec.sizes[0] for hole in rewrite.holes] == sizes
+    assert {hole.spec.sizes[3] for hole in rewrite.holes} == {1}
+    assert {hole.role for hole in rewrite.holes} < {*ROLES}
+    assert all(hole.times == 1 for hole in rewrite.holes)
+    assert rewrite.cost == 3 * AVX2.coefficients.loop
+    inner = rewrite.holes[0].spec
+    assert inner.kind.as_graph is not None
+    assert len(inner.kind.as_graph.padded_dims) == 2  # d1 and the taps along it
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("sizes", "rows"),
+    [
+        ("7x7x32x3x3x32", "pad(u+i,1,1)"),
+        ("5x6x19x3x3x40", "pad(2*u+i,1,0)"),
+        ("6x5x16x5x3x37", "pad(u+i,2,2)"),
+    ],
+)
+def test_programs_of_taps_are_within_the_bound(sizes: str, rows: str) -> None:
+    """Taps by themselves along both dimensions, each on a part of the image."""
+    text = f"compose:{sizes}:f32:graph={CONV.format(rows)}:x0=[0,1,2]@L2:v0=[0,1,2]@L2"
+    target = dataclasses.replace(AVX2, relayouts=False)
+    spec = parse_spec(text, target.limits)
+    rewrite = Taps("d0").apply(spec, target)
+    branches = tuple(
+        Branch(hole.role, hole.times, Solver(target).solve(hole.spec).impl)
+        for hole in rewrite.holes
+    )
+    below = {branch.impl.branches[0].impl.action for branch in branches}
+    assert below == {Taps("d1")}
+    cost = rewrite.total(tuple(branch.impl.cost for branch in branches))
+    impl = Impl(spec, Taps("d0"), cost, branches)
+    (program,) = build_programs([impl], [text])
+    check_bound(program)
 
 
 def _refused(spec: Any, name: str) -> bool:

@@ -60,6 +60,7 @@ GRAPHS = {
     "groups": "compose:4x2x3x4:f32:graph=s[h,q,k]=sum(Q[h,q,d]*K[h//2,k,d])",
     "border": "compose:6x3:f32:graph=y[u]=sum(w[i]*x[pad(u+i,1,1)])",
     "padded": "conv:1x1x3x2x2x3x3:f32:pad=1",
+    "taps": "compose:3x2x3x2:f32:graph=out y[u,f]+=sum(x[pad(u+i,1,1),c]*w[i,c,f])",
 }
 
 LEAST = 2000 // len(GRAPHS) + 1

@@ -39,6 +39,10 @@ GRAPHS = {
     "chain": "chain:3x4x9x5:f32",
     "images": "conv:1x2x5x6x3x3x2:f32:pad=1",
     "depthwise": "compose:9x11x3:f32:graph=y[u,c]=sum(x[pad(u+i,1,1),c]*w[i,c])",
+    "taps": (
+        "compose:5x6x9x3x3x4:f32:"
+        "graph=out y[u,v,f]+=sum(x[pad(u+i,1,1),pad(v+j,1,1),c]*w[i,j,c,f])"
+    ),
     "steps": "conv:2x3x7x8x4x3x3:f32:pad=1:stride=2",
     "channels last": "conv:2x3x7x8x4x3x3:f32:stride=2:layout=nhwc",
     "a part": "compose:4x9:f32:graph=y[u,n]=x[pad(u,-2,-3),pad(n,-1,2)]*2.0",
@@ -89,6 +93,7 @@ def test_random_programs_are_cut_online_and_bordered() -> None:
     assert used["online"] >= 4
     assert used["to_accum"] >= 30
     assert used["border"] >= 1
+    assert used["taps"] >= 1
 
 
 @pytest.mark.sampled(5)

@@ -6,18 +6,18 @@ After: a ``morello.compose`` op without padding for each strip, on views of the 
 ``after2``).
 """
 
-from morello.actions.loops.border import ROLES, Border, Bordered, parts_of
+from morello.actions.loops.border import ROLES, Border, Bordered, Strips
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.subview import Start, tile_of
 
 
-def apply_border(site: Site, action: Border) -> Left:
+def apply_strips(site: Site, action: Strips) -> Left:
     """Build the ops of the strips."""
     bordered = action.bordered(site.spec.key)
     assert isinstance(bordered, Bordered)
     border, kind = bordered.border, site.spec.kind
-    parts = parts_of(border, site.spec.sizes)
+    parts = action.parts(border, site.spec.sizes)
     left = {}
     for hole in site.rewrite.holes:
         strip = parts[hole.role]
@@ -39,5 +39,5 @@ def apply_border(site: Site, action: Border) -> Left:
     return left
 
 
-BORDER = ActionOp.define(Border, ROLES, apply_border)
+BORDER = ActionOp.define(Border, ROLES, apply_strips)
 """The op."""

@@ -16,7 +16,8 @@ copies the image instead.
 """
 
 import dataclasses
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import ClassVar
 
@@ -51,13 +52,18 @@ class Bordered:
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Border(Action):
-    """Along the dimension ``dim`` of the output, what is inside the image and each
-    strip of the border by itself."""
+class Strips(Action):
+    """Strips along the dimension ``dim`` of the output, each without padding."""
 
-    name: ClassVar[str] = "border"
     takes_ranges: ClassVar[bool] = True
+    refusal: ClassVar[str]
+    """Why sizes have no strips."""
     dim: str
+
+    @abstractmethod
+    def parts(self, borders: Borders, sizes: tuple[Ints, ...]) -> dict[str, Strip]:
+        """The strips by role; none where there are no such. Neither dimension of the
+        border loops, so that each has one size."""
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """A hole for each strip: ``before``, …, ``main``, ``after``, …
@@ -68,7 +74,7 @@ class Border(Action):
         bordered = self.bordered(frame.key)
         if isinstance(bordered, str):
             return Expansion.refused(bordered)
-        parts = parts_of(bordered.border, frame.sizes)
+        parts = self.parts(bordered.border, frame.sizes)
         children = []
         for role in ROLES:
             strip = parts.get(role)
@@ -81,16 +87,12 @@ class Border(Action):
                 sizes[dim], dims[dim] = size, -1 - size
             child = Frame(bordered.key, tuple(sizes), frame.limits)
             children.append(Child(role, child, int(strip is not None), tuple(dims)))
-        reason = (
-            "a row has no tap inside the image, no row has all of them inside, or "
-            f"there are more than {SIDES} strips on one side"
-        )
         cost = cost_model(target).loop(0, max(len(parts) - 1, 0))
-        return Expansion((Condition(bool(parts), reason),), cost, tuple(children))
+        return Expansion((Condition(bool(parts), self.refusal),), cost, tuple(children))
 
     def feature(self, key: SpecKey) -> str:
         """The dimension."""
-        return f"border {self.dim}"
+        return f"{self.name} {self.dim}"
 
     def bordered(self, key: SpecKey) -> Bordered | str:
         """The key of the strips; or why there is no border."""
@@ -99,7 +101,7 @@ class Border(Action):
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """The caches that operands of the border may move to."""
-        keys = (action.bordered(key) for action in _tried(key))
+        keys = (action.bordered(key) for action in cls.first(key))
         return frozenset().union(
             *(
                 Move.levels_taken(parts.key, target)
@@ -109,34 +111,58 @@ class Border(Action):
         )
 
     @classmethod
+    def first(cls, key: SpecKey) -> Iterator["Strips"]:
+        """The action along the first dimension with a border."""
+        name = _first(key)
+        if name is not None:
+            yield cls(name)
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Border(Strips):
+    """Along the dimension ``dim`` of the output, what is inside the image and each
+    strip of the border by itself."""
+
+    name: ClassVar[str] = "border"
+    refusal: ClassVar[str] = (
+        "a row has no tap inside the image, no row has all of them inside, or "
+        f"there are more than {SIDES} strips on one side"
+    )
+
+    def parts(self, borders: Borders, sizes: tuple[Ints, ...]) -> dict[str, Strip]:
+        """Rows with the same taps inside the image; ``main`` has all taps."""
+        rows, taps = (int(np.max(sizes[d])) for d in (borders.rows, borders.taps))
+        parts = strips(borders, rows, taps)
+        if parts is None:
+            return {}
+        inside = next(i for i, strip in enumerate(parts) if strip.taps == taps)
+        return by_role(parts, inside)
+
+    @classmethod
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
-    ) -> Iterator["Border"]:
+    ) -> Iterator["Strips"]:
         """The first dimension with a border, before any operand has moved and where
         nothing is used again: beside the work of a product of matrices a copy of the
         image is cheap, and its strips would multiply its tables."""
         moved = any(tensor.level is not target.home for tensor in key.tensors)
         if not moved and contractions(key.kind) == 0:
-            yield from _tried(key)
+            yield from cls.first(key)
 
 
 @lru_cache(maxsize=65536)
-def _tried(key: SpecKey) -> tuple[Border, ...]:
+def _first(key: SpecKey) -> str | None:
+    """The first dimension with a border."""
     graph = key.kind.as_graph
     if graph is None or not graph.padded_dims:
-        return ()
-    every = (Border(name) for name in key.kind.dims)
-    return tuple(a for a in every if not isinstance(a.bordered(key), str))[:1]
+        return None
+    names = (n for n in key.kind.dims if not isinstance(_bordered(n, key), str))
+    return next(names, None)
 
 
-def parts_of(borders: Borders, sizes: tuple[Ints, ...]) -> dict[str, Strip]:
-    """The strips by role; none where there is no such border. Neither dimension loops,
-    so that each has one size."""
-    rows, taps = (int(np.max(sizes[d])) for d in (borders.rows, borders.taps))
-    parts = strips(borders, rows, taps)
-    if parts is None:
-        return {}
-    inside = next(i for i, strip in enumerate(parts) if strip.taps == taps)
+def by_role(parts: Sequence[Strip], inside: int) -> dict[str, Strip]:
+    """Strips by role, ``main`` that of a number; none where there are too many on one
+    side."""
     before, after = parts[:inside], parts[inside + 1 :]
     if max(len(before), len(after)) > SIDES:
         return {}

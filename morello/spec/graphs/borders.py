@@ -17,6 +17,7 @@ from morello.spec.graphs.expression import Call, Reference, references
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.loops import loops
 from morello.spec.index_map import IndexMap, dims_of
+from morello.spec.tensors.layout import ceil_div
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,12 +111,7 @@ def _adds_nothing(graph: Graph, image: int, taps: int) -> bool:
 def strips(border: Border, rows: int, taps: int) -> tuple[Strip, ...] | None:
     """The strips of an output of so many rows under a filter of so many taps, in order;
     None where a row has no tap inside the image, or none has all of them."""
-    steps = border.window.steps
-    step, spread = steps[border.rows], steps[border.taps]
-    before = border.window.before
-    sizes = {border.rows: rows, border.taps: taps}
-    last = max(steps) + 1
-    extent = border.window.extent(tuple(sizes.get(d, 1) for d in range(last)))
+    step, spread, before, extent = _measures(border, rows, taps)
     strips: list[Strip] = []
     for row in range(rows):
         start = step * row - before
@@ -132,6 +128,31 @@ def strips(border: Border, rows: int, taps: int) -> tuple[Strip, ...] | None:
     if not any(strip.taps == taps for strip in strips):
         return None
     return tuple(strips)
+
+
+@lru_cache(maxsize=4096)
+def taps_inside(border: Border, rows: int, taps: int) -> tuple[Strip, ...]:
+    """For each tap of a filter, in order, the rows of an output whose windows have it
+    inside the image; taps without any are left out."""
+    step, spread, before, extent = _measures(border, rows, taps)
+    strips = []
+    for tap in range(taps):
+        beyond = before - spread * tap
+        first = max(0, ceil_div(beyond, step))
+        end = min(rows, (extent - 1 + beyond) // step + 1)
+        if first < end:
+            place = step * first - beyond
+            strips.append(Strip(first, end - first, tap, 1, place))
+    return tuple(strips)
+
+
+def _measures(border: Border, rows: int, taps: int) -> tuple[int, int, int, int]:
+    """The steps of windows along rows and along taps, the places before the image, and
+    the extent of the image."""
+    steps = border.window.steps
+    sizes = {border.rows: rows, border.taps: taps}
+    extent = border.window.extent(tuple(sizes.get(d, 1) for d in range(max(steps) + 1)))
+    return steps[border.rows], steps[border.taps], border.window.before, extent
 
 
 @dataclasses.dataclass(frozen=True)
