@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from morello.kernels.code.unroll import UNROLL, UNROLL_INT
-from morello.machine import AVX2
+from morello.machine import AVX2, Target
+from morello.machine.targets.avx512 import AVX512
 from morello.spec import Matmul, Move, Spec, parse_spec
 from tests.kernels.harness import Case, compiled, legal, spec
 from tests.named_kinds import named
@@ -96,6 +97,24 @@ def test_loops_over_panels_ask_for_a_line_of_each_row_in_a_trip(
         assert not touches_stack(body)
 
 
+@pytest.mark.parametrize(
+    ("name", "panel", "target"),
+    [
+        *(("gemm_panels", panel, AVX2) for panel in (16, 24)),
+        *(("gemm_panels_512", panel, AVX512) for panel in (32, 48)),
+    ],
+)
+def test_no_loop_over_panels_touches_the_stack(
+    name: str, panel: int, target: Target
+) -> None:
+    forms = "f32@L1[0,1,2]", f"f32@L2[0,2,1,2p{panel}]", "f32@L1[0,1,2]"
+    sizes = [(1, m, 64, 28 * panel) for m in range(1, 15)]
+    given = [spec(Matmul(True), s, *forms, limits=target.limits) for s in sizes]
+    cases = [Case(name, one) for one in given if legal(name, one)]
+    assert len(cases) >= 4
+    assert not _spilling(cases)
+
+
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "dtypes", ["f32 f32 f32", "f32 bf16 f32", "bf16 bf16 f32", "s32 s32 s32"]
@@ -108,15 +127,19 @@ def test_no_loop_of_a_shape_that_fits_registers_touches_the_stack(dtypes: str) -
     cases = [Case("gemm_registers", one) for one in given]
     cases = [case for case in cases if legal(case.kernel, case.spec)]
     assert len(cases) > 30
+    assert not _spilling(cases)
+
+
+def _spilling(cases: list[Case]) -> list[tuple[int, ...]]:
+    """The sizes of the cases that have a loop which touches the stack."""
     # Their functions, in order, are f0, f1, ...
     listing = "\n".join(instructions(compiled(cases).asm))
     bodies = re.split(r"^f\d+:$", listing, flags=re.MULTILINE)[1:]
-    spilling = [
+    return [
         case.spec.sizes
         for case, body in zip(cases, bodies, strict=True)
         if any(touches_stack(lines) for lines in loops(body.splitlines()))
     ]
-    assert not spilling
 
 
 @pytest.mark.parametrize(("m", "n"), [(8, 48), (12, 32)])

@@ -276,5 +276,9 @@ def _panel(key: SpecKey) -> int:
 
 def _together(m: Ints, panel: int, sums: int, isa: Isa) -> Ints:
     """Number of panels that ``m`` rows are multiplied by at a time, so that there are
-    enough sums."""
-    return np.maximum(sums * isa.lanes(Dtype.F32) // panel // np.maximum(m, 1), 1)
+    enough sums, as far as registers also hold the vectors of a step, or its factors,
+    and one more: of 7 rows by two panels of two vectors they do not."""
+    vectors = panel // isa.lanes(Dtype.F32)
+    most = np.maximum(sums // vectors // np.maximum(m, 1), 1)
+    held = m * vectors * most + np.minimum(m, vectors * most) + 1
+    return np.maximum(most - (held > isa.registers), 1)
