@@ -40,8 +40,8 @@ GRAPHS = {
     "images": "conv:1x2x5x6x3x3x2:f32:pad=1",
     "depthwise": "compose:9x11x3:f32:graph=y[u,c]=sum(x[pad(u+i,1,1),c]*w[i,c])",
     "taps": (
-        "compose:5x6x9x3x3x4:f32:"
-        "graph=out y[u,v,f]+=sum(x[pad(u+i,1,1),pad(v+j,1,1),c]*w[i,j,c,f])"
+        "compose:5x9x3x4:f32:graph=out y[u,f]+=sum(x[pad(u+i,1,1),c]*w[i,c,f])"
+        ":x0=[0,1]@L2:v0=[0,1]@L2"
     ),
     "steps": "conv:2x3x7x8x4x3x3:f32:pad=1:stride=2",
     "channels last": "conv:2x3x7x8x4x3x3:f32:stride=2:layout=nhwc",

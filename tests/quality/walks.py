@@ -17,6 +17,7 @@ from morello.actions import (
     Peel,
     Select,
     Split,
+    Taps,
     Tile,
     ToAccum,
 )
@@ -234,6 +235,7 @@ def _without_padding(spec: Spec) -> Iterator[Action]:
     """What ends padding, which no kernel takes."""
     graph = spec.kind.as_graph
     if graph is not None and graph.padded_dims:
+        yield from Taps.candidates(spec.key, (), AVX2)
         yield from Border.candidates(spec.key, (), AVX2)
         yield from Pad.candidates(spec.key, (), AVX2)
 
