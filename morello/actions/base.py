@@ -285,8 +285,8 @@ class Action(Interned):
     def varying_cost(
         self, frame: Frame, varying: frozenset[int], target: Target
     ) -> Ints:
-        """What it costs beside the cost of its expansion, in millicycles, where a call
-        says the sizes of some dimensions."""
+        """Millicycles beside the cost of its expansion, where a call says the sizes of
+        some dimensions."""
         return 0
 
     def apply(self, spec: Spec, target: Target) -> Rewrite:

@@ -129,7 +129,7 @@ class ReduceRows(Kernel):
         return is_along and not spec.tensors[_SRC].layout.is_packed
 
     def comparisons(self, frame: Frame, varying: frozenset[int]) -> Ints:
-        """Those of one row: all rows are of one length."""
+        """The comparisons of one row: all rows are of one length."""
         _, _, along = _graph(frame.key)
         chains = np.maximum(self.accumulators // others(frame.sizes, along), 1)
         lanes = self.isa.lanes(frame.key.dtypes[_SRC])

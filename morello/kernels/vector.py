@@ -144,7 +144,7 @@ class VectorMap(Kernel):
         return not (self._in_registers or (is_along and is_packed))
 
     def comparisons(self, frame: Frame, varying: frozenset[int]) -> Ints:
-        """Those of each row, where rows vary in length."""
+        """The comparisons of each row, where rows vary in length."""
         inner = _inner(frame.key)
         each = row_comparisons(self._lanes(frame.key.dtypes)) * (inner in varying)
         return others(frame.sizes, inner) * each

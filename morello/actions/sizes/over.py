@@ -45,7 +45,7 @@ class Rewriting(Protocol):
     def varying_cost(
         self, frame: Frame, varying: frozenset[int], target: Target
     ) -> Ints:
-        """What it costs beside the cost of its expansion."""
+        """Millicycles beside the cost of its expansion."""
 
     def expand(self, frame: Frame, target: Target) -> Any:
         """The rewrite of every Spec of a frame."""

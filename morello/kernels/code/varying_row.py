@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from morello.kernels.emitter import Case, Emitter, Value
 
 Columns = list[tuple[Value, int]]
-"""Where vectors of a row begin, and how many elements of it each has."""
+"""Vectors of a row: where each begins, and how many elements it has."""
 
 Write = Callable[[Columns, Sequence[Value]], Sequence[Value]]
 """Code of neighbouring vectors, from what is carried to what is carried on."""

@@ -193,8 +193,8 @@ class GraphRows(Kernel):
         return inner not in varying or all(axis.is_plain for axis in axes)
 
     def comparisons(self, frame: Frame, varying: frozenset[int]) -> Ints:
-        """Those of each row, where rows vary in length, and of each that a reduction
-        takes along it."""
+        """The comparisons of each row, where rows vary in length, and of each that a
+        reduction takes along it."""
         graph, inner = _seen(frame.key)
         plan = one_pass(graph)
         assert plan is not None

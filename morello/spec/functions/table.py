@@ -468,4 +468,4 @@ FUNCTIONS: dict[str, tuple[int, Code]] = {
 """How many numbers each takes, and its code."""
 
 BYTE_WORDS: dict[Dtype, Code] = {dtype: elementary.byte_word(dtype) for dtype in BYTES}
-"""What rounds to bytes, as s32 whose lowest bits they are."""
+"""Values of s32 whose lowest bits are the rounded bytes."""
