@@ -73,20 +73,27 @@ class Emitter(Operations, ABC):
         buffer: Buffer,
         index: Index,
         width: int,
-        count: int | None = None,
+        count: Value | None = None,
         rest: Value | None = None,
     ) -> Value:
         """A vector of ``width`` elements from ``index`` on.
 
         Where ``count`` is less than the width, only so many are read, and the lanes
-        after them are those of ``rest`` (zero if None).
+        after them are those of ``rest`` (zero if None). It may be an index value where
+        `Isa.loads_masked` and the dtype has 32 bits.
         """
 
     @abstractmethod
     def store(
-        self, vector: Value, buffer: Buffer, index: Index, count: int | None = None
+        self, vector: Value, buffer: Buffer, index: Index, count: Value | None = None
     ) -> None:
-        """Write the first ``count`` lanes of a vector (all if None)."""
+        """Write the first ``count`` lanes of a vector (all if None); an index value
+        where `Isa.stores_masked` and the dtype has 32 bits."""
+
+    @abstractmethod
+    def first_lanes(self, a: Value, b: Value, count: Value) -> Value:
+        """The first ``count`` lanes of a vector, a number or an index value, and the
+        others of a second one."""
 
     @abstractmethod
     def load_groups(

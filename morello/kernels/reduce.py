@@ -15,6 +15,7 @@ from morello.kernels.code.varying_row import (
     Columns,
     halves,
     row_comparisons,
+    takes_masks,
     varying_row,
 )
 from morello.kernels.code.vectors import (
@@ -133,7 +134,12 @@ class ReduceRows(Kernel):
         _, _, along = _graph(frame.key)
         chains = np.maximum(self.accumulators // others(frame.sizes, along), 1)
         lanes = self.isa.lanes(frame.key.dtypes[_SRC])
-        return row_comparisons(lanes, halves(int(chains.max()))) * (along in varying)
+        groups, masked = halves(int(chains.max())), self.is_masked(frame.key)
+        return row_comparisons(lanes, groups, masked) * (along in varying)
+
+    def is_masked(self, key: SpecKey) -> bool:
+        """Whether the last vector of a row has as many elements as a call says."""
+        return takes_masks(self.isa, (key.dtypes[_SRC],), ())
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over groups of vectors where there are enough, then what is left."""
@@ -228,6 +234,7 @@ class _Rows:
             take,
             rule.begin([running.start(lanes)] * (m * chains)),
             halves(chains),
+            self.kernel.is_masked(spec.key),
         )
         return [running.joined(list(held[i::m])) for i in range(m)]
 

@@ -99,7 +99,7 @@ class MlirEmitter(Tiles):
         buffer: Buffer,
         index: Index,
         width: int,
-        count: int | None = None,
+        count: Value | None = None,
         rest: Value | None = None,
     ) -> Value:
         """`Emitter.load`: one load, a masked load, or pieces put together."""
@@ -122,7 +122,7 @@ class MlirEmitter(Tiles):
         return vector.LoadOp(kind, buffer.value, where).result
 
     def _load_masked(
-        self, buffer: Buffer, index: Index, count: int, rest: Value
+        self, buffer: Buffer, index: Index, count: Value, rest: Value
     ) -> Value:
         """The first lanes from memory, the others of ``rest``."""
         mask, where = _mask(rest, count), self._physical(buffer, index)
@@ -134,7 +134,7 @@ class MlirEmitter(Tiles):
         return (*index[:inner], self.offset(index[inner], by), *index[inner + 1 :])
 
     def store(
-        self, value: Value, buffer: Buffer, index: Index, count: int | None = None
+        self, value: Value, buffer: Buffer, index: Index, count: Value | None = None
     ) -> None:
         """`Emitter.store`: one store, or one for each power of two in ``count``.
 
@@ -146,7 +146,8 @@ class MlirEmitter(Tiles):
             return
         # A power of two is a store of its own; of a single lane that was cut to fewer
         # bits, LLVM 22 would store all bits under a mask.
-        if count.bit_count() > 1 and self.isa.stores_masked(buffer.tensor.dtype):
+        is_masked = self.isa.stores_masked(buffer.tensor.dtype)
+        if not isinstance(count, int) or (count.bit_count() > 1 and is_masked):
             where = self._physical(buffer, index)
             vector.MaskedStoreOp(buffer.value, where, _mask(value, count), value)
             return
@@ -174,6 +175,13 @@ class MlirEmitter(Tiles):
                     ir.VectorType.get([length], element_type), piece
                 ).result
             vector.StoreOp(piece, buffer.value, where)
+
+    def first_lanes(self, a: Value, b: Value, count: Value) -> Value:
+        """`Emitter.first_lanes`: a shuffle, or a choice by a mask."""
+        (width,) = a.type.shape
+        if isinstance(count, int):
+            return self.shuffle(a, b, [*range(count), *range(width + count, 2 * width)])
+        return arith.SelectOp(_mask(a, count), a, b).result
 
     def load_groups(
         self,
@@ -459,10 +467,12 @@ def _of_f64(function: str, *operands: Value) -> Value:
     return op(*operands).result
 
 
-def _mask(like: Value, count: int) -> Value:
+def _mask(like: Value, count: Value) -> Value:
     """Ones in the first ``count`` lanes of a vector's width."""
     lanes = ir.VectorType.get(like.type.shape, ir.IntegerType.get_signless(1))
-    return vector.ConstantMaskOp(lanes, [count]).result
+    if isinstance(count, int):
+        return vector.ConstantMaskOp(lanes, [count]).result
+    return vector.CreateMaskOp(lanes, [count]).result
 
 
 def emit_kernel(

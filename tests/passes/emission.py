@@ -64,6 +64,14 @@ CASES: dict[str, tuple[tuple[str, ...], Write]] = {
     "load": ((ROWS,), lambda e, a: e.load(rows(a), (1, 2), 8)),
     "load ends": ((ROWS,), lambda e, a: e.load(rows(a), (1, 2), 8, 7)),
     "load beside": ((ROWS, V), lambda e, a, b: e.load(rows(a), (1, 2), 8, 3, b)),
+    "load any end": (
+        (ROWS, V, "index"),
+        lambda e, a, b, n: e.load(rows(a), (1, 2), 8, n, b),
+    ),
+    "first lanes": (
+        (V, V, "index"),
+        lambda e, a, b, n: [e.first_lanes(a, b, 3), e.first_lanes(a, b, n)],
+    ),
     "load panels": ((PANELS,), lambda e, a: e.load(panels(a), (2, 17), 4)),
     "load a pack": (
         (PANELS, "index", "index"),

@@ -74,16 +74,15 @@ class Running:
             number = -0.0
         return self.emitter.constant(self.number, number, lanes)
 
-    def take(self, held: Value, element: Value, count: int, lanes: int) -> Value:
+    def take(self, held: Value, element: Value, count: Value, lanes: int) -> Value:
         """One vector more, of which the first ``count`` lanes are elements."""
         return self.pair(held, self.filled(element, count, lanes))
 
-    def filled(self, element: Value, count: int, lanes: int) -> Value:
+    def filled(self, element: Value, count: Value, lanes: int) -> Value:
         """A vector of which the lanes after the first ``count`` change nothing."""
-        if count == lanes:
+        if isinstance(count, int) and count == lanes:
             return element
-        order = [*range(count), *range(lanes + count, 2 * lanes)]
-        return self.emitter.shuffle(element, self.start(lanes), order)
+        return self.emitter.first_lanes(element, self.start(lanes), count)
 
     def joined(self, vectors: list[Value]) -> Value:
         """One vector of several."""

@@ -30,6 +30,7 @@ from morello.kernels.graph.shape import (
     shares_rows,
     step_of,
     stored_bytes,
+    takes_any_end,
     together_of,
 )
 from morello.kernels.graph.writer import GraphWriter
@@ -205,9 +206,9 @@ class GraphRows(Kernel):
             if dim != inner and not (across and dim in plan.reduced)
         ]
         lanes = self.isa.lanes(computed_in(frame.key.dtypes))
-        each = row_comparisons(lanes, groups_of(self.unroll, bool(plan.reduced))) * (
-            inner in varying
-        )
+        groups = groups_of(self.unroll, bool(plan.reduced))
+        masked = takes_any_end(frame.key, graph, inner, self.isa)
+        each = row_comparisons(lanes, groups, masked) * (inner in varying)
         return product(tuple(rows)) * each
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:

@@ -146,7 +146,7 @@ class GraphValues:
             v for v in range(self.graph.count) if self.inner in self.graph.dims_of(v)
         )
 
-    def _vector(self, at: dict[int, Any], env: Env, column: Any, count: int) -> Env:
+    def _vector(self, at: dict[int, Any], env: Env, column: Any, count: Value) -> Env:
         """Compute all values that have vectors at one place, and store outputs."""
         vectors = self._vectors(at, env, [(column, count)])
         return {v: of_vector(value, 0) for v, value in vectors.items()}
@@ -172,7 +172,7 @@ class GraphValues:
                 self._store(value, here, of_vector(vectors[value], i), count)
         return vectors
 
-    def _load(self, value: int, at: Mapping[int, Any], count: int) -> Value:
+    def _load(self, value: int, at: Mapping[int, Any], count: Value) -> Value:
         buffer = self.buffers[value]
         index = self._index(value, at)
         if self.inner not in self.graph.dims_of(value):
@@ -202,7 +202,7 @@ class GraphValues:
         return (*index[:-1], index[-1] // self.lanes)
 
     def _store(
-        self, value: int, at: Mapping[int, Any], vector: Value, count: int
+        self, value: int, at: Mapping[int, Any], vector: Value, count: Value
     ) -> None:
         buffer, index = self.buffers[value], self._index(value, at)
         if buffer.tensor.level.is_registers:

@@ -19,6 +19,7 @@ from morello.kernels.graph.shape import (
     most_written,
     rows_of,
     shares_rows,
+    takes_any_end,
     taps_of,
     together_of,
 )
@@ -70,6 +71,7 @@ class GraphWriter(GraphValues):
         self.spans = {dim: (0, size) for dim, size in enumerate(spec.sizes)}
         """The places of each dimension that loops go over: the first, and how many."""
         self.registers = any(b.tensor.level.is_registers for b in self.buffers.values())
+        self.masked = takes_any_end(spec.key, graph, inner, emitter.isa)
         self.reductions = [v for v in graph.node_values if graph.node(v).reduced]
 
     def write(self) -> None:
@@ -188,7 +190,9 @@ class GraphWriter(GraphValues):
             sizes = self.spec.every_size[self.varying[self.inner]]
             size = self._size(self.inner)
             groups = groups_of(unroll, bool(self.plan.reduced))
-            return varying_row(self.emitter, size, sizes, lanes, body, carried, groups)
+            return varying_row(
+                self.emitter, size, sizes, lanes, body, carried, groups, self.masked
+            )
         if self.registers:
             for place in parts(count, lanes):
                 body([place], ())
@@ -260,7 +264,7 @@ class GraphWriter(GraphValues):
         values: Env,
         held: list[Value],
         first: int,
-        counts: list[int],
+        counts: list[Value],
     ) -> None:
         """Let each reduction take its elements of vectors side by side.
 
@@ -290,7 +294,7 @@ class GraphWriter(GraphValues):
             at += self._carried_vectors(reduction)
 
     def _elements(
-        self, reduction: Running, values: Env, counts: list[int]
+        self, reduction: Running, values: Env, counts: list[Value]
     ) -> list[Value]:
         """Elements that a reduction combines, one vector of them per count."""
         elements = self._computed(reduction.value, values, self.lanes)
@@ -306,7 +310,7 @@ class GraphWriter(GraphValues):
         ]
 
     def _taken(
-        self, running: list[Running], values: Env, held: Sequence[Value], count: int
+        self, running: list[Running], values: Env, held: Sequence[Value], count: Value
     ) -> list[Value]:
         """Carried values, once each reduction has taken its element."""
         return [
@@ -314,12 +318,14 @@ class GraphWriter(GraphValues):
             for reduction, before in zip(running, held, strict=True)
         ]
 
-    def _take(self, reduction: Running, held: Value, values: Env, count: int) -> Value:
+    def _take(
+        self, reduction: Running, held: Value, values: Env, count: Value
+    ) -> Value:
         """The accumulator of a reduction after its next element. If all lanes are
         elements, products are accumulated by a fused multiply-add, with one
         rounding."""
         factors = factors_of(self.graph, reduction.value)
-        if not factors or count < self.lanes:
+        if not factors or not isinstance(count, int) or count < self.lanes:
             element = self._computed(reduction.value, values, self.lanes)
             return reduction.take(held, element, count, self.lanes)
         a, b = (self._computed_of(f, values, self.lanes) for f in factors)
@@ -397,7 +403,7 @@ class GraphWriter(GraphValues):
                 order.append((place, tap, i))
         return [(i, tap) for _, tap, i in sorted(order)]
 
-    def _beside(self, env: Env, at: dict[int, Any], count: int) -> Env:
+    def _beside(self, env: Env, at: dict[int, Any], count: Value) -> Env:
         """The scalars of a row, and the vectors that have no reduced dimension: what
         depends on reductions may read them."""
         inner = dict(env)
@@ -411,7 +417,7 @@ class GraphWriter(GraphValues):
                 inner[value] = self._load(value, at, count)
         return inner
 
-    def _late(self, values: Env, at: dict[int, Any], count: int) -> None:
+    def _late(self, values: Env, at: dict[int, Any], count: Value) -> None:
         """Compute values that depend on reductions; store the outputs among them."""
         for value in self.graph.node_values:
             if value not in self.plan.late:
