@@ -32,6 +32,7 @@ def test_every_candidate_comes_back() -> None:
     for text in (
         "compose:4x8:f32:l2=0:graph=m[r]=max(x[r,n]);p[r,n]=exp(x-m);l[r]=sum(p);y[r,n]=p/l",
         "conv:1x2x4x4x2x2x2:f32:pad=1:l2=0",
+        "conv:1x2x4x4x2x2x2:f32:pad=1:layout=nhwc",
         "conv:1x3x4x4x3x1x1:f32:l2=0",
         "compose:5x3:f32:l2=0:graph=y[u]=sum(x[pad(u+i,1,1)]*w[i])",
     ):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.actions import SizesError, Tile, TileParallel, tiled_dims
+from morello.actions import Range, SizesError, Tile, TileParallel, tiled_dims
 from morello.errors import ScheduleError, SearchError
 from morello.search.dp.axes import is_rung
 from morello.search.impl import Impl
@@ -92,10 +92,12 @@ class Area:
             rows: the costs of all programs so far; more come while it runs.
         """
         best, near = self.best, 1 + NEAR * (len(self.area) - 1)
+        # One program of a size more is found by comparisons, which it has to save.
+        finding = Range.comparison * math.log2(max(best.size, 2))
         reached: dict[tuple[Partial, Places], Bools] = {}
 
-        def is_near(place: tuple[int, ...]) -> bool:
-            return any(row[place] <= near * best[place] for row in rows)
+        def is_near(place: tuple[int, ...], beyond: float = 0.0) -> bool:
+            return any(row[place] <= near * best[place] + beyond for row in rows)
 
         places = [*zip(*np.nonzero(np.isfinite(best)), strict=True)]
         for place in places[:: 1 if len(self.area) == 1 else -1]:
@@ -106,7 +108,10 @@ class Area:
             decisions = Partial.of(program)
             for wide in self._widths(place):
                 before = reached.get((decisions, wide))
-                if is_near(place) or (before is not None and before[place]):
+                is_one = all(stop - start == 1 for start, stop in wide)
+                if is_near(place, finding * is_one):
+                    continue
+                if before is not None and before[place]:
                     continue
                 taken = self._taken(program, place, wide)
                 if taken:
