@@ -93,7 +93,7 @@ def test_kernels_of_all_widths_compute_their_spec(tmp_path: Path, suffix: str) -
 @pytest.mark.parametrize("larger", [0, 1])
 def test_the_workspace_is_that_of_the_largest(larger: int) -> None:
     text = "matmul:7x9x17:f32:lhs=[0,1,2]:rhs=[0,2,1]"
-    pair = [unsearched(text, seed).library("k") for seed in (0, 1)]
+    pair = [unsearched(text, seed).library("k") for seed in (3, 1)]
     sizes = [one.workspace_bytes for one in pair]
     assert 0 < sizes[0] < sizes[1]
     pair[larger] = needing(pair[larger], "sse4.2", "pclmul")
