@@ -40,9 +40,9 @@ def test_strips_compute_the_rows(text: str) -> None:
     graph = kind.as_graph
     assert graph is not None
     rows = next(d for d in range(len(sizes)) if border(graph, d))
-    found = border(graph, rows)
-    assert found is not None
-    parts = strips(found, sizes[rows], sizes[found.taps])
+    edge = border(graph, rows)
+    assert edge is not None
+    parts = strips(edge, sizes[rows], sizes[edge.taps])
     assert parts is not None
     assert [(strip.row, strip.rows) for strip in parts] == SPECS[text]
     rng = np.random.default_rng(0)
@@ -53,7 +53,7 @@ def test_strips_compute_the_rows(text: str) -> None:
     }
     ((out, whole),) = outputs_of(graph, sizes, values).items()
     for strip in parts:
-        array = _rows_of(strip, found, spec, values)
+        array = _rows_of(strip, edge, spec, values)
         axis = kind.operands[-1].axis(rows)
         wanted = np.take(whole, range(strip.row, strip.row + strip.rows), axis)
         np.testing.assert_allclose(array, wanted, rtol=1e-4, atol=1e-5)
@@ -76,9 +76,9 @@ def test_taps_compute_the_rows(text: str) -> None:
     graph, sizes = spec.kind.as_graph, spec.sizes
     assert graph is not None
     rows = next(d for d in range(len(sizes)) if border(graph, d))
-    found = border(graph, rows)
-    assert found is not None
-    parts = taps_inside(found, sizes[rows], sizes[found.taps])
+    edge = border(graph, rows)
+    assert edge is not None
+    parts = taps_inside(edge, sizes[rows], sizes[edge.taps])
     rng = np.random.default_rng(0)
     values = {
         spec.kind.values[i]: rng.integers(-4, 5, shape).astype(np.float32)
@@ -91,30 +91,30 @@ def test_taps_compute_the_rows(text: str) -> None:
     for tap in parts:
         place = [slice(None)] * sums.ndim
         place[axis] = slice(tap.row, tap.row + tap.rows)
-        sums[tuple(place)] += _rows_of(tap, found, spec, values)
+        sums[tuple(place)] += _rows_of(tap, edge, spec, values)
     np.testing.assert_array_equal(sums, whole)
-    assert sum(tap.rows for tap in parts) < sizes[rows] * sizes[found.taps]
+    assert sum(tap.rows for tap in parts) < sizes[rows] * sizes[edge.taps]
 
 
-def _rows_of(strip: Strip, found: Borders, spec: Spec, values: dict[int, Any]) -> Any:
+def _rows_of(strip: Strip, edge: Borders, spec: Spec, values: dict[int, Any]) -> Any:
     """The output of a strip, from its part of the image and of the filter."""
     small = list(spec.sizes)
-    small[found.rows], small[found.taps] = strip.rows, strip.taps
-    inner = Compose.of(found.graph)
-    given = {}
+    small[edge.rows], small[edge.taps] = strip.rows, strip.taps
+    inner = Compose.of(edge.graph)
+    arrays = {}
     for i, operand in enumerate(inner.operands):
         shape = operand.sizes(tuple(small))
         starts = [0] * operand.rank
-        if i == found.image:
-            starts[found.axis] = strip.place
-        elif found.taps in operand.dims:
-            starts[operand.axis(found.taps)] = strip.tap
+        if i == edge.image:
+            starts[edge.axis] = strip.place
+        elif edge.taps in operand.dims:
+            starts[operand.axis(edge.taps)] = strip.tap
         cut = tuple(slice(s, s + n) for s, n in zip(starts, shape, strict=True))
         if not operand.is_written:
             value = spec.kind.values[i]
-            given[value] = values[value][cut]
-            assert given[value].shape == shape
-    ((_, array),) = outputs_of(found.graph, tuple(small), given).items()
+            arrays[value] = values[value][cut]
+            assert arrays[value].shape == shape
+    ((_, array),) = outputs_of(edge.graph, tuple(small), arrays).items()
     return array
 
 
@@ -139,9 +139,9 @@ def test_where_there_is_no_border(text: str) -> None:
 
 def test_a_row_under_no_tap_is_none_of_a_strip() -> None:
     graph = parse_graph("y[u]=sum(x[pad(u+i,4,4)]*w[i])")
-    found = border(graph, 0)
-    assert found is not None
-    assert strips(found, 12, 3) is None
+    edge = border(graph, 0)
+    assert edge is not None
+    assert strips(edge, 12, 3) is None
 
 
 def test_holes_of_a_border() -> None:

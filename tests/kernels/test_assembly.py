@@ -109,8 +109,8 @@ def test_no_loop_over_panels_touches_the_stack(
 ) -> None:
     forms = "f32@L1[0,1,2]", f"f32@L2[0,2,1,2p{panel}]", "f32@L1[0,1,2]"
     sizes = [(1, m, 64, 28 * panel) for m in range(1, 15)]
-    given = [spec(Matmul(True), s, *forms, limits=target.limits) for s in sizes]
-    cases = [Case(name, one) for one in given if legal(name, one)]
+    products = [spec(Matmul(True), s, *forms, limits=target.limits) for s in sizes]
+    cases = [Case(name, one) for one in products if legal(name, one)]
     assert len(cases) >= 4
     assert not _spilling(cases)
 

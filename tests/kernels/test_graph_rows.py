@@ -163,8 +163,8 @@ def test_windows_of_images_in_memory(kernel: str) -> None:
         taps = int(name[0]) if name[0].isdigit() else 3
         dtypes = "u8,s8,f32,s8" if "bytes" in name else "f32"
         for sizes in ("7x7x19", "6x25x8")[: 1 + name[0].isdigit()]:
-            given = f"compose:{sizes}x{taps}x{taps}:{dtypes}:graph={text}"
-            whole = parse_spec(given, limits_of(kernel))
+            of_windows = f"compose:{sizes}x{taps}x{taps}:{dtypes}:graph={text}"
+            whole = parse_spec(of_windows, limits_of(kernel))
             specs.append(dataclasses.replace(whole, serial=True))
     cases = legal_cases(kernel, tuple(specs))
     assert len(cases) == len(specs)
