@@ -17,6 +17,7 @@ from morello.frontends.linalg.importer_output import check_linalg
 from morello.frontends.refusals import ModelError, Refusal
 from morello.mlir import PassManager, ir
 from morello.torch.constants import fused
+from morello.torch.larger_ops.quotients import divide_integers
 from morello.torch.ops import (
     AS_THEY_ARE,
     COMPUTED,
@@ -269,6 +270,7 @@ def _imported(graph: GraphModule) -> Any:
     module = importer.module
     with module.context:
         PassManager.parse(_TO_LINALG).run(module.operation)
+        divide_integers(module.operation)
     return module
 
 

@@ -355,3 +355,30 @@ def test_integers_that_are_returned_twice_are_two_arrays() -> None:
     places = np.array([3, 1, 2], np.int32)
     for found in model.compile(threads=1)(places):
         np.testing.assert_array_equal(found, places)
+
+
+def test_quotients_by_way_of_f64_round_as_f64_does() -> None:
+    """They are torch-mlir's for exact ones, but they mean this in text."""
+    body = """
+func.func @f(%x: tensor<4xi64>) -> tensor<4xi64> {
+  %e = tensor.empty() : tensor<4xi64>
+  %three = arith.constant 3.0 : f64
+  %q = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>,
+                                        affine_map<(a) -> (a)>],
+                       iterator_types = ["parallel"]}
+      ins(%x : tensor<4xi64>) outs(%e : tensor<4xi64>) {
+    ^bb0(%n: i64, %o: i64):
+      %f = arith.sitofp %n : i64 to f64
+      %d = arith.divf %f, %three : f64
+      %r = math.floor %d : f64
+      %v = arith.fptosi %r : f64 to i64
+      linalg.yield %v : i64
+  } -> tensor<4xi64>
+  return %q : tensor<4xi64>
+}
+"""
+    compiled = read(body).compile(target=TARGET, threads=1)
+    x = np.array([2**60 + 1, -(2**60) - 1, 7, -7])
+    wanted = np.floor(x.astype(np.float64) / 3).astype(np.int64)
+    assert wanted[0] != x[0] // 3
+    np.testing.assert_array_equal(compiled(x), wanted)

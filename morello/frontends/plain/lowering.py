@@ -10,7 +10,6 @@ import itertools
 from morello.errors import CompileError
 from morello.frontends.linalg.types import extents_of
 from morello.frontends.plain.extreme_places import find_places
-from morello.frontends.plain.quotients import divide_integers
 from morello.frontends.plain.scans import loops_of_scans, store_scans
 from morello.frontends.refusals import OpError
 from morello.mlir import PassManager, dialect, ir, walk
@@ -74,7 +73,6 @@ def lowered(module: ir.Module, error: OpError) -> str:
     )
     try:
         module.operation.verify()
-        divide_integers(function.operation)
         _guard(function.operation)
         find_places(function.operation)
         _leave_unread_results_empty(function.operation)
