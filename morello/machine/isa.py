@@ -101,6 +101,12 @@ class Isa:
         """Vectors of a cache line, at least 1."""
         return max(LINE_BYTES // self.vector_bytes, 1)
 
+    @property
+    def multiplies_broadcasts(self) -> bool:
+        """Whether products of 32 bits read one element of memory for all lanes: by the
+        encoding that has masks."""
+        return self.mask_registers
+
     def lanes(self, dtype: Dtype) -> int:
         """Elements of ``dtype`` in a vector register."""
         return self.vector_bytes // dtype.itemsize

@@ -88,6 +88,7 @@ CASES = [
     ("avx512", "scaled_rows_512", (2, 65, 40), False),
     ("avx512", "scaled_rows_512", (1, 70, 96), True),
     ("avx512", "scaled_rows_512", (5, 130, 72), True),
+    ("avx512", "scaled_rows_512", (8, 70, 96), False),
     ("avx512", "scaled_rows_512", (17, 100, 32), False),
 ]
 """Targets, kernels, sizes, and whether four bytes along k are neighbours: blocks are

@@ -426,3 +426,46 @@ def test_long_rows_are_not_written_out_one_by_one() -> None:
     given = spec(kind, (2, 4096), "f32@L1[0,1]", "f32@L1[0]")
     lines = assembly("graph_rows_512", given)
     assert len([body for body in loops(lines) if len(body) < 20]) == 1
+
+
+def _of_nibbles(m: int, lhs: str, panel: int) -> Spec:
+    """A product of some rows with integers of 4 bits in panels."""
+    near, far = "[0,1]@L1/strided", "[0,1]@L2/strided"
+    factors = f"x0={near}" if lhs == "f32" else f"x0={near}:x1={near}"
+    a = "x0[m,k]" if lhs == "f32" else "x0[m,k//32]*x1[m,k]"
+    s, q = ("x1", "x2") if lhs == "f32" else ("x2", "x3")
+    graph = f"out v0[m,n]=sum({a}*({s}[k//32,n]*({q}[k/2,n]-8)))"
+    integers = f"{q}=[1,0,1p{panel},0p4]@L2:v0={near}"
+    target = AVX512 if panel == 64 else AVX2
+    return parse_spec(
+        f"compose:{m}x64x256:{lhs},f16,u8,f32:graph={graph}:{factors}:{s}={far}"
+        f":{integers}",
+        target.limits,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "lhs", "product"),
+    [
+        ("scaled_rows_512", "f32", "vfmadd"),
+        ("scaled_bytes4_512", "f32,s8", "vpdpbusd"),
+    ],
+)
+def test_products_of_8_rows_read_their_factors_from_memory(
+    name: str, lhs: str, product: str
+) -> None:
+    """A load by itself would take the place of a product."""
+    bodies = [
+        [s for s in body if product in s]
+        for body in loops(assembly(name, _of_nibbles(8, lhs, 64)))
+    ]
+    products = max(bodies, key=len)
+    assert len(products) >= 8 * 8
+    assert sum("{1to16}" in s for s in products) >= 0.85 * len(products)
+
+
+def test_no_factor_of_bytes_is_spilled() -> None:
+    bodies = loops(assembly("scaled_bytes", _of_nibbles(4, "f32,s8", 32)))
+    body = max(bodies, key=lambda lines: opcodes(lines)["vpmaddubsw"])
+    assert opcodes(body)["vpmaddubsw"] == 2 * 4 * 8
+    assert not touches_stack([s for s in body if "vpmaddubsw" in s])

@@ -17,7 +17,7 @@ from morello.cost.counts import Op as Counted
 from morello.kernels.emitter import Value
 from morello.kernels.gemv.scaled_code import Places, ScaledCode
 from morello.kernels.gemv.scaled_factors import FactorColumns, Factors, factors_ops
-from morello.kernels.gemv.scaled_kernel import ScaledKernel
+from morello.kernels.gemv.scaled_kernel import CHAINS, ScaledKernel
 from morello.kernels.gemv.scaled_operands import (
     GROUP,
     Operands,
@@ -31,9 +31,6 @@ from morello.spec import Dtype, Layout, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.index_map import IndexMap
-
-_CHAINS = 8
-"""Sums that hide the latency of a multiply-add."""
 
 _TRIP = 4
 """Places along k of a trip of the loop."""
@@ -110,7 +107,7 @@ class ScaledRows(ScaledKernel):
         group = self._group(frame.key, of, product)
         apart, has_offsets = _is_apart(of, product, m, k), bool(of.offsets)
         folded = np.where(apart, False, self._folds(frame.key, of, product))
-        each: Ops = times(self._widening(of, product, folded), k * vectors)
+        each: Ops = times(self._widening(of, product, folded, m), k * vectors)
         scaled = np.where(apart, 0, bool(of.scales) or has_offsets)
         added = np.where(apart, has_offsets, 0)
         before = factors_ops(self.isa, m, k, blocks * added)
@@ -124,7 +121,7 @@ class ScaledRows(ScaledKernel):
         }
         beside = blocks * (vectors * len(of.of_columns) + m * passes * added)
         products["load"] = products["load"] + beside
-        sets = np.where(2 * m * self.side(m) <= _CHAINS, 2, 1)
+        sets = np.where(2 * m * self.side(m) <= CHAINS, 2, 1)
         chain: Ops = {"fma": passes * (k // sets + _ENDS)}
         lines = [
             self.read(frame, of.integers, bytes_ * passes),
@@ -138,13 +135,15 @@ class ScaledRows(ScaledKernel):
         phases = Phase(before), main, ends
         return OpCounts(phases, kernels=1, loops=passes * (1 + blocks))
 
-    def _widening(self, of: Operands, product: ScaledProduct, folded: Ints) -> Ops:
+    def _widening(
+        self, of: Operands, product: ScaledProduct, folded: Ints, m: Ints
+    ) -> Ops:
         """The operations of a vector of integers beside its load and its scale."""
         is_looked_up = product.halves and self.isa.has(Op.LOOKUP)
         has_zero = bool(of.zeros) or (bool(product.zero) and not is_looked_up)
         zero = np.where(folded, 0, has_zero)
-        if is_looked_up:  # by a port of multiply-adds
-            return {"vector_op": 1 + zero, "fma": 1}
+        if is_looked_up:
+            return {"vector_op": 1 + zero, "shuffle": 1, "fma": self.waits(m)}
         return {"vector_op": 1 + zero + (1 if product.halves else 0)}
 
     def _folds(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
@@ -190,7 +189,7 @@ class _Code(FactorColumns):
         return 1 if self.is_apart else self._sets(width)
 
     def _sets(self, width: int) -> int:
-        return 2 if 2 * width <= _CHAINS and self.length * self.step > 1 else 1
+        return 2 if 2 * width <= CHAINS and self.length * self.step > 1 else 1
 
     def block(
         self, number: Value, length: int, places: Places, sums: Sequence[Value],

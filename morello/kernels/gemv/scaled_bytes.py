@@ -45,8 +45,13 @@ class ScaledBytes(ScaledKernel):
         return ((Dtype.F32, Dtype.S8, Dtype.F32, Dtype.U8, Dtype.F32),)
 
     def most_rows(self, side: int) -> int:
-        """Rows whose sums leave registers for as many of a block and all else."""
-        return self.isa.registers * 3 // 8 // side
+        """Rows whose sums of a block leave registers for all else."""
+        return self.isa.registers // 2 // side
+
+    @property
+    def multiplies_broadcasts(self) -> bool:
+        """Only the products that are added to 32 bits do."""
+        return self.isa.multiplies_broadcasts and self.isa.has(Op.DOT4)
 
     def reads(self, key: SpecKey, of: Operands, product: ScaledProduct) -> bool:
         """Bytes with k innermost, and integers in the panels of the kernel."""
@@ -94,8 +99,11 @@ class ScaledBytes(ScaledKernel):
         places = k // (GROUP * halves)
         dots = m * places * halves
         each: Ops = {"load": 1, "vector_op": 3 if product.halves else 1}
+        each = add(each, {"fma": self.waits(m)})
         offsets = len(of.offsets)
+        far = (m * self.side(m) > self.isa.registers * 3 // 8) & (blocks > 1)
         scaled: Ops = {"vector_op": 2, "fma": 2 + bool(offsets)}
+        scaled = add(scaled, times({"load": 1, "store": 1}, 1 * far))  # of totals
         inner: list[Ops] = [
             times(each, places * vectors),
             times(self._dot_ops, dots * vectors),
@@ -135,16 +143,14 @@ class ScaledBytes(ScaledKernel):
         """Put the bytes in order, and add up those of each block."""
         product, rows = reads.product, reads.rows
         length = reads.spec.sizes[product.inner]
-        factors = reads.operands[reads.of.factors]
-        if product.halves:
-            factors = reads.scratch(rows, length, Dtype.S8)
+        factors = reads.scratch(1, rows * length, Dtype.S8)
         blocks = length // (product.block or length)
         sums = reads.scratch(rows, blocks)
         scaled = reads.scratch(rows, blocks) if product.offsets else None
         code = _Code(*reads.fields, factors, sums, scaled)
         for row in range(rows):
-            if product.halves:
-                code.put_in_order(row)
+            code.put_in_order(row)
+        for row in range(rows):
             code.add_up(row)
         return code
 
@@ -154,7 +160,9 @@ class _Code(ScaledColumns):
     """Writes the code of some columns."""
 
     factors: Buffer
-    """The bytes of each row, in the order in which they are multiplied."""
+    """The bytes of all rows in the order in which they are multiplied, some of each row
+    after another: rows at a distance of a power of two would push each other out of
+    L1."""
     sums: Buffer
     """For each row and block, less the sum of its bytes, in f32."""
     scaled_sums: Buffer | None
@@ -187,19 +195,23 @@ class _Code(ScaledColumns):
         return self.emitter.isa.lanes(Dtype.S8)
 
     def put_in_order(self, row: int) -> None:
-        """Store the even ones of eight bytes, then the odd ones."""
-        source = self.operands[self.of.factors]
+        """Store the bytes of a row; where they multiply halves, the even ones of eight
+        and then the odd ones."""
+        source, halves = self.operands[self.of.factors], self.halves
         order = [
-            first + at
+            first + half + at
             for first in range(0, _ORDERED, self.step)
-            for at in (*range(0, self.step, 2), *range(1, self.step, 2))
+            for half in range(halves)
+            for at in range(0, self.step, halves)
         ]
 
         def some(at: Value, _: Sequence[Value]) -> list[Value]:
             index = self.index(self.of.factors, row, at, 0)
             loaded = self.emitter.load(source, index, _ORDERED)
-            ordered = self.emitter.shuffle(loaded, loaded, order)
-            self.emitter.store(ordered, self.factors, (row, at))
+            if halves > 1:
+                loaded = self.emitter.shuffle(loaded, loaded, order)
+            place = self.emitter.linear([(at, self.rows), (row, _ORDERED)])
+            self.emitter.store(loaded, self.factors, (0, place))
             return []
 
         self.emitter.loop(0, self.length, _ORDERED, (), some)
@@ -317,13 +329,15 @@ class _Code(ScaledColumns):
             vectors = words(place)
             for i, row in enumerate(rows):
                 for half in range(self.halves):
-                    index = self._index(row, place, half)
+                    index = self._index(row, first, by * self.step + half * GROUP)
                     factor = emitter.load_group(
                         self.factors, index, GROUP, GROUP, self.width
                     )
                     for j, vector in enumerate(vectors):
                         one = i * len(vectors) + j
                         held[one] = self._dot(held[one], vector[half], factor)
+            # LLVM would broadcast the factors of all places first, and spill them.
+            held = list(emitter.together(held))
         if wide:
             return held
         ones = emitter.constant(Dtype.S16, 1, self.width // 2)
@@ -338,12 +352,12 @@ class _Code(ScaledColumns):
         product = self.emitter.dot(Op.DOT2_SATURATING, integers, factor)
         return product if total is None else self.emitter.add(total, product)
 
-    def _index(self, row: int, place: Value, half: int) -> Index:
-        """Index of the bytes of a row that are multiplied together."""
-        at = self.emitter.linear([(place, self.step), (half, GROUP)])
-        if self.product.halves:
-            return row, at
-        return self.index(self.of.factors, row, at, 0)
+    def _index(self, row: int, first: Value, byte: int) -> Index:
+        """Index of the bytes of a row that are multiplied together, so many after those
+        of the first place of a trip."""
+        chunk, rest = divmod(byte, _ORDERED)
+        at = (chunk * self.rows + row) * _ORDERED + rest
+        return 0, self.emitter.linear([(first, self.step * self.rows), (at, 1)])
 
     def _integers(self, at: Value, place: tuple[Value, int]) -> list[Value]:
         """The integers at a place: those of the low halves, and of the high ones."""

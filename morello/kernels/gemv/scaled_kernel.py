@@ -28,6 +28,9 @@ from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.index_map import IndexMap
 from morello.spec.tensors.layout import ceil_div
 
+CHAINS = 8
+"""Sums that hide the latency of a multiply-add."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ScaledKernel(Kernel):
@@ -94,10 +97,23 @@ class ScaledKernel(Kernel):
             Condition(free_vectors(frame) >= self.isa.registers, "needs all registers"),
         )
 
+    @property
+    def multiplies_broadcasts(self) -> bool:
+        """Whether products can read their factors from memory themselves, each one for
+        a single vector of columns."""
+        return self.isa.multiplies_broadcasts
+
+    def waits(self, m: Ints) -> Ints:
+        """Products that a vector of integers delays: one where these can read their
+        factors, but loads of several vectors' factors take dispatch slots beside it."""
+        return np.where(self.side(m) > 1, int(self.multiplies_broadcasts), 0)
+
     def side(self, m: Ints) -> Ints:
         """Number of vectors of sums that a row has in registers at a time."""
         narrow = np.where(m <= self.most_rows(2), 2, 1)
         side = np.where(m <= self.most_rows(self.panel), self.panel, narrow)
+        if self.multiplies_broadcasts:
+            side = np.where(np.asarray(m) < CHAINS, side, 1)
         return int(side) if np.ndim(side) == 0 else side
 
     def extents(
