@@ -161,6 +161,27 @@ def _q5_k(blocks: Array) -> Parts:
     return Parts(integers.astype(np.int8), scale, offset, *multiples, bits=8)
 
 
+def _of_curve(nibbles: Array) -> Array:
+    """The values of the non-linear types that integers of 4 bits stand for."""
+    curve = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113]
+    values: Array = np.array(curve, np.int8)[nibbles]
+    return values
+
+
+def _iq4_nl(blocks: Array) -> Parts:
+    return Parts(_of_curve(_halves(blocks["pairs"])), blocks["scale"], bits=8)
+
+
+def _iq4_xs(blocks: Array) -> Parts:
+    """Eight groups of 32, whose scales are multiples of the block's by 6 bits."""
+    nibbles = _halves(blocks["pairs"].reshape(*blocks.shape, 8, 16))
+    low = blocks["groups"][..., None] >> np.array([0, 4], np.uint8)
+    high = blocks["upper"][..., None] >> np.arange(0, 16, 2, dtype=np.uint16) & 3
+    groups = low.reshape(high.shape) & 15 | high.astype(np.uint8) << 4
+    multiples = groups.astype(np.int8) - np.int8(32)
+    return Parts(_of_curve(nibbles), blocks["scale"], multiples=multiples, bits=8)
+
+
 def _q6_k(blocks: Array) -> Parts:
     """Unpack blocks of Q6_K: sixteen groups of 16 integers, the two upper bits of which
     are stored separately from the lower four."""
@@ -235,6 +256,13 @@ BLOCK_TYPES = {
         256,
         _q6_k,
     ),
+    20: BlockType("iq4_nl", _fields(_SCALE, ("pairs", "u1", 16)), 32, _iq4_nl),
+    23: BlockType(
+        "iq4_xs",
+        _fields(_SCALE, ("upper", "<u2"), ("groups", "u1", 4), ("pairs", "u1", 128)),
+        256,
+        _iq4_xs,
+    ),
     24: _plain("i8", "i1"),
     25: _plain("i16", "<i2"),
     26: _plain("i32", "<i4"),
@@ -248,7 +276,8 @@ OTHERS = {
     first + place: name
     for first, names in (
         (9, "q8_1"),
-        (15, "q8_K iq2_xxs iq2_xs iq3_xxs iq1_s iq4_nl iq3_s iq2_s iq4_xs"),
+        (15, "q8_K iq2_xxs iq2_xs iq3_xxs iq1_s"),
+        (21, "iq3_s iq2_s"),
         (29, "iq1_m"),
         (34, "tq1_0 tq2_0"),
         (39, "mxfp4 nvfp4 q1_0"),

@@ -15,10 +15,12 @@ from morello.weights import Gguf, ScaledWeights, in_bytes, read_gguf
 BLOCKS = {
     **{"Q4_0": 18, "Q4_1": 20, "Q5_0": 22, "Q5_1": 24, "Q8_0": 34},
     **{"Q2_K": 84, "Q3_K": 110, "Q4_K": 144, "Q5_K": 176, "Q6_K": 210},
+    **{"IQ4_NL": 18, "IQ4_XS": 136},
 }
 NUMBERS = {
     **{"Q4_0": 2, "Q4_1": 3, "Q5_0": 6, "Q5_1": 7, "Q8_0": 8},
     **{"Q2_K": 10, "Q3_K": 11, "Q4_K": 12, "Q5_K": 13, "Q6_K": 14},
+    **{"IQ4_NL": 20, "IQ4_XS": 23},
 }
 
 
@@ -87,7 +89,7 @@ def test_any_bits_are_what_the_package_reads(name: str, tmp_path: Path) -> None:
     """NaN, infinities and denormals of scales are among random bits."""
     gguf = pytest.importorskip("gguf", reason="the package gguf is not installed")
     rng = np.random.default_rng(7)
-    per = 256 if name.endswith("K") else 32
+    per = 256 if name.endswith(("K", "XS")) else 32
     rows, blocks = 5, 40
     raw = rng.integers(0, 256, (rows, blocks * BLOCKS[name]), np.uint8)
     kind = getattr(gguf.GGMLQuantizationType, name)
@@ -198,8 +200,8 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
         (b"GGML" + GOOD[4:], "it does not begin with GGUF"),
         (GOOD[:4] + b"\0\0\0\3" + GOOD[8:], "version 50331648 of GGUF; write it anew"),
         (
-            image({"w": ((2, 32), 20, b"")}),
-            "tensor 'w' has the type iq4_nl; use one of f32",
+            image({"w": ((2, 32), 21, b"")}),
+            "tensor 'w' has the type iq3_s; use one of f32",
         ),
         (image({"w": ((2, 32), 22, b"")}), "tensor 'w' has the type iq2_s;"),
         (image({"w": ((2, 32), 99, b"")}), "tensor 'w' has the type 99"),
