@@ -149,6 +149,14 @@ def _pools() -> dict[str, Case]:
             ),
             image,
         ),
+        "max_pool gradient": case(
+            jax.grad(
+                lambda x: lax.reduce_window(
+                    x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"
+                ).sum()
+            ),
+            image,
+        ),
         "min_pool": case(
             lambda x: lax.reduce_window(x, jnp.inf, lax.min, (1, 2), (1, 2), "VALID"),
             normal(4, 8),

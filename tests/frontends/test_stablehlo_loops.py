@@ -62,6 +62,19 @@ def by_index(i: Any, x: Any) -> Any:
     return lax.switch(i[0], [lambda v: v, lambda v: v * 2, lambda v: v.sum() + v], x)
 
 
+def gradient(of: Function, start: float, padding: str = "SAME") -> Function:
+    """That of extremes over windows which overlap."""
+
+    def extremes(x: Any) -> Any:
+        return lax.reduce_window(x, start, of, (2, 3), (1, 2), padding)
+
+    def function(x: Any) -> Any:
+        values, derivative = jax.vjp(extremes, x)
+        return derivative(values + 2)[0]
+
+    return function
+
+
 LINEAR: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "set a row": (lambda x: x.at[1].set(0.0), (X,)),
     "set a window": (lambda x, y: x.at[1:3, 2:5].set(y), (X, X[:2, :3].copy())),
@@ -94,6 +107,9 @@ LINEAR: dict[str, tuple[Function, tuple[Any, ...]]] = {
         lambda x, i: lax.scatter_add(x, i[:, None], x[:, :4], WINDOWS),
         (X, I),
     ),
+    "gradient of maxima": (gradient(lax.max, -np.inf), (X,)),
+    "gradient of minima": (gradient(lax.min, np.inf, "VALID"), (X,)),
+    "gradient of equal maxima": (gradient(lax.max, -np.inf), (np.round(X),)),
     "greatest three": (lambda x: lax.top_k(x, 3), (TIES,)),
     "median": (lambda x: jnp.median(x, 1), (X,)),
     "quantile": (lambda x: jnp.quantile(x, 0.3, 0), (X,)),
@@ -214,3 +230,41 @@ def test_a_few_elements_are_selected_in_any_order() -> None:
     kernel = morello.from_mlir(program.lower(x).as_text()).compile(threads=1)
     for one, other in zip(kernel(x), program(x), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+WINDOWED = """
+func.func @f(%x: tensor<4x5xui8>, %s: tensor<3x4xui8>, %i: tensor<ui8>)
+    -> tensor<4x5xui8> {
+  %r = "stablehlo.select_and_scatter"(%x, %s, %i) <{
+      padding = dense<[[3, 0], [1, 2]]> : tensor<2x2xi64>,
+      window_dimensions = array<i64: 3, 2>, window_strides = array<i64: 2, 2>}> ({
+    ^bb0(%a: tensor<ui8>, %b: tensor<ui8>):
+      %t = stablehlo.compare GE, %a, %b : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+  }, {
+    ^bb0(%a: tensor<ui8>, %b: tensor<ui8>):
+      %t = stablehlo.add %a, %b : tensor<ui8>
+      stablehlo.return %t : tensor<ui8>
+  }) : (tensor<4x5xui8>, tensor<3x4xui8>, tensor<ui8>) -> tensor<4x5xui8>
+  return %r : tensor<4x5xui8>
+}
+"""
+
+
+def test_a_window_in_the_padding_chooses_nothing() -> None:
+    """The first row of windows is one, and the last column."""
+    rng = np.random.default_rng(3)
+    x, source = (rng.integers(0, 256, s).astype(np.uint8) for s in ((4, 5), (3, 4)))
+    wanted = np.full(x.shape, 7)
+    for window in np.ndindex(3, 4):
+        rows, columns = (
+            [2 * w - b + i for i in range(n)]
+            for w, b, n in zip(window, (3, 1), (3, 2), strict=True)
+        )
+        inside = [(r, c) for r in rows for c in columns if 0 <= r < 4 and 0 <= c < 5]
+        if inside:
+            wanted[max(inside, key=lambda at: x[at])] += source[window]
+    compiled = morello.from_mlir(WINDOWED).compile(threads=1)
+    np.testing.assert_array_equal(
+        compiled(x, source, np.array(7, np.uint8)), wanted % 256
+    )

@@ -33,14 +33,15 @@ class ScalarBody(Body):
     """A region with one result, for numbers instead of tensors.
 
     Args:
-        op: with the region as its only one; it is not changed.
+        op: has the region; it is not changed.
+        region: its number.
 
     Raises:
         MLIRError: StableHLO's conversion does not take it.
     """
 
-    def __init__(self, op: ir.Operation) -> None:
-        block = op.regions[0].blocks[0]
+    def __init__(self, op: ir.Operation, region: int = 0) -> None:
+        block = op.regions[region].blocks[0]
         last = block.operations[len(block.operations) - 1]
         takes = [_row(argument.type) for argument in block.arguments]
         gives = [_row(last.operands[0].type)]
@@ -58,7 +59,7 @@ class ScalarBody(Body):
                 regions=1,
             )
             copy = op.clone().operation
-            copy.regions[0].blocks[0].append_to(mapped.regions[0])
+            copy.regions[region].blocks[0].append_to(mapped.regions[0])
             copy.erase()
             func.ReturnOp(mapped.results)
         PassManager.parse(_TO_LINALG).run(self._module.operation)
@@ -103,10 +104,10 @@ def nested(
     body: Callable[[list[ir.Value], list[ir.Value]], Sequence[ir.Value]],
     *index: ir.Value,
 ) -> list[ir.Value]:
-    """Writes loops over the indices of a shape, which carry tensors.
+    """Writes loops over the indices of a shape, which carry values.
 
     Args:
-        into: the tensors.
+        into: the values, tensors or numbers.
         body: gives them after an index.
         index: its first numbers.
     """
