@@ -2,6 +2,7 @@
 
     python -m benchmarks.frameworks torch mlp vit-block resnet18
     python -m benchmarks.frameworks torch --partition --native rows wide-rows vit-block
+    python -m benchmarks.frameworks torch bert --native --freeze --beside openvino
     python -m benchmarks.frameworks jax
 
 One framework a process. Times are of whole calls from Python. Of PyTorch the line ends
@@ -12,12 +13,16 @@ of least cost are compared with those of the rule, in place of Inductor.
 import argparse
 import importlib
 import os
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.frameworks import exported
 from benchmarks.graphs.calls import enough_calls, seconds_of
 from benchmarks.graphs.torch_graphs import torch_for
 from benchmarks.harness.ours import avx2_target
@@ -45,12 +50,22 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--target", default=avx2_target()[0], metavar="TARGET")
     parser.add_argument("--turns", type=int, default=25, metavar="N")
     parser.add_argument("--pack", action="store_true", help="keep weights in panels")
+    parser.add_argument("--freeze", action="store_true", help="weights are constant")
+    parser.add_argument(
+        "--beside",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="RUNTIMES",
+        help=f"of exported ONNX, with commas between: {','.join(exported.RUNTIMES)}",
+    )
     parser.add_argument("--priority", action="store_true", help="before all else")
     parser.add_argument("--native", action="store_true", help="hold nobody to AVX2")
     parser.add_argument("--partition", action="store_true", help="parts of least cost")
     found = parser.parse_intermixed_args(words)
-    if found.partition and found.framework == "jax":
-        parser.error("--partition: its models are those of torch")
+    if (found.partition or found.beside) and found.framework == "jax":
+        parser.error("--partition, --beside: their models are those of torch")
+    if unknown := set(found.beside) - set(exported.RUNTIMES):
+        parser.error(f"--beside: no runtime is called {', '.join(sorted(unknown))}")
     if found.priority and found.framework == "jax":
         parser.error("--priority: XLA computes on threads of its own, which would wait")
     return found
@@ -67,12 +82,23 @@ def _in_turns(calls: Sequence[Call], options: argparse.Namespace) -> list[list[f
     return found
 
 
-def _line(name: str, times: list[list[float]], rest: str) -> str:
-    best = [min(own) for own in times]
-    median = [float(np.median(own)) for own in times]
-    cells = " ".join(f"{value:11.1f}" for value in best)
-    ratios = f"{best[1] / best[0]:6.3f} {median[1] / median[0]:7.3f}"
-    return f"{name:12} {cells} {ratios}   {rest}"
+def _line(name: str, times: dict[str, list[float]], rest: str) -> str:
+    """A row: the best times, and the least of the others over ours.
+
+    Args:
+        times: of ours first, in the order of the columns; of a contender that takes no
+            part there are none. Eager is compared with in no ratio.
+    """
+    best = {who: min(turns) for who, turns in times.items() if turns}
+    median = {who: float(np.median(turns)) for who, turns in times.items() if turns}
+    ours, *others = (who for who in best if who != "eager")
+    ratios = [
+        min(found[who] for who in others) / found[ours] for found in (best, median)
+    ]
+    cells = " ".join(
+        f"{best[who]:11.1f}" if who in best else f"{'-':>11}" for who in times
+    )
+    return f"{name:12} {cells} {ratios[0]:6.3f} {ratios[1]:7.3f}   {rest}"
 
 
 def _torch(options: argparse.Namespace) -> None:
@@ -84,17 +110,17 @@ def _torch(options: argparse.Namespace) -> None:
         torch = torch_for(1)
         inductor: Any = importlib.import_module("torch._inductor.config")
         inductor.cpp.simdlen = 256
+    torch._dynamo.config.allow_rnn = True
     models: Any = importlib.import_module("benchmarks.frameworks.torch_models")
-    names = ("least cost", "rule") if options.partition else ("Morello", "Inductor")
-    columns = " ".join(f"{name:>11}" for name in (*names, "eager"))
+    others = ("rule",) if options.partition else ("Inductor", *options.beside)
+    first = "least cost" if options.partition else "Morello"
+    columns = " ".join(f"{name:>11}" for name in (first, *others, "eager"))
     print(f"{'model':12} {columns}   best  median  (µs)")
-    for name in options.models or models.MODELS:
-        print(_model(torch, name, *models.MODELS[name], options), flush=True)
+    for name in options.models or models.SMALL:
+        print(_model(torch, name, models.MODELS[name], options), flush=True)
 
 
-def _model(
-    torch: Any, name: str, make: Any, shape: Any, options: argparse.Namespace
-) -> str:
+def _model(torch: Any, name: str, make: Any, options: argparse.Namespace) -> str:
     """The line of a model.
 
     Raises:
@@ -111,37 +137,96 @@ def _model(
 
     torch._dynamo.reset()
     torch.manual_seed(0)
-    model, x = make().eval(), torch.randn(shape)
+    model, inputs = make()
+    model.eval()
     target = {} if options.native else {"target": options.target}
     backend: Any = importlib.import_module("morello.torch.dynamo_backend")
     backend.Group = Noted
-    given = {"wait": True, "threads": 1, "pack": options.pack, **target}
-    wanted = model(x)
+    given = {"wait": True, "threads": 1, "freeze": options.freeze, **target}
+    given |= {"pack": True} if options.pack else {}
+    calls: dict[str, Call] = {}
+    add = partial(_add, torch, calls, _tensors(torch, model(*inputs)))
 
-    def compiled(**how: Any) -> tuple[Call, float]:
+    def compiled(who: str, **how: Any) -> float:
         began = time.perf_counter()
         call = torch.compile(model, **how)
-        torch.testing.assert_close(call(x), wanted, rtol=1e-3, atol=1e-4)
-        return lambda: call(x), time.perf_counter() - began
+        add(who, lambda: call(*inputs))
+        return time.perf_counter() - began
 
-    def ours(**more: Any) -> tuple[Call, float]:
-        return compiled(backend="morello", options=given | more)
+    def ours(who: str, **more: Any) -> float:
+        return compiled(who, backend="morello", options=given | more)
 
-    first = ours(partition="cost") if options.partition else ours()
+    first = ours("ours", **({"partition": "cost"} if options.partition else {}))
     noted = tuple(groups)
     assert noted
     assert all(own.native is not None for own in noted)
-    other = ours() if options.partition else compiled(options={"freezing": True})
+    if options.partition:
+        other = ours("rule")
+    else:
+        compiled("Inductor", options={"freezing": True})
     backend.Group = group.Group
-    times = _in_turns([first[0], other[0], lambda: model(x)], options)
-    rest = f"found in {first[1]:.1f} s"
+    failed = _add_runtimes(torch, model, inputs, add, options.beside)
+    add("eager", lambda: model(*inputs))
+    turns = _in_turns(list(calls.values()), options)
+    columns = (*list(calls)[:2], *options.beside, "eager")
+    times: dict[str, list[float]] = {who: [] for who in columns}
+    times |= zip(calls, turns, strict=True)
+    rest = f"found in {first:.1f} s"
     if options.partition:
         parts = [own.native.compiled.specs for own in groups]
         same = parts[: len(noted)] == parts[len(noted) :]
-        rest += f", then by the rule in {other[1]:.1f} s"
+        rest += f", then by the rule in {other:.1f} s"
         return _line(name, times, rest + ": the same parts" * same)
+    if options.beside:
+        return _line(name, times, f"{rest}, groups: {len(noted)}{failed}")
     beyond = " and ".join(_beyond(torch, own, options) for own in noted)
     return _line(name, times, f"{rest}, a group takes {beyond} µs beyond its code")
+
+
+def _add(
+    torch: Any, calls: dict[str, Call], wanted: list[Any], who: str, call: Call
+) -> None:
+    """Add a contender whose results are as wanted.
+
+    Raises:
+        AssertionError: they are not.
+    """
+    for own, other in zip(_tensors(torch, call()), wanted, strict=True):
+        atol = 1e-4 * max(1.0, float(other.abs().max()))
+        torch.testing.assert_close(own, other, rtol=1e-3, atol=atol)
+    calls[who] = call
+
+
+def _add_runtimes(
+    torch: Any,
+    model: Any,
+    inputs: Any,
+    add: Callable[[str, Call], None],
+    runtimes: Sequence[str],
+) -> str:
+    """Add runtimes of exported models; why others take no part, as an end of a line.
+
+    Raises:
+        ImportError: a runtime is not installed.
+    """
+    failed = ""
+    with tempfile.TemporaryDirectory(prefix="morello-frameworks-") as folder:
+        path = Path(folder) / "model.onnx"
+        if runtimes:
+            exported.export(torch, model, inputs, path)
+        for runtime in runtimes:
+            try:
+                add(runtime, exported.RUNTIMES[runtime](path, inputs))
+            except (RuntimeError, AssertionError) as error:
+                failed += f"; {runtime}: {str(error).strip().splitlines()[-1]}"
+    return failed
+
+
+def _tensors(torch: Any, result: Any) -> list[Any]:
+    """The tensors of a result: of PyTorch's own, or of arrays."""
+    if isinstance(result, (tuple, list)):
+        return [tensor for part in result for tensor in _tensors(torch, part)]
+    return [torch.as_tensor(result)]
 
 
 def _beyond(torch: Any, group: Any, options: argparse.Namespace) -> str:
@@ -209,7 +294,8 @@ def _function(
         lambda: mine(*given).block_until_ready(),
         lambda: theirs(*given).block_until_ready(),
     ]
-    return _line(name, _in_turns(calls, options), rest)
+    times = _in_turns(calls, options)
+    return _line(name, dict(zip(("ours", "XLA"), times, strict=True)), rest)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,16 @@
 They are written here, of random weights, since a package of models is not needed.
 """
 
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
+
+from benchmarks.frameworks import whole_models
 
 
 class Perceptron(nn.Module):
@@ -86,7 +90,7 @@ def layers(*widths: int, act: Any = nn.ReLU) -> nn.Module:
     return nn.Sequential(*[part for pair in both for part in pair][:-1])
 
 
-MODELS: dict[str, tuple[Any, tuple[int, ...]]] = {
+SMALL: dict[str, tuple[Any, tuple[int, ...]]] = {
     "mlp-tiny": (lambda: Perceptron(16), (4, 16)),
     "mlp": (Perceptron, (197, 768)),
     "mlp-small": (lambda: Perceptron(128), (64, 128)),
@@ -100,3 +104,15 @@ MODELS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "resnet18": (resnet18, (1, 3, 224, 224)),
 }
 """How each is made, and the shape of its input."""
+
+
+def _small(name: str) -> whole_models.Made:
+    make, shape = SMALL[name]
+    return make(), (torch.randn(shape),)
+
+
+MODELS: dict[str, Callable[[], whole_models.Made]] = {
+    **{name: partial(_small, name) for name in SMALL},
+    **whole_models.MODELS,
+}
+"""Functions that make a module and its inputs: these, and whole models."""

@@ -18,6 +18,7 @@ from morello.torch.graph_breaks import watch
 from morello.torch.group import Group, log
 from morello.torch.grouped_products import take_grouped_products
 from morello.torch.growing import take_attention
+from morello.torch.larger_ops import resizing
 from morello.torch.larger_ops.complex_pairs import as_pairs
 from morello.torch.ops import WEIGHT
 from morello.torch.options import Options
@@ -77,7 +78,9 @@ def backend(
     wrapped = aot_autograd(
         fw_compiler=forward, bw_compiler=_eager, inference_compiler=forward
     )
-    return _with_random_numbers(wrapped(graph, inputs), graph, inputs)
+    with resizing.whole():
+        run = wrapped(graph, inputs)
+    return _with_random_numbers(run, graph, inputs)
 
 
 _RANDOM = "random_value_"

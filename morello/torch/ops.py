@@ -170,9 +170,11 @@ COMPUTED = (
     prod.dim_int rad2deg reciprocal renorm round.decimals rsub.Tensor scatter_reduce.two
     searchsorted.Tensor sgn sinc smooth_l1_loss soft_margin_loss softplus softshrink
     special_entr special_xlog1py std.correction std_mean.correction threshold trace
-    upsample_bicubic2d.vec upsample_bilinear2d.vec upsample_linear1d.vec
+    upsample_bicubic2d upsample_bicubic2d.vec upsample_bilinear2d
+    upsample_bilinear2d.vec upsample_linear1d upsample_linear1d.vec
     upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec
-    upsample_trilinear3d.vec var.correction var_mean.correction xlogy.Tensor
+    upsample_trilinear3d upsample_trilinear3d.vec var.correction var_mean.correction
+    xlogy.Tensor
 """)
 )
 """Ops that `morello.from_mlir` knows once they are linalg."""

@@ -397,11 +397,16 @@ def rules() -> dict[Any, Any]:
     extra = [aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
     extra += [aten._weight_norm_interface, aten.affine_grid_generator]
     extra += [aten.grid_sampler_2d, aten.vdot, aten.rot90]
-    extra += [aten.nll_loss2d_forward, aten.upsample_bicubic2d.default]
-    extra += [aten.upsample_bilinear2d.default, aten.upsample_trilinear3d.default]
+    extra += [aten.nll_loss2d_forward]
+    resized: dict[Any, Any] = {}
+    for op, neighbours in resizing.NEIGHBOURS.items():
+        (plain,) = get_decompositions([op.default]).values()
+        rule = resizing.between(neighbours, plain)
+        resized |= {op.default: rule, op.vec: resizing.by_factors(rule)}
     return {
         **get_decompositions(extra),
         **get_decomposition_table(),
+        **resized,
         aten._scaled_dot_product_flash_attention_for_cpu.default: _attention,
         aten._adaptive_avg_pool2d.default: pools.means,
         aten._adaptive_avg_pool3d.default: pools.means,

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 import torch
+from torch._dispatch.python import enable_python_dispatcher
 from torch.nn import functional
 
+from morello.torch.larger_ops import resizing
 from morello.torch.lowering import lowered
 from tests.torch.test_rules import FIRST, IMAGE, X, flat, numbers, same, traced
 
@@ -170,3 +172,54 @@ def test_all_but_products_of_groups_is_compiled(
     left = "ops that no group takes: morello_tests.products_of_groups.default"
     assert left in told
     assert sum(text.startswith("compiled a group of ") for text in told) == 3
+
+
+RESIZED: dict[str, tuple[tuple[int, ...], tuple[Any, ...]]] = {
+    "linear": ((13,), (26, 7, 13, 1)),
+    "bilinear": ((9, 14), ((18, 28), (4, 30), (20, 5), (1, 1), (9, 14))),
+    "bicubic": ((9, 14), ((18, 28), (4, 30), (20, 5), (1, 1), (9, 14))),
+    "trilinear": ((3, 5, 4), ((6, 10, 8), (2, 9, 4), (1, 1, 1))),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("mode", RESIZED)
+def test_images_are_resized_by_their_neighbours(mode: str, dtype: Any) -> None:
+    """Each axis by itself, as many lookups as it has neighbours."""
+    shape, sizes = RESIZED[mode]
+    image = numbers(2, 3, *shape).to(dtype)
+    options: list[Any] = [{"size": size} for size in sizes]
+    options += [{"scale_factor": 1.7}, {"scale_factor": 0.6}]
+    options += [{"size": size, "align_corners": True} for size in sizes]
+    options += [{"scale_factor": 1.7, "recompute_scale_factor": True}]
+    for option in options:
+
+        def function(x: Any, option: Any = option) -> Any:
+            return functional.interpolate(x, mode=mode, **option)
+
+        with resizing.whole():
+            graph = traced(function, image)
+        (_, op, _) = graph.graph.nodes
+        assert str(op.target).startswith("aten.upsample")
+        plain = lowered(graph, (image,))
+        calls = [str(node.target) for node in plain.graph.nodes]
+        each = 4 if mode == "bicubic" else 2
+        assert calls.count("aten.index_select.default") == each * len(shape)
+        # Eager rounds the parts of narrow floats, too.
+        wanted = function(image.float()).to(dtype)
+        rtol = 1e-5 if dtype is torch.float32 else 2**-7
+        same(plain(image), wanted, rtol=rtol, atol=2e-6)
+
+
+def test_ops_are_whole_in_a_trace_alone() -> None:
+    def nodes() -> int:
+        with enable_python_dispatcher():  # as AOT autograd traces
+            graph = traced(
+                lambda x: functional.interpolate(x, (9, 9), None, "bicubic"), IMAGE
+            )
+        return len(graph.graph.nodes)
+
+    before = nodes()
+    with resizing.whole():
+        assert nodes() == 3
+    assert nodes() == before > 3
