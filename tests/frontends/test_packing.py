@@ -90,3 +90,34 @@ def test_filters_of_a_convolution_are_packed_unasked() -> None:
     np.testing.assert_array_equal(np.sort(array, axis=None), np.sort(w, axis=None))
     np.testing.assert_array_equal(kernel(x), convolved(x, w))
     np.testing.assert_array_equal(model.evaluate(x), convolved(x, w))
+
+
+TIED = """
+func.func @tied(%x: tensor<6x32xf32>, %z: tensor<6x48xf32>, %w: tensor<48x32xf32>)
+    -> (tensor<6x48xf32>, tensor<6x48xf32>, tensor<48x32xf32>) {
+  %n = stablehlo.negate %w : tensor<48x32xf32>
+  %a = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1]
+      : (tensor<6x32xf32>, tensor<48x32xf32>) -> tensor<6x48xf32>
+  %b = stablehlo.dot_general %z, %w, contracting_dims = [1] x [0]
+      : (tensor<6x48xf32>, tensor<48x32xf32>) -> tensor<6x32xf32>
+  %c = stablehlo.dot_general %b, %w, contracting_dims = [1] x [1]
+      : (tensor<6x32xf32>, tensor<48x32xf32>) -> tensor<6x48xf32>
+  return %a, %c, %n : tensor<6x48xf32>, tensor<6x48xf32>, tensor<48x32xf32>
+}
+"""
+
+
+def test_weights_that_several_parts_read_are_copied_once_for_each_layout() -> None:
+    model = trusted_model(TIED, weights=[2])
+    compiled = model.compile(target="avx2", threads=1, pack=True)
+    assert compiled.held is not None
+    layouts = {
+        str(packed.spec.tensors[packed.operand]) for packed in compiled.held.packed
+    }
+    assert len(compiled.held.packed) == len(layouts)
+    assert compiled.held.copied_bytes == 48 * 32 * 4 * len(layouts) > 0
+    x, z, w = drawn(6, 32), drawn(6, 48), drawn(48, 32)
+    a, c, n = compiled(x, z, w)
+    np.testing.assert_array_equal(a, x @ w.T)
+    np.testing.assert_array_equal(c, z @ w @ w.T)
+    np.testing.assert_array_equal(n, -w)

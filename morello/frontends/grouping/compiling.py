@@ -12,7 +12,7 @@ from morello.errors import SearchError
 from morello.frontends.grouping.beside import Answer, Tell, search_beside, settled
 from morello.frontends.grouping.emission import inline_parts, model_module
 from morello.frontends.grouping.groups import split
-from morello.frontends.grouping.packing import Packed, opened, packed
+from morello.frontends.grouping.packing import Copies, Packed, opened, packed
 from morello.frontends.grouping.parts import Part, PlainPart, Step
 from morello.frontends.nodes.tensors import Tensors
 from morello.machine import Target
@@ -62,6 +62,7 @@ def searched_parts(
     machine, search = driver.target, driver.search
     steps: list[Compiled] = []
     weights: list[Packed] = []
+    copies: Copies = {}
 
     def goal(part: Part) -> OpenSpec:
         return goal_of(part, tensors, parts, driver, pack)
@@ -97,7 +98,7 @@ def searched_parts(
         program_of_part = answers[wanted].program
         assert program_of_part is not None
         spec, solution = program_of_part
-        part, panels = packed(tensors, part, spec, wanted.open)
+        part, panels = packed(tensors, part, spec, wanted.open, copies)
         weights += panels
         steps.append((part, spec, solution))
     return steps, weights

@@ -52,7 +52,8 @@ def opened(
     tensors: Tensors, steps: tuple[Step, ...], part: Part, weights: bool
 ) -> tuple[int, ...]:
     """The operands of a part whose layout may be chosen: large factors of a product
-    that are constants, or weights if so asked, whole, and read by it alone.
+    that are constants, or weights if so asked, whole. A constant is replaced, so that
+    nothing else may read it.
 
     Filters that have been turned to have channels last are constants, too.
     """
@@ -71,14 +72,22 @@ def opened(
             and len(operand.shape) > 1
             and operand.is_gapless
             and math.prod(operand.shape) == math.prod(source.shape) >= _LEAST
-            and readers.count(operand.tensor) == 1
+            and (source.argument >= 0 or readers.count(operand.tensor) == 1)
         ):
             indices.append(index)
     return tuple(indices)
 
 
+Copies = dict[tuple[int, Layout, tuple[int, ...], Layout], int]
+"""The copy of a tensor from a layout, in the order of a Spec, to another layout."""
+
+
 def packed(
-    tensors: Tensors, part: Part, spec: Spec, operands: tuple[int, ...]
+    tensors: Tensors,
+    part: Part,
+    spec: Spec,
+    operands: tuple[int, ...],
+    copies: Copies,
 ) -> tuple[Part, list[Packed]]:
     """A part that reads packed weights.
 
@@ -87,6 +96,10 @@ def packed(
         part: as it was before.
         spec: its Spec with the layouts that were chosen.
         operands: those that were open.
+        copies: those that other parts read, which this one shares; gets its own.
+
+    Returns:
+        The part, and the copies of arguments that no other has.
     """
     changed = list(part.operands)
     weights = []
@@ -98,17 +111,19 @@ def packed(
         source = tensors.all[old.tensor]
         assert isinstance(source, Given)
         shape = spec.physical_shape(index)
-        is_argument = source.argument >= 0
-        name = f"packed{len(tensors.all)}" if is_argument else source.name
-        panel = Packed(name, source, spec.shape(index), layout, spec, index)
-        array = None if source.array is None else panel.run(source.array)
-        new = Given(name, shape, source.dtype, -1, array)
-        if is_argument:
-            place = tensors.add(new)
-        else:
-            place = old.tensor
-            tensors.all[place] = new
-        changed[index] = Operand(place, 0, shape, tuple(row_major(shape)))
-        if array is None:
-            weights.append(panel)
+        key = old.tensor, layout, spec.shape(index), spec.tensors[index].layout
+        if key not in copies:
+            is_argument = source.argument >= 0
+            name = f"packed{len(tensors.all)}" if is_argument else source.name
+            panel = Packed(name, source, spec.shape(index), layout, spec, index)
+            array = None if source.array is None else panel.run(source.array)
+            new = Given(name, shape, source.dtype, -1, array)
+            if is_argument:
+                copies[key] = tensors.add(new)
+            else:
+                copies[key] = old.tensor
+                tensors.all[old.tensor] = new
+            if array is None:
+                weights.append(panel)
+        changed[index] = Operand(copies[key], 0, shape, tuple(row_major(shape)))
     return dataclasses.replace(part, operands=tuple(changed)), weights
