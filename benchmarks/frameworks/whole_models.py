@@ -43,12 +43,11 @@ class Step(nn.Module):
     def __init__(self, inner: Any) -> None:
         super().__init__()
         self.inner = inner
+        self.cache = importlib.import_module("transformers").DynamicCache
 
     def forward(self, token: Any, *past: Any) -> Any:
-        transformers = importlib.import_module("transformers")
-        pairs = list(zip(past[::2], past[1::2], strict=True))
-        cache = transformers.DynamicCache(ddp_cache_data=pairs)
-        logits = self.inner(token, past_key_values=cache, use_cache=True).logits
+        cache = self.cache(list(zip(past[::2], past[1::2], strict=True)))
+        logits = self.inner(token, cache=cache, use_cache=True).logits
         rows = [t for layer in cache.layers for t in (layer.keys, layer.values)]
         return (logits, *rows)
 
