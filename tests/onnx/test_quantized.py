@@ -214,6 +214,50 @@ def test_a_convolution_of_scaled_integers_has_groups_pads_and_a_bias(
     np.testing.assert_array_equal(run(text, x, w, scales, bias), right)
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("end", [0, 1])
+@pytest.mark.parametrize(("dtype", "of_filters"), [("int8", 0), ("uint8", 200)])
+@pytest.mark.parametrize(
+    ("groups", "attributes"),
+    [
+        (1, "pads=[1,1,1,1]"),
+        (2, "pads=[0,1,1,0], strides=[2,1]"),
+        (4, "pads=[1,1,1,1], strides=[2,2]"),
+    ],
+)
+def test_channels_of_scaled_integers_are_first_or_last(
+    dtype: str, of_filters: int, groups: int, attributes: str, end: int
+) -> None:
+    """Zero points are the least number of the type, and the greatest."""
+    bounds = np.iinfo(dtype)
+    zero = (bounds.min, bounds.max)[end]
+    w, b = integers(dtype, 8, 4 // groups, 3, 3), integers("int8", 8).astype(np.int32)
+    x, scales = integers(dtype, 1, 4, 5, 7), 0.5 ** np.arange(8, dtype=np.float32)
+    given = (
+        f"<float s = {{0.5}}, {dtype} z = {{{zero}}}, {dtype} q = {{{of_filters}}}, "
+    )
+    given += f"float u = {{32}}, {dtype} v = {{{zero // 2}}}>"
+    results = []
+    for domain, last in (("", ""), ("com.microsoft.", ", channels_last=1")):
+        image = x.transpose(0, 2, 3, 1) if last else x
+        height = 5 if groups == 1 else 3 if groups == 4 else 2
+        width = 4 if groups == 4 else 7 if groups == 1 else 6
+        shape = f"1,{height},{width},8" if last else f"1,8,{height},{width}"
+        text = (
+            f"({dtype}[{','.join(map(str, image.shape))}] x, "
+            f"{dtype}[{','.join(map(str, w.shape))}] w, float[8] t, int32[8] b) "
+            f"=> ({dtype}[{shape}] y) {given} {{ y = {domain}QLinearConv<{attributes}, "
+            f"group={groups}{last}>(x, s, z, w, t, q, u, v, b) }}"
+        )
+        results.append(run(text, np.ascontiguousarray(image), w, scales, b))
+    np.testing.assert_array_equal(results[1].transpose(0, 3, 1, 2), results[0])
+    if groups == 1:
+        exact = convolved(x.astype(int) - zero, w.astype(int) - of_filters, 1)
+        factors = (0.5 * scales / 32)[:, None, None]
+        wanted = saturated((exact + b[:, None, None]) * factors, zero // 2, dtype)
+        np.testing.assert_array_equal(results[0], wanted)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "uint16"])
 def test_scales_and_zero_points_are_of_channels(dtype: str) -> None:
     text = (

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
+from morello.frontends.onnx_ops.rules.quantized import with_channels
 
 _CURRENT = 13
 """The version of ONNX from which softmax is along one axis."""
@@ -31,10 +32,12 @@ def _of_one(kind: str) -> Callable[[Expansion, Arguments], Results]:
 
     def rule(to: Expansion, node: Arguments) -> Results:
         dtype = to.dtype(node.input(0))
-        if dtype is None or node.get("channels_last", 0):
+        shape = to.shape(node.input(0))
+        if dtype is None or (shape is None and node.get("channels_last", 0)):
             return None
-        attributes = node.attributes(without=("channels_last",))
-        y = to.op(kind, _real(to, node, 0), **attributes)
+        attributes, rank = node.attributes(without=("channels_last",)), len(shape or ())
+        x = with_channels(to, _real(to, node, 0), rank, node, True)
+        y = with_channels(to, to.op(kind, x, **attributes), rank, node, False)
         return _scaled(to, y, node, 3, dtype)
 
     return rule

@@ -141,14 +141,31 @@ def quantized_product(to: Expansion, node: Arguments) -> Results:
     return [_quantized(to, y, scales, node, 6)]
 
 
+def with_channels(
+    to: Expansion, x: str, rank: int, node: Arguments, first: bool
+) -> str:
+    """A value of so many axes with its channels first, or last, where those of a node
+    of onnxruntime are last; else as it is."""
+    if not node.get("channels_last", 0):
+        return x
+    inner = [*range(2, rank)]
+    perm = [0, rank - 1, *range(1, rank - 1)] if first else [0, *inner, 1]
+    return to.op("Transpose", x, perm=perm)
+
+
 def quantized_convolution(to: Expansion, node: Arguments) -> Results:
-    """A convolution of scaled integers, which is scaled, too."""
+    """A convolution of scaled integers, which is scaled, too; channels of onnxruntime's
+    may be last, except those of filters."""
     filters = to.shape(node.input(3))
     if filters is None or not _has_one(to, node, 6):
         return None
-    after = len(filters) - 2
-    factors = _convolved(to, node, (0, 3, 2, 5), after + 1)
-    y = to.op("Conv", *factors, **node.attributes())
+    rank = len(filters)
+    image, weights = _convolved(to, node, (0, 3, 2, 5), rank - 1)
+    image = with_channels(to, image, rank, node, True)
+    attributes = node.attributes(without=("channels_last",))
+    y = to.op("Conv", image, weights, **attributes)
+    y = with_channels(to, y, rank, node, False)  # no graph transposes bytes
+    after = 0 if node.get("channels_last", 0) else rank - 2
     if node.input(8):
         y = to.op("Add", y, _cast(to, _along(to, node.input(8), after), "FLOAT"))
     scales = (_along(to, node.input(1), 0), _along(to, node.input(4), after))
@@ -321,6 +338,7 @@ def product_of_blocks(to: Expansion, node: Arguments) -> Results:
 
 RULES: Rules = {
     "com.microsoft.MatMulNBits": product_of_blocks,
+    "com.microsoft.QLinearConv": quantized_convolution,
     "ConvInteger": convolution,
     "DequantizeLinear": dequantized,
     "MatMulInteger": product,
