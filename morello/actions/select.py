@@ -5,10 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from morello.actions.base import Action, Expansion
-from morello.cost.counts import OpCounts
 from morello.cost.of_target import kernel_cost
 from morello.kernels import KERNELS, Kernel
 from morello.machine import Target
@@ -52,11 +49,8 @@ class Select(Action):
     def varying_cost(
         self, frame: Frame, varying: frozenset[int], target: Target
     ) -> Ints:
-        """The kernel's comparisons: each compares, and branches."""
-        count = KERNELS[self.kernel].comparisons(frame, varying)
-        if not np.any(count):
-            return 0
-        counts = OpCounts.of({"scalar": 2 * count})
+        """What the kernel's code for any size has beside that of a settled one."""
+        counts = KERNELS[self.kernel].varying_counts(frame, varying)
         return kernel_cost(self.kernel, frame, counts, target)
 
     def feature(self, key: SpecKey) -> str:

@@ -279,10 +279,10 @@ class Emitter(Operations, ABC):
     def switch(
         self, index: Value, cases: Mapping[int, Case], like: Sequence[Value] = ()
     ) -> tuple[Value, ...]:
-        """Run the case of an index, which has one of them.
+        """Run the case of an index: that of its number, or of the next smaller one.
 
         Args:
-            index: the number of the case.
+            index: it is no smaller than all numbers.
             cases: by number.
             like: values of the types that each gives; () for none.
         """

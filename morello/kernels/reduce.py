@@ -13,10 +13,10 @@ from morello.cost.counts import OpCounts, Phase, times
 from morello.kernels.code.running import Running
 from morello.kernels.code.varying_row import (
     Columns,
-    halves,
-    row_comparisons,
+    VaryingRow,
+    groups_written,
     takes_masks,
-    varying_row,
+    varying_counts,
 )
 from morello.kernels.code.vectors import (
     overlapping,
@@ -34,7 +34,7 @@ from morello.kernels.predicates import (
 )
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Spec, SpecKey
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.expression import Reference
 from morello.spec.graphs.graph import Graph, Node
 
@@ -129,17 +129,16 @@ class ReduceRows(Kernel):
         is_along = all(one.dims == (along,) for one in spec.ranges)
         return is_along and not spec.tensors[_SRC].layout.is_packed
 
-    def comparisons(self, frame: Frame, varying: frozenset[int]) -> Ints:
-        """The comparisons of one row: all rows are of one length."""
+    def varying_counts(self, frame: Frame, varying: frozenset[int]) -> OpCounts:
+        """The comparisons of all rows, which are of one length."""
         _, _, along = _graph(frame.key)
-        chains = np.maximum(self.accumulators // others(frame.sizes, along), 1)
-        lanes = self.isa.lanes(frame.key.dtypes[_SRC])
-        groups, masked = halves(int(chains.max())), self.is_masked(frame.key)
-        return row_comparisons(lanes, groups, masked) * (along in varying)
-
-    def is_masked(self, key: SpecKey) -> bool:
-        """Whether the last vector of a row has as many elements as a call says."""
-        return takes_masks(self.isa, (key.dtypes[_SRC],), ())
+        if along not in varying:
+            return super().varying_counts(frame, varying)
+        rows, dtype = int(np.min(others(frame.sizes, along))), frame.key.dtypes[_SRC]
+        lanes, masked = self.isa.lanes(dtype), takes_masks(self.isa, (dtype,))
+        chains = max(self.accumulators // rows, 1)
+        groups = groups_written(chains, rows)
+        return varying_counts(lanes, 1, chains, masked, groups)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over groups of vectors where there are enough, then what is left."""
@@ -215,30 +214,34 @@ class _Rows:
                 row.append(self._load(i, start))
         return [running.joined(row) for row in rows]
 
-    def of_any(self, spec: Spec) -> list[Value]:
+    def of_any(self, spec: Spec) -> Sequence[Value]:
         """`vectors` of rows whose length a call says."""
         running, emitter, m = self.running, self.running.emitter, self.count
-        lanes = emitter.isa.lanes(running.number)
+        lanes, dtype = emitter.isa.lanes(running.number), self.src.tensor.dtype
         (sizes,) = spec.every_size
         chains = max(self.kernel.accumulators // m, 1)
-        rule = _rule(running, m, chains)
+        none = [running.start(lanes)] * m
 
-        def take(columns: Columns, carried: Sequence[Value]) -> Sequence[Value]:
-            return rule.take(carried, self._loaded(columns))
+        def rows_of(row: VaryingRow) -> list[Value]:
+            is_short = row.masked and not row.loops
+            some = min(chains, row.rest) if is_short else chains
+            rule = _rule(running, m, some)
 
-        held = varying_row(
-            emitter,
-            emitter.size(),
-            sizes,
-            lanes,
-            take,
-            rule.begin([running.start(lanes)] * (m * chains)),
-            halves(chains),
-            self.kernel.is_masked(spec.key),
-        )
-        return [running.joined(list(held[i::m])) for i in range(m)]
+            def begin(columns: Columns, _: Sequence[Value]) -> Sequence[Value]:
+                return rule.begin(self._loaded(columns))
 
-    def _loaded(self, columns: Iterable[tuple[Value, int]]) -> list[Value]:
+            def take(columns: Columns, carried: Sequence[Value]) -> Sequence[Value]:
+                return rule.take(carried, self._loaded(columns))
+
+            held = row.run(take, rule.begin(none * some), begin)
+            return [running.joined(list(held[i::m])) for i in range(m)]
+
+        masked, size = takes_masks(emitter.isa, (dtype,)), emitter.size()
+        groups = groups_written(chains, m)
+        row = VaryingRow(emitter, size, sizes, lanes, chains, masked, groups)
+        return row.each(rows_of, none)
+
+    def _loaded(self, columns: Iterable[tuple[Value, Value]]) -> list[Value]:
         """Vectors of every row, column by column: lanes after the elements of one hold
         the neutral element."""
         emitter, lanes = (

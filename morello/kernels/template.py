@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from morello.cost.counts import OpCounts
 from morello.machine.isa import Isa
 from morello.spec import VRF, Dtype, Form, Layout, Memory, Spec, SpecKey, TensorSpec
-from morello.spec.frame import Condition, Frame, Ints
+from morello.spec.frame import Condition, Frame
 
 if TYPE_CHECKING:
     from morello.kernels.emitter import Buffer, Emitter
@@ -62,10 +62,10 @@ class Kernel(ABC):
         """Whether its code takes any size of a Spec's range, by `Emitter.size`."""
         return False
 
-    def comparisons(self, frame: Frame, varying: frozenset[int]) -> Ints:
-        """How often a run compares sizes, beside what `op_counts` says, where a call
-        says those of some dimensions."""
-        return 0
+    def varying_counts(self, frame: Frame, varying: frozenset[int]) -> OpCounts:
+        """The operations of one run beside `op_counts`, where a call says the sizes of
+        some dimensions."""
+        return OpCounts((), kernels=0)
 
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:

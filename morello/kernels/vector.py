@@ -21,7 +21,7 @@ from morello.kernels.code.elements import (
     Side,
     of_vector,
 )
-from morello.kernels.code.varying_row import Columns, row_comparisons, varying_row
+from morello.kernels.code.varying_row import Columns, VaryingRow, varying_counts
 from morello.kernels.code.vectors import (
     overlapping,
     overlapping_count,
@@ -143,11 +143,13 @@ class VectorMap(Kernel):
         is_along = any(inner in one.dims for one in spec.ranges)
         return not (self._in_registers or (is_along and is_packed))
 
-    def comparisons(self, frame: Frame, varying: frozenset[int]) -> Ints:
-        """The comparisons of each row, where rows vary in length."""
+    def varying_counts(self, frame: Frame, varying: frozenset[int]) -> OpCounts:
+        """The comparisons of each row."""
         inner = _inner(frame.key)
-        each = row_comparisons(self._lanes(frame.key.dtypes)) * (inner in varying)
-        return others(frame.sizes, inner) * each
+        if inner not in varying:
+            return super().varying_counts(frame, varying)
+        rows = others(frame.sizes, inner)
+        return varying_counts(self._lanes(frame.key.dtypes), rows)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, vector by vector; of long functions a few vectors in turn. Loops
@@ -191,7 +193,7 @@ class VectorMap(Kernel):
             return []
 
         if dim == inner:
-            varying_row(emitter, size, sizes, lanes, row)
+            VaryingRow(emitter, size, sizes, lanes).run(row)
         else:
             emitter.loop(0, size, 1, (), body)
 

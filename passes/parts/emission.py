@@ -6,6 +6,7 @@ set has them for such elements, else in pieces. No byte too many is touched.
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -144,12 +145,13 @@ class MlirEmitter(Tiles):
         if count is None or count == width:
             vector.StoreOp(value, buffer.value, self._physical(buffer, index))
             return
+        if not isinstance(count, int):
+            self._store_any(value, buffer, index, count)
+            return
         # A power of two is a store of its own; of a single lane that was cut to fewer
         # bits, LLVM 22 would store all bits under a mask.
-        is_masked = self.isa.stores_masked(buffer.tensor.dtype)
-        if not isinstance(count, int) or (count.bit_count() > 1 and is_masked):
-            where = self._physical(buffer, index)
-            vector.MaskedStoreOp(buffer.value, where, _mask(value, count), value)
+        if count.bit_count() > 1 and self.isa.stores_masked(buffer.tensor.dtype):
+            self._store_masked(value, buffer, index, count)
             return
         # Parts of vectors of narrow floats are cut off as bits: LLVM 22 would round
         # them again, bf16 by a function that nobody has.
@@ -175,6 +177,27 @@ class MlirEmitter(Tiles):
                     ir.VectorType.get([length], element_type), piece
                 ).result
             vector.StoreOp(piece, buffer.value, where)
+
+    def _store_any(
+        self, value: Value, buffer: Buffer, index: Index, count: Value
+    ) -> None:
+        """As many lanes as a call says: a case for each number, or where there are
+        masks for each power of two, and one for all between two of them."""
+        store = functools.partial(self.store, value, buffer, index)
+        cases = {
+            n: functools.partial(store, n) for n in range(1, value.type.shape[0] + 1)
+        }
+        if self.isa.stores_masked(buffer.tensor.dtype):
+            masked = functools.partial(self._store_masked, value, buffer, index, count)
+            cases = {n: case for n, case in cases.items() if n.bit_count() == 1}
+            cases |= {n + 1: masked for n in cases if n > 1 and 2 * n in cases}
+        self.switch(count, cases)
+
+    def _store_masked(
+        self, value: Value, buffer: Buffer, index: Index, count: Value
+    ) -> None:
+        where = self._physical(buffer, index)
+        vector.MaskedStoreOp(buffer.value, where, _mask(value, count), value)
 
     def first_lanes(self, a: Value, b: Value, count: Value) -> Value:
         """`Emitter.first_lanes`: a shuffle, or a choice by a mask."""

@@ -68,6 +68,10 @@ CASES: dict[str, tuple[tuple[str, ...], Write]] = {
         (ROWS, V, "index"),
         lambda e, a, b, n: e.load(rows(a), (1, 2), 8, n, b),
     ),
+    "store any end": (
+        (ROWS, V, "index"),
+        lambda e, a, b, n: e.store(b, rows(a), (1, 2), n),
+    ),
     "first lanes": (
         (V, V, "index"),
         lambda e, a, b, n: [e.first_lanes(a, b, 3), e.first_lanes(a, b, n)],

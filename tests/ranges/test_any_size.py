@@ -66,6 +66,14 @@ def program(spec: Spec, kernel: str, target_name: str) -> Impl:
         ("max:4x1..150:f32", "reduce_rows"),
         ("min:1x3..395/7:f32", "reduce_rows"),
         ("sum:2x5..64:s32", "reduce_rows"),
+        ("sum:1x1..1000/37:s32", "reduce_rows"),
+        ("max:4x9..1500/71:f32", "reduce_rows"),
+        ("compose:2x3..700/41:f32:graph=y[a,b]=exp(x0[a,b])", "graph_rows"),
+        (
+            "compose:3x1..900/29:f32:graph=t[a,b]=exp(x0[a,b]);y[a]=sum(t[a,b])",
+            "graph_rows",
+        ),
+        ("compose:2x1..35:f32:graph=y[a]=sum(square(x0[a,b]))", "graph_rows"),
     ],
 )
 def test_any_size(text: str, kernel: str, target_name: str) -> None:

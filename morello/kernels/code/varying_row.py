@@ -1,104 +1,232 @@
-"""Rows whose length a call says."""
+"""Rows whose length a call says.
 
+All rows of a run have one length. Where the last vector may have as many elements as a
+call says, under a mask, there is code for each number of vectors, chosen before the
+loops over rows: it is the code of a settled length.
+"""
+
+import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 
+from morello.cost.counts import OpCounts
+from morello.kernels.code.vectors import vectors_of
 from morello.kernels.emitter import Case, Emitter, Value
 from morello.machine.isa import Isa
 from morello.spec import Dtype
+from morello.spec.frame import Ints
 
 _WORD = 4
 """Bytes of an element that a mask is for: LLVM 22 cuts others wrongly under some."""
 
-Columns = list[tuple[Value, int]]
+_WRITTEN = 1024
+"""Instructions in the cases of all numbers of vectors that are written out: a processor
+predicts the branches of loops over them, and does not overlap their ends."""
+
+Columns = list[tuple[Value, Value]]
 """Vectors of a row: where each begins, and how many elements it has."""
 
 Write = Callable[[Columns, Sequence[Value]], Sequence[Value]]
 """Code of neighbouring vectors, from what is carried to what is carried on."""
 
 
-def varying_row(
-    emitter: Emitter,
-    size: Value,
-    sizes: Iterable[int],
-    lanes: int,
-    write: Write,
-    carried: Sequence[Value] = (),
-    groups: Sequence[int] = (1,),
-    masked: bool = False,
-) -> Sequence[Value]:
-    """Run ``write`` at the vectors of a row, and on the elements that remain.
+@dataclasses.dataclass(frozen=True)
+class VaryingRow:
+    """The length of rows that a call says.
 
     Args:
-        emitter: writes the loops, and a case for each number of elements that remain.
-        size: the length in a call.
+        emitter: writes the code.
+        size: the length.
         sizes: all lengths that it may be.
         lanes: elements of a vector.
-        write: takes as many vectors as one of ``groups`` says.
-        carried: values before the first vector.
-        groups: vectors at a time, fewer and fewer, of a loop each; 1 comes last.
-        masked: whether ``write`` takes a number of elements that a call says: then the
-            last vector has as many as remain, from one to all.
-
-    Returns:
-        What is carried after the last element.
+        group: the most vectors side by side.
+        masked: whether the last vector may have a number of elements that a call says:
+            those that remain, from one to all. Else there is a case for each number.
+        groups: the most groups of vectors that are written out (`groups_written`).
+        last: the elements of the last vector, in a case.
+        rest: the vectors after a loop over groups, the last one included, in a case.
+        loops: whether there is a loop before these.
     """
-    sizes, start = [*sizes], 0
-    before = emitter.offset(size, -1) if masked else size
-    for count in groups:
-        group = count * lanes
-        if max(sizes) - masked >= group:
-            end = emitter.linear([(emitter.quotient(before, group), group)])
-            step = functools.partial(_step, emitter, lanes, count, write)
-            carried = emitter.loop(start, end, group, carried, step)
-            start = end
-    if masked:
-        return write([(start, emitter.difference(size, start))], carried)
 
-    def rest(count: int) -> Sequence[Value]:
-        return write([(start, count)], carried) if count else carried
+    emitter: Emitter
+    size: Value
+    sizes: Sequence[int]
+    lanes: int
+    group: int = 1
+    masked: bool = False
+    groups: int = 1
+    last: Value = None
+    rest: int = 0
+    loops: bool = True
 
-    rests = {size % lanes for size in sizes}
-    cases: dict[int, Case] = {count: functools.partial(rest, count) for count in rests}
-    return emitter.switch(emitter.difference(size, start), cases, carried)
+    def each(
+        self,
+        write: Callable[["VaryingRow"], Sequence[Value]],
+        like: Sequence[Value] = (),
+    ) -> Sequence[Value]:
+        """Run ``write`` in the case of the length.
+
+        Args:
+            write: the code of all rows.
+            like: values of the types that it gives.
+        """
+        if not self.masked:
+            return write(self)
+        counts = {vectors_of(size, self.lanes) for size in self.sizes}
+        before, straight = self._vectors_before_last(), self.groups * self.group
+
+        whole = self.emitter.linear([(before, self.lanes)])
+        last = self.emitter.difference(self.size, whole)
+
+        def case(rest: int, loops: bool) -> Case:
+            row = dataclasses.replace(self, last=last, rest=rest, loops=loops)
+            return functools.partial(write, row)
+
+        short = {n - 1: case(n, False) for n in counts if n <= straight}
+        rests = {(n - 1) % self.group for n in counts if n > straight}
+        long = {n: case(n + 1, True) for n in rests}
+        groups = self.emitter.quotient(before, self.group)
+        beyond = self.emitter.linear([(groups, self.group)])
+        ways: dict[int, Case] = {}
+        if short:
+            ways[0] = lambda: self.emitter.switch(before, short, like)
+        if long:
+            after = self.emitter.difference(before, beyond)
+            ways[1] = lambda: self.emitter.switch(after, long, like)
+        is_long = self.emitter.at_most(self.emitter.quotient(before, straight), 1)
+        return self.emitter.switch(is_long, ways, like)
+
+    def run(
+        self, write: Write, carried: Sequence[Value] = (), first: Write | None = None
+    ) -> Sequence[Value]:
+        """Run ``write`` on the vectors of a row, in a case of `each`.
+
+        Args:
+            write: takes as many vectors as a group has, or fewer.
+            carried: values before the first vector.
+            first: code of the first vectors, where a mask is for the last.
+
+        Returns:
+            What is carried after the last element.
+        """
+        if not self.masked:
+            return self._in_cases(write, carried)
+        start, write_first = 0, first or write
+        end: Value = 0
+        if self.loops:
+            before = self.emitter.linear([(self._vectors_before_last(), self.lanes)])
+            end = self.emitter.offset(before, -(self.rest - 1) * self.lanes)
+            if first is not None:
+                carried = first(self._columns(0, self.group), carried)
+                start = self.group * self.lanes
+            carried = self._loop(start, end, self.group, write, carried)
+            write_first = write
+        whole = self._columns(end, self.rest - 1)
+        last = self.emitter.offset(end, (self.rest - 1) * self.lanes)
+        columns = [*whole, (last, self.last)]
+        for at in range(0, self.rest, self.group):
+            carried = write_first(columns[at : at + self.group], carried)
+            write_first = write
+        return carried
+
+    def _in_cases(self, write: Write, carried: Sequence[Value]) -> Sequence[Value]:
+        """Loops over groups of vectors, over half as many and so on, then a case for
+        each number of elements that remain."""
+        start: Value = 0
+        for half in range(self.group.bit_length()):
+            count = self.group >> half
+            group = count * self.lanes
+            if max(self.sizes) >= group:
+                groups = self.emitter.quotient(self.size, group)
+                end = self.emitter.linear([(groups, group)])
+                carried = self._loop(start, end, count, write, carried)
+                start = end
+
+        def rest(count: int) -> Sequence[Value]:
+            return write([(start, count)], carried) if count else carried
+
+        rests = {size % self.lanes for size in self.sizes}
+        cases: dict[int, Case] = {n: functools.partial(rest, n) for n in rests}
+        after = self.emitter.difference(self.size, start)
+        return self.emitter.switch(after, cases, carried)
+
+    def _loop(
+        self,
+        start: Value,
+        end: Value,
+        count: int,
+        write: Write,
+        carried: Sequence[Value],
+    ) -> Sequence[Value]:
+        """A loop over groups of ``count`` vectors."""
+
+        def step(at: Value, carried: Sequence[Value]) -> Sequence[Value]:
+            return write(self._columns(at, count), carried)
+
+        return self.emitter.loop(start, end, count * self.lanes, carried, step)
+
+    def _columns(self, start: Value, count: int) -> Columns:
+        """Neighbouring whole vectors."""
+        places = (self.emitter.offset(start, i * self.lanes) for i in range(count))
+        return [(place, self.lanes) for place in places]
+
+    def _vectors_before_last(self) -> Value:
+        return self.emitter.quotient(self.emitter.offset(self.size, -1), self.lanes)
 
 
-def row_comparisons(
-    lanes: int, groups: Sequence[int] = (1,), masked: bool = False
-) -> int:
-    """How often `varying_row` compares sizes: for each loop, and to find its case."""
-    return len(groups) + (0 if masked else lanes.bit_length() - 1)
+def groups_written(group: int, operations: int) -> int:
+    """The most groups of vectors of a row for which there are cases without a loop.
+
+    Args:
+        group: the vectors of a group.
+        operations: of each vector.
+    """
+    return max(1, math.isqrt(2 * _WRITTEN // max(1, operations)) // group)
 
 
-def takes_masks(isa: Isa, dtypes: Iterable[Dtype], written: Iterable[Dtype]) -> bool:
-    """Whether as many elements as a call says are read and written by one instruction.
+def varying_counts(
+    lanes: int,
+    rows: Ints,
+    group: int = 1,
+    masked: bool = False,
+    groups: int = 1,
+    stores: int = 0,
+) -> OpCounts:
+    """The operations of rows whose length a call says, beside those of a settled one.
+
+    Args:
+        lanes: elements of a vector.
+        rows: how many.
+        group: see `VaryingRow`.
+        masked: see there: then all rows share the comparisons that find their case,
+            each as a trip of a loop, and else each row has its own.
+        groups: see there.
+        stores: those at the end of a row, each of which has a case for each number of
+            elements.
+    """
+    if not masked:
+        each = group.bit_length() + lanes.bit_length() - 1
+        return OpCounts.of({"scalar": 2 * rows * each})
+    once = 1 + (groups * group - 1).bit_length()
+    each = stores * (lanes.bit_length() - 1)
+    return OpCounts((), kernels=0, trips=once + rows * each)
+
+
+def takes_masks(isa: Isa, dtypes: Iterable[Dtype]) -> bool:
+    """Whether as many elements as a call says are read by one instruction.
 
     Args:
         isa: the instruction set.
         dtypes: of all operands that have vectors.
-        written: those of outputs.
     """
-    masked = all(d.itemsize == _WORD and isa.loads_masked(d) for d in dtypes)
-    return masked and all(isa.stores_masked(d) for d in written)
+    return all(d.itemsize == _WORD and isa.loads_masked(d) for d in dtypes)
 
 
-def halves(count: int) -> tuple[int, ...]:
-    """A number of vectors, half of it, and so on to 1."""
-    return tuple(count >> i for i in range(count.bit_length()))
-
-
-def _step(
-    emitter: Emitter,
-    lanes: int,
-    count: int,
-    write: Write,
-    at: Value,
-    carried: Sequence[Value],
-) -> Sequence[Value]:
-    """``count`` vectors from a place on."""
-    return write(
-        [(emitter.offset(at, i * lanes), lanes) for i in range(count)], carried
-    )
-
-
-__all__ = ["Columns", "halves", "row_comparisons", "takes_masks", "varying_row"]
+__all__ = [
+    "Columns",
+    "VaryingRow",
+    "groups_written",
+    "takes_masks",
+    "varying_counts",
+]

@@ -5,7 +5,7 @@ from morello.kernels.code.casts import cast_ops
 from morello.kernels.code.elements import CountedElements
 from morello.kernels.graph.shape import step_of
 from morello.machine.isa import Isa
-from morello.spec import Dtype
+from morello.spec import Dtype, SpecKey
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Frame
 from morello.spec.functions import BYTE_WORDS, FUNCTIONS, INTEGER
@@ -92,3 +92,13 @@ def counted_node(
         case expression:
             is_wide(expression)
     return counted
+
+
+def operations_of(key: SpecKey, graph: Graph, inner: int, isa: Isa) -> int:
+    """The instructions of one vector of a row: loads, operations and stores."""
+    number = computed_in(key.dtypes)
+    nodes = (
+        counted_node(graph, v, inner, isa, number, None) for v in graph.node_values
+    )
+    moved = sum(inner in graph.dims_of(value) for value in key.kind.values)
+    return moved + sum(node.operations for node in nodes)

@@ -17,20 +17,23 @@ import numpy as np
 
 from morello.cost.counts import OpCounts, Ops, Phase, add, times
 from morello.kernels.code.running import Running
-from morello.kernels.code.varying_row import row_comparisons
+from morello.kernels.code.varying_row import (
+    groups_written,
+    takes_masks,
+    varying_counts,
+)
 from morello.kernels.code.vectors import piece_count, tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.graph.counted import Moves, counted_node
+from morello.kernels.graph.counted import Moves, counted_node, operations_of
 from morello.kernels.graph.lines import RowLines, reads_windows
 from morello.kernels.graph.shape import (
     MOST_STEP,
+    ends_of,
     factors_of,
-    groups_of,
     rows_of,
     shares_rows,
     step_of,
     stored_bytes,
-    takes_any_end,
     together_of,
 )
 from morello.kernels.graph.writer import GraphWriter
@@ -193,10 +196,11 @@ class GraphRows(Kernel):
         axes = (axis for operand in spec.kind.operands for axis in operand.axes)
         return inner not in varying or all(axis.is_plain for axis in axes)
 
-    def comparisons(self, frame: Frame, varying: frozenset[int]) -> Ints:
-        """The comparisons of each row, where rows vary in length, and of each that a
-        reduction takes along it."""
+    def varying_counts(self, frame: Frame, varying: frozenset[int]) -> OpCounts:
+        """What rows have that vary in length; a reduction across them shares it."""
         graph, inner = _seen(frame.key)
+        if inner not in varying:
+            return super().varying_counts(frame, varying)
         plan = one_pass(graph)
         assert plan is not None
         across = inner not in plan.reduced
@@ -205,11 +209,14 @@ class GraphRows(Kernel):
             for dim in range(len(frame.sizes))
             if dim != inner and not (across and dim in plan.reduced)
         ]
+        read, written = ends_of(frame.key, graph, inner)
+        masked = takes_masks(self.isa, read)
+        group = self.unroll if masked or plan.reduced else 1
         lanes = self.isa.lanes(computed_in(frame.key.dtypes))
-        groups = groups_of(self.unroll, bool(plan.reduced))
-        masked = takes_any_end(frame.key, graph, inner, self.isa)
-        each = row_comparisons(lanes, groups, masked) * (inner in varying)
-        return product(tuple(rows)) * each
+        operations = operations_of(frame.key, graph, inner, self.isa)
+        groups = groups_written(group, operations)
+        every = product(tuple(rows))
+        return varying_counts(lanes, every, group, masked, groups, len(written))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Loops over rows, and in them over vectors."""

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from morello.kernels.code.varying_row import takes_masks
-from morello.machine.isa import Isa
 from morello.spec import Dtype, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import BYTES
 from morello.spec.graphs.expression import Call, Expression, call_count
@@ -38,18 +36,14 @@ def most_side_by_side(wide: int, unroll: int, registers: int) -> int:
     return max(1, min(unroll, (registers - _FOR_NUMBERS) // (wide + _FOR_WORK)))
 
 
-def groups_of(unroll: int, reduces: bool) -> tuple[int, ...]:
-    """The vectors that each loop over a row takes at a time where a call says its
-    length: a map, whose vectors do not wait for one another, has one loop."""
-    return (unroll, 1) if reduces and unroll > 1 else (1,)
-
-
-def takes_any_end(key: SpecKey, graph: Graph, inner: int, isa: Isa) -> bool:
-    """Whether the last vector of a row has as many elements as a call says."""
+def ends_of(
+    key: SpecKey, graph: Graph, inner: int
+) -> tuple[tuple[Dtype, ...], tuple[Dtype, ...]]:
+    """The dtypes of the operands that have vectors: of all, and of those written."""
     tensors = dict(zip(key.kind.values, key.tensors, strict=True))
     wide = [v for v in tensors if inner in graph.dims_of(v)]
-    written = (tensors[v].dtype for v in wide if graph.is_node(v))
-    return takes_masks(isa, (tensors[v].dtype for v in wide), written)
+    written = tuple(tensors[v].dtype for v in wide if graph.is_node(v))
+    return tuple(tensors[v].dtype for v in wide), written
 
 
 def taps_of(

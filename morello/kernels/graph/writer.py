@@ -9,17 +9,22 @@ from typing import Any
 
 from morello.kernels.code.elements import of_vector
 from morello.kernels.code.running import Running
-from morello.kernels.code.varying_row import Columns, varying_row
+from morello.kernels.code.varying_row import (
+    Columns,
+    VaryingRow,
+    groups_written,
+    takes_masks,
+)
 from morello.kernels.code.vectors import parts
 from morello.kernels.emitter import Buffer, Emitter, Value
+from morello.kernels.graph.counted import operations_of
 from morello.kernels.graph.shape import (
+    ends_of,
     factors_of,
-    groups_of,
     most_side_by_side,
     most_written,
     rows_of,
     shares_rows,
-    takes_any_end,
     taps_of,
     together_of,
 )
@@ -71,13 +76,44 @@ class GraphWriter(GraphValues):
         self.spans = {dim: (0, size) for dim, size in enumerate(spec.sizes)}
         """The places of each dimension that loops go over: the first, and how many."""
         self.registers = any(b.tensor.level.is_registers for b in self.buffers.values())
-        self.masked = takes_any_end(spec.key, graph, inner, emitter.isa)
+        self.row: VaryingRow | None = None
+        """The length of rows, where a call says it."""
         self.reductions = [v for v in graph.node_values if graph.node(v).reduced]
 
     def write(self) -> None:
-        """Loops over the rows that outputs keep."""
+        """Loops over the rows that outputs keep, for each case of their length."""
+        if self.inner not in self.varying:
+            self._write()
+            return
+        number = self.varying[self.inner]
+        read, _ = ends_of(self.spec.key, self.graph, self.inner)
+        masked = takes_masks(self.emitter.isa, read)
+        group = self.unroll if masked or self.plan.reduced else 1
+        if self._are_side_by_side:
+            group = self.line
+        emitter, size = self.emitter, self.emitter.size(number)
+        sizes = self.spec.every_size[number]
+        key, graph = self.spec.key, self.graph
+        groups = groups_written(
+            group, operations_of(key, graph, self.inner, emitter.isa)
+        )
+
+        def case(row: VaryingRow) -> Sequence[Value]:
+            self.row = row
+            self._write()
+            return ()
+
+        VaryingRow(emitter, size, sizes, self.lanes, group, masked, groups).each(case)
+
+    @property
+    def _are_side_by_side(self) -> bool:
+        """Whether rows are computed side by side."""
+        return bool(self.taps) and shares_rows(self.graph, self.inner)
+
+    def _write(self) -> None:
+        """Loops over rows, whose length is settled or that of a case."""
         dims = rows_of(self.graph, self.inner)
-        if not self.taps or not shares_rows(self.graph, self.inner):
+        if not self._are_side_by_side:
             self._nest(dims, {}, (), lambda at, carried: self._row(at))
             return
         outer = [dim for dim in dims[:-1] if dim in self.sides.strips]
@@ -186,13 +222,8 @@ class GraphWriter(GraphValues):
         """Run ``body`` on the vectors of a row, as many at a time as are unrolled: from
         what is carried to what is carried on."""
         lanes, count = self.lanes, self.spec.sizes[self.inner]
-        if self.inner in self.varying:
-            sizes = self.spec.every_size[self.varying[self.inner]]
-            size = self._size(self.inner)
-            groups = groups_of(unroll, bool(self.plan.reduced))
-            return varying_row(
-                self.emitter, size, sizes, lanes, body, carried, groups, self.masked
-            )
+        if self.row is not None:
+            return self.row.run(body, carried)
         if self.registers:
             for place in parts(count, lanes):
                 body([place], ())
