@@ -120,6 +120,14 @@ def test_statistics_of_several_searches_add_but_for_the_peak() -> None:
     assert Statistics.of_all(parts) == every
 
 
+@pytest.mark.parametrize("text", ["sum:64x2..512:f32", "layer_norm:16x2..128:f32"])
+def test_few_programs_take_all_lengths_of_rows(text: str) -> None:
+    """One whose rows fill L1 at the greatest length takes lengths that leave room."""
+    few = cover(parsed(text), AVX2)
+    assert len(few.parts) <= 8
+    assert max(few.regrets.values()) < 0.05
+
+
 def test_tiles_take_sizes_that_no_other_program_takes() -> None:
     # Programs of one size of it take no other: rows of a graph stay in registers.
     few = cover(parsed("softmax:2..40x256:f32"), AVX2, None, None, 1)

@@ -162,18 +162,24 @@ class Area:
         on them; None if that is it alone, and others were asked for."""
         if all(stop - start == 1 for start, stop in places):
             return places, best
+        taken: tuple[Places, Impl] | None = None
+        beyond: Places = ()
         while any(stop - start > 1 for start, stop in places):
             spec = part_of(self.sizes.spec, self.box(places))
             try:
-                return places, self.over.program(best, spec, self.over.tables.root)
+                impl = self.over.program(best, spec, self.over.tables.root)
             except SizesError as error:
-                smaller = _around(error.holds, places, place)
-                if smaller is None:
-                    break
-                places = smaller
+                beyond, smaller = places, _around(error.holds, places, place)
+                known = taken[0] if taken else tuple((at, at + 1) for at in place)
+                places = smaller or _halfway(known, beyond)
             except (ScheduleError, SearchError):
                 break
-        return None
+            else:
+                taken = places, impl
+                places = _halfway(places, beyond or places)
+            if places == beyond or (taken and places == taken[0]):
+                break
+        return taken
 
     def chosen(self, percent: float) -> list[Boxed]:
         """Places along one range, and their program: that which reaches farthest, again
@@ -318,6 +324,14 @@ def _around(holds: Bools, places: Places, place: tuple[int, ...]) -> Places | No
         around.append((start + low, start + high))
         there = there[(*[slice(None)] * axis, slice(low, high))]
     return tuple(around)
+
+
+def _halfway(places: Places, beyond: Places) -> Places:
+    """Places that end halfway between the ends of some, to which a program applies, and
+    of more, to which it does not: what is left of a cache may be that of the greatest
+    size."""
+    pairs = zip(places, beyond, strict=True)
+    return tuple((start, (stop + end) // 2) for (_, stop), (start, end) in pairs)
 
 
 def _freely(area: Area) -> Iterator[Impl]:
