@@ -115,7 +115,9 @@ class ScaledRows(ScaledKernel):
         fma = k * vectors * (m + scaled) + totals * (1 + has_offsets)
         products: dict[Counted, Ints] = {
             "fma": fma,
-            "load": bytes_ // group * vectors + m * k * passes + totals * (blocks > 1),
+            "load": bytes_ // group * vectors
+            + totals * (blocks > 1)
+            + self.loads(m) * k * passes,
             "shuffle": bytes_ * vectors * (group == 1),
             "store": totals * (blocks > 1),
         }

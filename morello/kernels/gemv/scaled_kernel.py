@@ -108,6 +108,12 @@ class ScaledKernel(Kernel):
         factors, but loads of several vectors' factors take dispatch slots beside it."""
         return np.where(self.side(m) > 1, int(self.multiplies_broadcasts), 0)
 
+    def loads(self, m: Ints) -> Ints:
+        """Loads of the factors of some rows, in those of vectors: where products read
+        an element of 4 bytes each, two take the time of one."""
+        alone = self.multiplies_broadcasts & (np.asarray(self.side(m)) == 1)
+        return np.where(alone, ceil_div(m, 2), m)
+
     def side(self, m: Ints) -> Ints:
         """Number of vectors of sums that a row has in registers at a time."""
         narrow = np.where(m <= self.most_rows(2), 2, 1)
