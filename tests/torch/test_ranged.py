@@ -31,6 +31,20 @@ class Centred(nn.Module):
         return x - x.mean(0)
 
 
+class Residual(nn.Module):
+    """A block of a convolutional network, and the mean of its images."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layers = (nn.Conv2d(3, 3, 3, padding=1, bias=False), nn.BatchNorm2d(3))
+        self.convolved = nn.Sequential(*layers, nn.ReLU(), nn.Conv2d(3, 3, 1))
+        self.last = nn.Linear(3, 2)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        """Classify any number of images."""
+        return self.last(torch.relu(x + self.convolved(x)).mean((2, 3)))
+
+
 class Pooled(nn.Module):
     """Looks rows up, which eager does, and computes four for each of the batch."""
 
@@ -83,11 +97,12 @@ def test_places_and_masks_alone_are_computed_by_eager(
     assert not messages(told, "a graph is compiled for each shape")
 
 
-@pytest.mark.parametrize("which", ["rows", "places", "mean"])
+@pytest.mark.parametrize("which", ["rows", "places", "mean", "images"])
 def test_one_compilation_for_every_size(
     which: str, told: pytest.LogCaptureFixture
 ) -> None:
     models: dict[str, Any] = {"rows": mlp, "places": Pooled, "mean": Centred}
+    models["images"] = Residual
     model = models[which]().eval()
     fast = torch.compile(model, backend="morello", options={**WAIT, "batch": 4})
     with torch.no_grad():
@@ -95,6 +110,8 @@ def test_one_compilation_for_every_size(
             x = torch.randn(rows, 4)
             if which == "places":
                 x = torch.randint(0, 10, (rows, 4))
+            if which == "images":
+                x = torch.randn(rows, 3, 4, 4)
             torch._dynamo.mark_dynamic(x, 0)
             torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
     assert len(messages(told, "compiled a group")) == 1
