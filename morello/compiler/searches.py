@@ -131,11 +131,11 @@ class Searches:
         if share.seconds is None or not self.parts or CODE_SECONDS.knows(spec):
             return share
 
-        def halfway(first: Solution) -> Patience:
+        def early(first: Solution) -> Patience:
             CODE_SECONDS.time(first, target)
             return self._left().shared(self.left)
 
-        return dataclasses.replace(share, halfway=halfway)
+        return dataclasses.replace(share, early=early)
 
     def note_code(self, specs: Iterable[Spec]) -> None:
         """Remember that the code of all parts took the time since the last search."""

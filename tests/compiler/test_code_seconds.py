@@ -77,7 +77,7 @@ def test_a_search_ends_earlier_by_what_code_took(
     assert Searches("none", None).of_process().parts == 0
 
 
-def test_the_code_of_a_first_program_is_timed_halfway(
+def test_the_code_of_a_first_program_is_timed_early(
     seconds: CodeSeconds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []

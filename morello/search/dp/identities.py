@@ -60,7 +60,7 @@ class Identities:
         self.room = room
         self.target = target
         self.store = store
-        self._goals = goals
+        self.goals = goals
         self._boxes: dict[TableId, Box] = {}
         self._new_axes: dict[tuple[TableId, Action | None, str, int], Axis] = {}
         """The sizes of dimensions that parents have not, of each hole."""
@@ -79,8 +79,8 @@ class Identities:
         dim = action.loop_dim(identity.key)
         if dim is None or identity.sizes[dim] not in self.dense:
             return True
-        is_goals = identity.sizes[dim] in self._goals.axes
-        fine = self._goals.fine if is_goals else ax.ALL
+        is_goals = identity.sizes[dim] in self.goals.axes
+        fine = self.goals.fine if is_goals else ax.ALL
         return ax.is_rung(action.loop_size, fine)
 
     def root(self, key: SpecKey, sizes: tuple[Axis, ...]) -> TableId:

@@ -1,6 +1,6 @@
 """The search: solve all Specs of a key at once, each key once, lowest first.
 
-Read `Solver.solve`, then `_Run.table`. Tables depend on each other as their keys do:
+Read `Solver.solve`, then `Run.table`. Tables depend on each other as their keys do:
 levels only go down, layouts go from unpacked to packed, kinds get simpler. How one
 table is solved is in `table_solver.py`.
 """
@@ -107,7 +107,7 @@ class Solver:
             pins = pins_of(database, target)
         # Without pins nobody asks, and no circle keeps the tables when the solver goes.
         self.pinned = PinnedPrograms(pins, target, self._best if pins.pins else _none)
-        self._runs: dict[tuple[Limits, Limits], _Run] = {}
+        self._runs: dict[tuple[Limits, Limits], Run] = {}
         self._read: dict[Spec, Impl] = {}
         """Programs of goals that came from the database."""
         self._solved: set[Spec] = set()
@@ -127,7 +127,7 @@ class Solver:
         for run in self._runs.values():
             run.watch = watch
 
-    def run_of(self, spec: Spec) -> "_Run":
+    def run_of(self, spec: Spec) -> "Run":
         """The tables of goals with the limits of ``spec``, to be read.
 
         Raises:
@@ -150,7 +150,7 @@ class Solver:
             context = self.target, limits, room, self.database, digest
             goal = print_spec(spec, self.target.limits)
             store = TableStore(*context, self.shelf, goal, self._goals)
-            run = _Run(
+            run = Run(
                 limits, room, self.target, store, self.pinned, self.watch, self._goals
             )
             self._runs[limits, room] = run
@@ -277,7 +277,7 @@ def _none(spec: Spec) -> Impl:
     raise RuntimeError(f"{spec} is not pinned")
 
 
-class _Run(Identities):
+class Run(Identities):
     """The tables of all goals with one set of limits."""
 
     def __init__(
@@ -310,7 +310,7 @@ class _Run(Identities):
             return self.store.table(identity)
         except CodecError:
             self._solve_again(identity)
-            return self.store.table(identity)
+            return self.table(identity)
 
     def costs(self, identity: TableId) -> Costs:
         """The costs of a table, without its decisions; solves the table if needed."""
@@ -319,7 +319,7 @@ class _Run(Identities):
             return self.store.costs(identity)
         except CodecError:
             self._solve_again(identity)
-            return self.store.costs(identity)
+            return self.costs(identity)
 
     def entry(self, identity: TableId) -> Packed:
         """The compressed boxes of a table; solves the table if needed."""
@@ -339,10 +339,14 @@ class _Run(Identities):
             return
         self._solve(identity)
 
-    def _solved_anew(self, identity: TableId) -> Packed:
+    def decisions(self, identity: TableId) -> Table | Packed:
+        """The decisions of a table; solves the table if needed."""
+        return self.entry(identity)
+
+    def _solved_anew(self, identity: TableId) -> Table | Packed:
         """A table in the place of a stored one that says what cannot be."""
         self._solve_again(identity)
-        return self.store.entry(identity)
+        return self.decisions(identity)
 
     def _solve_again(self, identity: TableId) -> None:
         """Solve a table whose row in the database is damaged."""
@@ -430,7 +434,7 @@ class _Run(Identities):
         for child in expansion.children:
             if int(child.exists):
                 times = int(child.times)
-                below = self.entry(self.hole_id(table.id, action, child))
+                below = self.decisions(self.hole_id(table.id, action, child))
                 impl = self.program(child.frame.spec(), below)
                 branches.append(Branch(child.role, times, impl))
                 cost += times * impl.cost

@@ -1,14 +1,14 @@
 """The best program of a Spec, or in a hurry a good one.
 
 `best_program` searches the whole space, unless it is stopped: by a time limit, or by
-Ctrl-C where the caller says so. A time limit leaves half of the seconds to that, and
-what is left to the smaller space without other layouts; if this ends before, the whole
-space goes on. After Ctrl-C the smaller space has `LEAST` seconds. Where neither ends,
-there is a `first_program`, made of the tables that were solved: the best of those for
-which there is time, `GRACE` seconds before the limit, or after it where half of the
-time ends later; and one in any case. The solution then says that it is not complete.
-These tables are in the database, if there is one, and the next search goes on from
-them.
+Ctrl-C where the caller says so. A time limit leaves a quarter of the seconds to that,
+before narrow tables take the rest (`morello/search/dp/narrow.py`): those of the space
+without other layouts and of the whole one in turns, wider and wider, until they are
+whole; if this ends before, so does the search. After Ctrl-C they have `LEAST` seconds.
+There is a `first_program` before, made of the tables that were solved: the best of
+those for which there is time, `GRACE` seconds at most, after the limit where it is
+short; and one in any case. The solution then says that it is not complete. Whole tables
+are in the database, if there is one, and the next search goes on from them.
 """
 
 import contextlib
@@ -16,12 +16,15 @@ import dataclasses
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Real
 
 from morello.errors import MorelloError, SearchError, shortened
 from morello.machine import Target
+from morello.processes.interrupts import defer_sigint
+from morello.search.dp.narrow import NarrowRun
 from morello.search.dp.solver import Solution, Solver, Watch, pins_of
+from morello.search.garbage import rare_collections
 from morello.search.impl import Impl
 from morello.search.queries.first_program import first_programs
 from morello.search.queries.pins import Pins
@@ -31,11 +34,14 @@ from morello.search.storage.shelf import SHELF
 from morello.spec import Spec, print_spec
 
 LEAST = 10.0
-"""Seconds that the smaller space gets after Ctrl-C, unless that is pressed again."""
+"""Seconds that narrow tables get after Ctrl-C, unless that is pressed again."""
 
 GRACE = 0.35
 """Seconds in which a better first program is looked for. Until there is one they are
 seconds of this thread: a busy machine makes a search late, not fail."""
+
+_BEFORE = 0.25
+"""The part of the time that the whole search has before narrow tables are solved."""
 
 _KEPT = 256
 """How many solutions are remembered, of some 20 KB each; their tables are not. The
@@ -66,15 +72,15 @@ class Patience:
         watch: told before each table.
         grace: seconds in which first programs are compared: the last before the limit,
             or after it where there are no more.
-        halfway: told a first program where half of the time was not enough, and there
-            is more than the grace; what it returns takes the place of what is left.
+        early: told a first program where a quarter of the time was not enough, and
+            there is more than the grace; what it returns takes the place of the rest.
     """
 
     seconds: float | None = None
     interruptible: bool = False
     watch: Watch | None = None
     grace: float = GRACE
-    halfway: "Callable[[Solution], Patience] | None" = None
+    early: "Callable[[Solution], Patience] | None" = None
 
     def __post_init__(self) -> None:
         if self.seconds is None:
@@ -108,6 +114,12 @@ class Patience:
             return self
         seconds = max(0.0, float(self.seconds) - self.grace)
         return dataclasses.replace(self, seconds=seconds)
+
+    def in_part(self, part: float) -> "Patience":
+        """The same for a part of the time."""
+        if self.seconds is None:
+            return self
+        return dataclasses.replace(self, seconds=float(self.seconds) * part)
 
     def shared(self, searches: int) -> "Patience":
         """One of equal shares of the time, for so many searches."""
@@ -180,14 +192,13 @@ def parallel_goal(spec: Spec, target: Target, threads: int) -> tuple[Spec, Targe
 def _search(spec: Spec, solver: Solver, patience: Patience) -> Solution:
     start = time.perf_counter()
     try:
-        half = None if patience.seconds is None else float(patience.seconds) / 2
-        solver.watch_by(watch_of(dataclasses.replace(patience, seconds=half)))
+        solver.watch_by(watch_of(patience.in_part(_BEFORE)))
         return solver.solve(spec)
     except SearchStoppedError:
         left = patience.after(time.perf_counter() - start)
-        if patience.halfway is not None and left.before_grace().seconds:
+        if patience.early is not None and left.before_grace().seconds:
             with contextlib.suppress(SearchError):
-                left = patience.halfway(_first(spec, (solver,), 0.0))
+                left = patience.early(_first(spec, (solver,), 0.0))
         solution = _search_less(spec, solver, left, goes_on=True)
     except KeyboardInterrupt:
         if not patience.interruptible:
@@ -204,34 +215,68 @@ def _search(spec: Spec, solver: Solver, patience: Patience) -> Solution:
 def _search_less(
     spec: Spec, stopped: Solver, patience: Patience, goes_on: bool
 ) -> Solution:
-    """The best program of the smaller space, or a first one.
+    """The best program of the tables that a search has by now and of narrow ones.
 
     Args:
         stopped: the solver of the search that was stopped.
         patience: what is left of it.
-        goes_on: whether the whole space may go on in the seconds that are left.
+        goes_on: whether the search may go on in the seconds that are left.
 
     Raises:
         SearchError: there is no program.
     """
     start = time.perf_counter()
-    smaller = stopped
-    if stopped.target.relayouts:
-        target = dataclasses.replace(stopped.target, relayouts=False)
-        pins = stopped.pinned.pins
-        smaller = Solver(target, stopped.database, pins=pins, shelf=stopped.shelf)
+
+    def left() -> Patience:
+        return patience.after(time.perf_counter() - start)
+
+    hurried = _in_a_hurry(stopped)
+    quick = hurried[:1] if patience.before_grace().seconds else hurried
+    best: Solution | None = None
+    with contextlib.suppress(SearchError):
+        best = _first(spec, quick, patience.grace)
     stops = KeyboardInterrupt if patience.interruptible else SearchStoppedError
-    solution: Solution | None = None
-    with contextlib.suppress(SearchStoppedError, stops, SearchError):
-        smaller.watch_by(watch_of(patience.before_grace()))
-        solution = dataclasses.replace(smaller.solve(spec), complete=False)
+    with contextlib.suppress(SearchStoppedError, stops):
+        for solution in _narrow_programs(spec, hurried, left):
+            if best is None or solution.impl.cost < best.impl.cost:
+                best = solution
         if goes_on:
-            left = patience.after(time.perf_counter() - start)
-            stopped.watch_by(watch_of(left))
+            stopped.watch_by(watch_of(left()))
             return stopped.solve(spec)
-    left = patience.after(time.perf_counter() - start)
-    grace = max(float(left.seconds or 0.0), left.grace)
-    return solution or _first(spec, (smaller, stopped), grace)
+    return best or _first(spec, hurried, left().grace)
+
+
+def _in_a_hurry(stopped: Solver) -> tuple[Solver, ...]:
+    """Solvers that first programs come from: without other layouts they are better."""
+    if not stopped.target.relayouts:
+        return (stopped,)
+    target = dataclasses.replace(stopped.target, relayouts=False)
+    pins = stopped.pinned.pins
+    smaller = Solver(target, stopped.database, pins=pins, shelf=stopped.shelf)
+    return smaller, stopped
+
+
+def _narrow_programs(
+    spec: Spec, solvers: tuple[Solver, ...], left: Callable[[], Patience]
+) -> Iterator[Solution]:
+    """The best programs of ever wider tables, until those of the last solver are whole.
+
+    Args:
+        solvers: in the order in which each width is tried.
+        left: tells the time that is left.
+    """
+    width, narrow = 0, list(solvers)
+    while solvers[-1] in narrow:
+        for solver in tuple(narrow):
+            root = solver.goal_table(spec)
+            run = NarrowRun(solver.run_of(spec), width, watch_of(left()))
+            with contextlib.suppress(SearchError):
+                with defer_sigint(), rare_collections(), run.store.working():
+                    impl = run.best(spec, root)
+                yield Solution(impl, Statistics(0, 0, 0.0), complete=False)
+            if run.is_whole:
+                narrow.remove(solver)
+        width = 2 * width or 2
 
 
 def _first(spec: Spec, solvers: tuple[Solver, ...], grace: float) -> Solution:
