@@ -125,8 +125,7 @@ class _Completion:
             return known
         impl = _applied(partial, spec, self._target, self.program)
         if spec.ranges and not impl.action.splits_sizes:
-            cost = self._costs.at_greatest(impl)
-            impl = dataclasses.replace(impl, cost=cost)
+            impl = self._costs.at_greatest(impl)
         self._known[spec] = partial, impl
         return impl
 

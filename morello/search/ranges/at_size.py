@@ -1,5 +1,6 @@
 """Costs of programs over ranges, at each of many sizes at once."""
 
+import dataclasses
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -67,11 +68,14 @@ class CostsAtSizes:
                     programs[child.role], _parts(child, there), below
                 )
 
-    def at_greatest(self, impl: Impl) -> int:
-        """The cost at the greatest size, at which less may remain of a loop than at
-        others."""
+    def at_greatest(self, impl: Impl) -> Impl:
+        """A program with its cost at the greatest size, at which less may remain of a
+        loop than at others."""
         spec = impl.spec.point(*impl.spec.greatest)
-        return int(self._whole(impl, Frame.of(spec), 1)[0])
+        cost = float(self._whole(impl, Frame.of(spec), 1)[0])
+        costing = dataclasses.replace(impl, cost=int(cost))
+        self._at_one[id(costing), spec] = costing, cost
+        return costing
 
     def _costs(self, impl: Impl, frame: Frame, count: int) -> Costs:
         settled = _settled(frame)

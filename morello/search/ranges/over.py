@@ -123,8 +123,7 @@ class Over:
             else:
                 ranged = self.program(program, hole.spec, under, loops)
             branches.append(Branch(hole.role, hole.times, ranged))
-        ranged = Impl(spec, impl.action, 0, tuple(branches))
-        return dataclasses.replace(ranged, cost=self._costs.at_greatest(ranged))
+        return self._costs.at_greatest(Impl(spec, impl.action, 0, tuple(branches)))
 
     def _applied(self, action: Action, spec: Spec) -> tuple[dict[str, Child], Rewrite]:
         """An action on a range: its holes at the greatest size, and its rewrite.
