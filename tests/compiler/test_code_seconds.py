@@ -86,7 +86,7 @@ def test_the_code_of_a_first_program_is_timed_early(
     monkeypatch.setattr(
         code_seconds, "build_stages", lambda *a: (made.append(a[0]), original(*a))[1]
     )
-    spec = parse_spec("matmul:512x777x512:f32", AVX2.limits)
+    spec = parse_spec("conv:1x256x29x31x256x3x3:f32:pad=1", AVX2.limits)
     search = Searches("none", 4 * GRACE)
     assert not search(spec, AVX2).complete
     assert made == [spec]

@@ -280,7 +280,8 @@ def _narrow_programs(
 
 
 def _first(spec: Spec, solvers: tuple[Solver, ...], grace: float) -> Solution:
-    """The best program of those that are found at once, from what the solvers know.
+    """The best program of those that are found at once, from what the solvers know. One
+    with more kernels, whose code takes longer to make, has to be as much cheaper.
 
     Args:
         grace: the seconds for that.
@@ -289,6 +290,7 @@ def _first(spec: Spec, solvers: tuple[Solver, ...], grace: float) -> Solution:
         SearchError: there is none.
     """
     best: Impl | None = None
+    least = 0
     end, last = time.perf_counter() + grace, time.thread_time() + GRACE
 
     def pause() -> None:
@@ -299,8 +301,9 @@ def _first(spec: Spec, solvers: tuple[Solver, ...], grace: float) -> Solution:
     with contextlib.suppress(SearchStoppedError):
         for solver in solvers:
             for impl in first_programs(spec, solver, pause):
-                if best is None or impl.cost < best.cost:
-                    best = impl
+                price = impl.cost * impl.leaves
+                if best is None or price < least:
+                    best, least = impl, price
     if best is None:
         text = print_spec(spec, solvers[-1].target.limits)
         raise SearchError(
