@@ -1,6 +1,7 @@
 """Searches that one kernel needs, with one time limit and one choice of tuning."""
 
 import dataclasses
+import math
 import time
 from collections.abc import Iterable
 from numbers import Real
@@ -42,6 +43,16 @@ NO_SEARCH = Patience(watch=_refuse)
 """The time limit of searches that read alone what is solved."""
 
 
+def part_of_time(spec: Spec, later: Iterable[Spec]) -> float:
+    """The part of the time that is left which a search may take before others.
+
+    Half of the time is in equal shares; the other half goes by the points of the loops,
+    by which a poor program costs more.
+    """
+    points = [math.prod(each.sizes) for each in (spec, *later)]
+    return (1 / len(points) + points[0] / sum(points)) / 2
+
+
 class Searches:
     """The searches that one kernel needs, and the time that they take together.
 
@@ -74,9 +85,9 @@ class Searches:
         """Seconds spent so far."""
         self.parts = 1
         """How many different parts the program has whose code will be made."""
-        self.left = 1
-        """How many searches are to come, of which each may take the same share of the
-        time that is left; what one does not need is the others'."""
+        self.part = 1.0
+        """The part of the time that is left which the next search may take
+        (`part_of_time`); what it does not need is the others'."""
         self.code = folder_beside(db)
         """The folder of machine code; None for none."""
 
@@ -100,10 +111,10 @@ class Searches:
         """Seconds that tuning a goal may take."""
         return self._tune if isinstance(self._tune, float) else 0.0
 
-    def of_process(self, count: int = 1) -> "Searches":
-        """Searches for another process, with one of ``count`` equal shares of the time
-        that is left. Nobody is told how far they are."""
-        left = self._left().shared(count)
+    def of_process(self, part: float = 1.0) -> "Searches":
+        """Searches for another process, with a part of the time that is left. Nobody is
+        told how far they are."""
+        left = self._left().shared(part)
         searches = self._with(Patience(left.seconds, grace=left.grace))
         searches.parts = 0  # what their code takes is left out already
         return searches
@@ -127,13 +138,13 @@ class Searches:
 
     def _share(self, spec: Spec, target: Target) -> Patience:
         """The time of the next search."""
-        share = self._left().shared(self.left)
+        share = self._left().shared(self.part)
         if share.seconds is None or not self.parts or CODE_SECONDS.knows(spec):
             return share
 
         def early(first: Solution) -> Patience:
             CODE_SECONDS.time(first, target)
-            return self._left().shared(self.left)
+            return self._left().shared(self.part)
 
         return dataclasses.replace(share, early=early)
 

@@ -136,8 +136,8 @@ class Model(Program):
 
         Args:
             target, threads, db: as `morello.compile` takes them.
-            time_limit: as `morello.compile` takes it. Each search has the same share of
-                what is left, so that a part may be searched to its end and another not.
+            time_limit: as `morello.compile` takes it. Each search has a part of what is
+                left (`part_of_time`), so that one may end and another not.
             tune: of each part, as `morello.compile` takes it; where parts of less cost
                 than the rule's are timed as well, the faster ones stay.
             pack: leave the layouts of matrices that one product reads to the search.
@@ -245,7 +245,7 @@ class Model(Program):
 
     def _by_winograd(self, driver: Driver, pack: bool | None) -> "Model":
         """The model with Winograd's algorithm where that is cheaper."""
-        driver.search.left = 1 + len(self.steps)
+        driver.search.part = 1 / (1 + len(self.steps))
         tilings = cheaper_tilings(self._whole, driver, pack)
         points = {number: one.tiling.points for number, one in tilings.items()}
         return self.tiled(points, tuple(tilings.values())) if tilings else self

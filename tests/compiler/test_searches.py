@@ -6,8 +6,10 @@ import pytest
 
 import morello
 from morello.compiler.goal import TUNING_SECONDS
-from morello.compiler.searches import tuning_time
+from morello.compiler.searches import part_of_time, tuning_time
 from morello.errors import CompileError
+from morello.machine import AVX2
+from morello.spec import parse_spec
 
 pytestmark = pytest.mark.quick
 
@@ -35,6 +37,14 @@ def test_other_times_of_tuning_are_refused(tune: object) -> None:
     with pytest.raises(CompileError) as caught:
         tuning_time(tune, None)
     assert caught.value.what == f"'tune' is {tune!r}"
+
+
+def test_larger_searches_have_more_of_the_time() -> None:
+    specs = [parse_spec(f"matmul:{m}x8x8:f32", AVX2.limits) for m in (1, 6, 1, 1, 1)]
+    small, large = (part_of_time(specs[i], specs[i + 1 :]) for i in (0, 1))
+    assert small == pytest.approx((1 / 5 + 1 / 10) / 2)
+    assert large == pytest.approx((1 / 4 + 6 / 9) / 2)
+    assert part_of_time(specs[-1], ()) == 1
 
 
 def test_a_given_schedule_is_not_tuned() -> None:

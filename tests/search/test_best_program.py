@@ -81,9 +81,9 @@ def test_a_first_program_of_many_kernels_is_as_much_cheaper() -> None:
 def test_a_late_search_leaves_less_grace_to_the_next_ones() -> None:
     patience = Patience(2.0, grace=0.5)
     assert patience.after(1.5) == Patience(0.5, grace=0.5)
-    assert patience.after(2.25).shared(5) == Patience(0.0, grace=0.05)
+    assert patience.after(2.25).shared(0.2) == Patience(0.0, grace=0.05)
     assert patience.after(9.0) == Patience(0.0, grace=0.0)
-    assert Patience().after(9.0).shared(2) == Patience()
+    assert Patience().after(9.0).shared(0.5) == Patience()
 
 
 def test_what_was_solved_makes_a_first_program_better() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from morello.compiler.driver import Driver
-from morello.compiler.searches import Searches, UnsearchedError
+from morello.compiler.searches import Searches, UnsearchedError, part_of_time
 from morello.errors import CompileError, MorelloError, SearchError
 from morello.machine import Target
 from morello.processes.pool import work_off
@@ -109,11 +109,12 @@ def search_beside(
     start = time.monotonic()
 
     def take(place: int) -> _Search | None:
-        share = searches.of_process(math.ceil(len(order) / processes) or 1)
         goal = order.take(place)
         if goal is None:
             return None
         tell(goal, total - len(order), total)
+        part = part_of_time(goal.spec, (later.spec for later in order.left))
+        share = searches.of_process(min(1.0, processes * part))
         return _Search(goal, goals[goal], target, share)
 
     with contextlib.ExitStack() as stack:
@@ -166,24 +167,24 @@ class Order:
     """
 
     def __init__(self, goals: list[OpenSpec]) -> None:
-        self._left = sorted(goals, key=lambda goal: -math.prod(goal.spec.sizes))
+        self.left = sorted(goals, key=lambda goal: -math.prod(goal.spec.sizes))
         self._families: dict[object, int] = {}
         """The process that has searched the largest goal of a family."""
 
     def __len__(self) -> int:
-        return len(self._left)
+        return len(self.left)
 
     def take(self, place: int) -> OpenSpec | None:
         """The next goal for a process: of a new family, of one that it began, or any;
         None if none is left."""
-        if not self._left:
+        if not self.left:
             return None
 
         def rank(goal: OpenSpec) -> int:
             first = self._families.get(goal.family)
             return 0 if first is None else 1 if first == place else 2
 
-        goal = min(self._left, key=rank)  # the first of equals, which is the largest
-        self._left.remove(goal)
+        goal = min(self.left, key=rank)  # the first of equals, which is the largest
+        self.left.remove(goal)
         self._families.setdefault(goal.family, place)
         return goal

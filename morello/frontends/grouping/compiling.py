@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from morello.aot.stages import Stages
 from morello.compiler.driver import Driver
 from morello.compiler.schedule_text import schedule_text
+from morello.compiler.searches import part_of_time
 from morello.compiler.stages import lowered
 from morello.dialect import load
 from morello.dialect.build import spec_of
@@ -81,7 +82,7 @@ def searched_parts(
         assert wanted is not None
         if wanted not in answers or answers[wanted].program is None:
             later = {g for _, g in rest if g is not None} - {wanted, *answers}
-            search.left = 1 + len(later)
+            search.part = part_of_time(wanted.spec, (g.spec for g in later))
             number = len(answers) + (wanted not in answers)
             tell(wanted, number, number + len(later))
             try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
 
 from morello.compiler.driver import Driver
-from morello.compiler.searches import Searches
+from morello.compiler.searches import Searches, part_of_time
 from morello.errors import CompileError, SearchError
 from morello.frontends.grouping.alternatives import alternatives, refusal
 from morello.frontends.grouping.beside import Answer, settled
@@ -106,7 +106,8 @@ class Prices:
         driver = self._driver
         goal = self._goal(part)
         if goal not in self._answers:
-            driver.search.left = len(self._awaited.difference(self._answers) | {goal})
+            later = self._awaited.difference(self._answers) - {goal}
+            driver.search.part = part_of_time(goal.spec, (g.spec for g in later))
             try:
                 program = settled(goal, part.is_laid_out, driver.target, driver.search)
             except SearchError:

@@ -121,11 +121,11 @@ class Patience:
             return self
         return dataclasses.replace(self, seconds=float(self.seconds) * part)
 
-    def shared(self, searches: int) -> "Patience":
-        """One of equal shares of the time, for so many searches."""
+    def shared(self, part: float) -> "Patience":
+        """A part of the time, and of the grace."""
         if self.seconds is None:
             return self
-        seconds, grace = self.seconds / searches, self.grace / searches
+        seconds, grace = float(self.seconds) * part, self.grace * part
         return dataclasses.replace(self, seconds=seconds, grace=grace)
 
 
