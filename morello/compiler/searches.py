@@ -143,7 +143,7 @@ class Searches:
             return share
 
         def early(first: Solution) -> Patience:
-            CODE_SECONDS.time(first, target)
+            CODE_SECONDS.time(first, target, self.parts)
             return self._left().shared(self.part)
 
         return dataclasses.replace(share, early=early)

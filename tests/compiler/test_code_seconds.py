@@ -51,6 +51,20 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> CodeSeconds:
 
 
 @pytest.fixture
+def timed(monkeypatch: pytest.MonkeyPatch) -> list[Spec]:
+    """The Specs whose code is made for its time."""
+    specs: list[Spec] = []
+    original = code_seconds.build_stages
+
+    def noted(spec: Spec, *arguments: Any) -> Any:
+        specs.append(spec)
+        return original(spec, *arguments)
+
+    monkeypatch.setattr(code_seconds, "build_stages", noted)
+    return specs
+
+
+@pytest.fixture
 def shares(monkeypatch: pytest.MonkeyPatch) -> list[Patience]:
     """The time that each search has."""
     every: list[Patience] = []
@@ -78,21 +92,26 @@ def test_a_search_ends_earlier_by_what_code_took(
 
 
 def test_the_code_of_a_first_program_is_timed_early(
-    seconds: CodeSeconds, monkeypatch: pytest.MonkeyPatch
+    seconds: CodeSeconds, timed: list[Spec]
 ) -> None:
-    made = []
-
-    original = code_seconds.build_stages
-    monkeypatch.setattr(
-        code_seconds, "build_stages", lambda *a: (made.append(a[0]), original(*a))[1]
-    )
     spec = parse_spec("conv:1x256x29x31x256x3x3:f32:pad=1", AVX2.limits)
     search = Searches("none", 4 * GRACE)
     assert not search(spec, AVX2).complete
-    assert made == [spec]
+    assert timed == [spec]
     assert seconds.knows(spec)
     assert not Searches("none", 4 * GRACE)(spec, AVX2).complete
-    assert made == [spec]
+    assert timed == [spec]
+
+
+def test_the_first_code_is_made_twice_where_it_stands_for_others(
+    seconds: CodeSeconds, timed: list[Spec]
+) -> None:
+    """What is loaded once is not in the time."""
+    first = best_program(SMALL, AVX2)
+    seconds.time(first, AVX2, parts=3)
+    assert timed == [SMALL, SMALL]
+    seconds.time(first, AVX2, parts=3)
+    assert timed == [SMALL, SMALL, SMALL]
 
 
 def test_without_time_no_code_is_timed(seconds: CodeSeconds) -> None:
