@@ -49,7 +49,7 @@ class Select(Action):
     def varying_cost(
         self, frame: Frame, varying: frozenset[int], target: Target
     ) -> Ints:
-        """What the kernel's code for any size has beside that of a settled one."""
+        """The cost of the kernel's code for any size, beside that of a settled one."""
         counts = KERNELS[self.kernel].varying_counts(frame, varying)
         return kernel_cost(self.kernel, frame, counts, target)
 

@@ -181,8 +181,8 @@ class MlirEmitter(Tiles):
     def _store_any(
         self, value: Value, buffer: Buffer, index: Index, count: Value
     ) -> None:
-        """As many lanes as a call says: a case for each number, or where there are
-        masks for each power of two, and one for all between two of them."""
+        """Store as many lanes as a call says: a case for each number; where there are
+        masks, for each power of two, and one for all between two of them."""
         store = functools.partial(self.store, value, buffer, index)
         cases = {
             n: functools.partial(store, n) for n in range(1, value.type.shape[0] + 1)

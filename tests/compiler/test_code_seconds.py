@@ -106,7 +106,7 @@ def test_the_code_of_a_first_program_is_timed_early(
 def test_the_first_code_is_made_twice_where_it_stands_for_others(
     seconds: CodeSeconds, timed: list[Spec]
 ) -> None:
-    """What is loaded once is not in the time."""
+    """Passes and LLVM are loaded once, and not in the time."""
     first = best_program(SMALL, AVX2)
     seconds.time(first, AVX2, parts=3)
     assert timed == [SMALL, SMALL]

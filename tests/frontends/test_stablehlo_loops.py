@@ -63,7 +63,7 @@ def by_index(i: Any, x: Any) -> Any:
 
 
 def gradient(of: Function, start: float, padding: str = "SAME") -> Function:
-    """That of extremes over windows which overlap."""
+    """The gradient of extremes over windows which overlap."""
 
     def extremes(x: Any) -> Any:
         return lax.reduce_window(x, start, of, (2, 3), (1, 2), padding)

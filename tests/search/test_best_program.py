@@ -68,14 +68,14 @@ def test_after_the_grace_the_first_program_is_taken() -> None:
 
 
 def test_a_first_program_of_many_kernels_is_as_much_cheaper() -> None:
-    """Its code takes as much longer to make, which no time limit ends."""
+    """Code of many kernels takes as much longer to make, which no limit ends."""
     spec = parse_spec("conv:1x32x7x7x48x3x3:f32:pad=1", AVX2.limits)
     smaller = Solver(dataclasses.replace(AVX2.at(spec), relayouts=False))
     solvers = smaller, Solver(AVX2.at(spec))
     every = [i for s in solvers for i in first_programs(spec, s, lambda: None)]
-    found = queries._first(spec, solvers, 60.0).impl
-    assert found.leaves <= min(every, key=lambda i: i.cost).leaves
-    assert all(found.cost * found.leaves <= i.cost * i.leaves for i in every)
+    first = queries._first(spec, solvers, 60.0).impl
+    assert first.leaves <= min(every, key=lambda i: i.cost).leaves
+    assert all(first.cost * first.leaves <= i.cost * i.leaves for i in every)
 
 
 def test_a_late_search_leaves_less_grace_to_the_next_ones() -> None:

@@ -197,7 +197,8 @@ class GraphRows(Kernel):
         return inner not in varying or all(axis.is_plain for axis in axes)
 
     def varying_counts(self, frame: Frame, varying: frozenset[int]) -> OpCounts:
-        """What rows have that vary in length; a reduction across them shares it."""
+        """The operations of rows that vary in length, beside those of settled ones; a
+        reduction across them shares these."""
         graph, inner = _seen(frame.key)
         if inner not in varying:
             return super().varying_counts(frame, varying)

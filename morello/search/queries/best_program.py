@@ -116,7 +116,7 @@ class Patience:
         return dataclasses.replace(self, seconds=seconds)
 
     def in_part(self, part: float) -> "Patience":
-        """The same for a part of the time."""
+        """A copy with a part of the time, and all of the grace."""
         if self.seconds is None:
             return self
         return dataclasses.replace(self, seconds=float(self.seconds) * part)

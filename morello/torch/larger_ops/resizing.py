@@ -65,7 +65,7 @@ def _step(size: int, count: int, aligns: bool, scale: float | None) -> float:
 
 
 def _places(count: int, step: float, aligns: bool) -> Any:
-    """Where the centres of results lie among elements."""
+    """The places of the centres of results among elements."""
     numbers = torch.arange(count, dtype=torch.float32)
     return numbers * step if aligns else (numbers + 0.5) * step - 0.5
 
