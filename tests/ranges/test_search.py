@@ -21,6 +21,7 @@ def parsed(text: str) -> Spec:
     return parse_spec(text, AVX2.limits)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "text",
     [

@@ -30,6 +30,7 @@ def narrow(solver: Solver, spec: Spec, width: int) -> tuple[Impl, bool]:
         return run.best(spec, solver.goal_table(spec)), run.is_whole
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", GOALS)
 def test_wider_tables_come_to_the_best_program(text: str) -> None:
     """And no action costs less than it says."""
@@ -47,6 +48,7 @@ def test_wider_tables_come_to_the_best_program(text: str) -> None:
     assert impl == best
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", GOALS)
 def test_what_is_left_to_the_search_is_whole(text: str) -> None:
     spec = parse_spec(text, AVX2.limits)
