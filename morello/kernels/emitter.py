@@ -80,7 +80,7 @@ class Emitter(Operations, ABC):
 
         Where ``count`` is less than the width, only so many are read, and the lanes
         after them are those of ``rest`` (zero if None). It may be an index value where
-        `Isa.loads_masked` and the dtype has 32 bits.
+        `Isa.loads_masked`.
         """
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Emitter(Operations, ABC):
         self, vector: Value, buffer: Buffer, index: Index, count: Value | None = None
     ) -> None:
         """Write the first ``count`` lanes of a vector (all if None); an index value
-        where `Isa.stores_masked` and the dtype has 32 bits."""
+        where `Isa.stores_masked`."""
 
     @abstractmethod
     def first_lanes(self, a: Value, b: Value, count: Value) -> Value:

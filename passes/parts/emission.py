@@ -127,7 +127,9 @@ class MlirEmitter(Tiles):
     ) -> Value:
         """The first lanes from memory, the others of ``rest``."""
         mask, where = _mask(rest, count), self._physical(buffer, index)
-        return vector.MaskedLoadOp(rest.type, buffer.value, where, mask, rest).result
+        memory, bits = _as_bits(buffer.value), _as_bits(rest)
+        loaded = vector.MaskedLoadOp(bits.type, memory, where, mask, bits).result
+        return loaded if bits is rest else vector.BitCastOp(rest.type, loaded).result
 
     def _along(self, buffer: Buffer, index: Index, by: int) -> Index:
         """The index ``by`` elements further along the innermost dimension."""
@@ -197,7 +199,8 @@ class MlirEmitter(Tiles):
         self, value: Value, buffer: Buffer, index: Index, count: Value
     ) -> None:
         where = self._physical(buffer, index)
-        vector.MaskedStoreOp(buffer.value, where, _mask(value, count), value)
+        memory, bits = _as_bits(buffer.value), _as_bits(value)
+        vector.MaskedStoreOp(memory, where, _mask(value, count), bits)
 
     def first_lanes(self, a: Value, b: Value, count: Value) -> Value:
         """`Emitter.first_lanes`: a shuffle, or a choice by a mask."""
@@ -496,6 +499,23 @@ def _mask(like: Value, count: Value) -> Value:
     if isinstance(count, int):
         return vector.ConstantMaskOp(lanes, [count]).result
     return vector.CreateMaskOp(lanes, [count]).result
+
+
+def _as_bits(value: Value) -> Value:
+    """Memory or a vector of 16-bit floats as that of 16-bit integers; others as they
+    are. LLVM 22 splits a masked load or store of bf16 into elements, and rounds each by
+    a function that no process has.
+    """
+    kind = value.type
+    element = kind.element_type
+    if not isinstance(element, ir.FloatType) or element.width != 16:
+        return value
+    bits = ir.IntegerType.get_signless(16)
+    if isinstance(kind, ir.VectorType):
+        return vector.BitCastOp(ir.VectorType.get(kind.shape, bits), value).result
+    memory = ir.MemRefType.get(kind.shape, bits, kind.layout, kind.memory_space)
+    cast = "builtin.unrealized_conversion_cast"
+    return ir.Operation.create(cast, results=[memory], operands=[value]).result
 
 
 def emit_kernel(

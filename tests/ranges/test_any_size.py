@@ -74,6 +74,12 @@ def program(spec: Spec, kernel: str, target_name: str) -> Impl:
             "graph_rows",
         ),
         ("compose:2x1..35:f32:graph=y[a]=sum(square(x0[a,b]))", "graph_rows"),
+        ("relu:2x1..70:bf16", "graph_rows"),
+        ("compose:2x1..37:f16,f32:graph=y[a,b]=abs(x0[a,b])", "graph_rows"),
+        ("compose:2x1..70:f32,f16:graph=y[a,b]=exp(x0[a,b])", "graph_rows"),
+        ("compose:2x1..70:u8,f32:graph=y[a,b]=sqrt(x0[a,b])", "graph_rows"),
+        ("compose:2x1..70:f32,s8:graph=y[a,b]=round_s8(x0[a,b])", "graph_rows"),
+        ("compose:3x1..80:bf16,f32:graph=y[a]=sum(square(x0[a,b]))", "graph_rows"),
     ],
 )
 def test_any_size(text: str, kernel: str, target_name: str) -> None:

@@ -17,9 +17,6 @@ from morello.machine.isa import Isa
 from morello.spec import Dtype
 from morello.spec.frame import Ints
 
-_WORD = 4
-"""Bytes of an element that a mask is for: LLVM 22 cuts others wrongly under some."""
-
 _WRITTEN = 1024
 """Instructions in the cases of all numbers of vectors that are written out: a processor
 predicts the branches of loops over them, and does not overlap their ends."""
@@ -220,7 +217,7 @@ def takes_masks(isa: Isa, dtypes: Iterable[Dtype]) -> bool:
         isa: the instruction set.
         dtypes: of all operands that have vectors.
     """
-    return all(d.itemsize == _WORD and isa.loads_masked(d) for d in dtypes)
+    return all(isa.loads_masked(dtype) for dtype in dtypes)
 
 
 __all__ = [
