@@ -3,14 +3,18 @@
     python -m benchmarks.frameworks torch mlp vit-block resnet18
     python -m benchmarks.frameworks torch --partition --native rows wide-rows vit-block
     python -m benchmarks.frameworks torch bert --native --freeze --beside openvino
+    python -m benchmarks.frameworks torch bert --bf16 --native --freeze --beside openvino
     python -m benchmarks.frameworks jax
 
 One framework a process. Times are of whole calls from Python. Of PyTorch the line ends
 with what a call of a group takes beyond the machine code. With `--partition` the parts
-of least cost are compared with those of the rule, in place of Inductor.
+of least cost are compared with those of the rule, in place of Inductor. With `--bf16`
+models and inputs are in bf16, and products may take denormals for zero, as those of the
+others do; runtimes of ONNX have the model in f32, and are told to compute in bf16.
 """
 
 import argparse
+import copy
 import importlib
 import os
 import tempfile
@@ -30,6 +34,9 @@ from benchmarks.harness.priority import before_all_else
 
 LEAST = 0.01
 """Seconds of a turn, at least."""
+
+_BF16 = 2
+"""The greatest error of a contender in bf16, as a multiple of that of eager in bf16."""
 
 Call = Callable[[], Any]
 
@@ -59,6 +66,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
         help=f"of exported ONNX, with commas between: {','.join(exported.RUNTIMES)}",
     )
     parser.add_argument("--priority", action="store_true", help="before all else")
+    parser.add_argument("--bf16", action="store_true", help="models in bf16")
     parser.add_argument("--native", action="store_true", help="hold nobody to AVX2")
     parser.add_argument("--partition", action="store_true", help="parts of least cost")
     found = parser.parse_intermixed_args(words)
@@ -139,13 +147,23 @@ def _model(torch: Any, name: str, make: Any, options: argparse.Namespace) -> str
     torch.manual_seed(0)
     model, inputs = make()
     model.eval()
+    exact, exact_inputs = model, inputs
+    wanted = _tensors(torch, model(*inputs))
+    if options.bf16:
+        model = copy.deepcopy(model).bfloat16()
+        inputs = tuple(t.bfloat16() if t.is_floating_point() else t for t in inputs)
     target = {} if options.native else {"target": options.target}
     backend: Any = importlib.import_module("morello.torch.dynamo_backend")
     backend.Group = Noted
     given = {"wait": True, "threads": 1, "freeze": options.freeze, **target}
     given |= {"pack": True} if options.pack else {}
+    given |= {"flushing": True} if options.bf16 else {}
     calls: dict[str, Call] = {}
-    add = partial(_add, torch, calls, _tensors(torch, model(*inputs)))
+    bounds = [1e-4 * max(1.0, float(other.abs().max())) for other in wanted]
+    if options.bf16:
+        rounded = _tensors(torch, model(*inputs))
+        bounds = [_BF16 * _error(o, w) for o, w in zip(rounded, wanted, strict=True)]
+    add = partial(_add, torch, calls, wanted, bounds)
 
     def compiled(who: str, **how: Any) -> float:
         began = time.perf_counter()
@@ -165,7 +183,7 @@ def _model(torch: Any, name: str, make: Any, options: argparse.Namespace) -> str
     else:
         compiled("Inductor", options={"freezing": True})
     backend.Group = group.Group
-    failed = _add_runtimes(torch, model, inputs, add, options.beside)
+    failed = _add_runtimes(torch, exact, exact_inputs, add, options)
     add("eager", lambda: model(*inputs))
     turns = _in_turns(list(calls.values()), options)
     columns = (*list(calls)[:2], *options.beside, "eager")
@@ -183,17 +201,30 @@ def _model(torch: Any, name: str, make: Any, options: argparse.Namespace) -> str
     return _line(name, times, f"{rest}, a group takes {beyond} µs beyond its code")
 
 
+def _error(own: Any, exact: Any) -> float:
+    """The greatest difference of two tensors of floats."""
+    return float((own.float() - exact).abs().max())
+
+
 def _add(
-    torch: Any, calls: dict[str, Call], wanted: list[Any], who: str, call: Call
+    torch: Any,
+    calls: dict[str, Call],
+    wanted: list[Any],
+    bounds: list[float],
+    who: str,
+    call: Call,
 ) -> None:
     """Add a contender whose results are as wanted.
+
+    Args:
+        wanted: the results of eager in f32.
+        bounds: the greatest difference from each.
 
     Raises:
         AssertionError: they are not.
     """
-    for own, other in zip(_tensors(torch, call()), wanted, strict=True):
-        atol = 1e-4 * max(1.0, float(other.abs().max()))
-        torch.testing.assert_close(own, other, rtol=1e-3, atol=atol)
+    for own, other, bound in zip(_tensors(torch, call()), wanted, bounds, strict=True):
+        torch.testing.assert_close(own.float(), other, rtol=1e-3, atol=bound)
     calls[who] = call
 
 
@@ -202,21 +233,21 @@ def _add_runtimes(
     model: Any,
     inputs: Any,
     add: Callable[[str, Call], None],
-    runtimes: Sequence[str],
+    options: argparse.Namespace,
 ) -> str:
     """Add runtimes of exported models; why others take no part, as an end of a line.
 
     Raises:
         ImportError: a runtime is not installed.
     """
-    failed = ""
+    failed, runtimes = "", options.beside
     with tempfile.TemporaryDirectory(prefix="morello-frameworks-") as folder:
         path = Path(folder) / "model.onnx"
         if runtimes:
             exported.export(torch, model, inputs, path)
         for runtime in runtimes:
             try:
-                add(runtime, exported.RUNTIMES[runtime](path, inputs))
+                add(runtime, exported.RUNTIMES[runtime](path, inputs, options.bf16))
             except (RuntimeError, AssertionError) as error:
                 failed += f"; {runtime}: {str(error).strip().splitlines()[-1]}"
     return failed

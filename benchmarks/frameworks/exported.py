@@ -21,12 +21,15 @@ def export(torch: Any, model: Any, inputs: Sequence[Any], path: Path) -> None:
         logging.disable(logging.NOTSET)
 
 
-def onnxruntime(path: Path, inputs: Sequence[Any]) -> Run:
+def onnxruntime(path: Path, inputs: Sequence[Any], bf16: bool = False) -> Run:
     """A call of onnxruntime, which gives the outputs.
 
     Raises:
         ImportError: it is not installed.
+        RuntimeError: it is to compute in bf16.
     """
+    if bf16:
+        raise RuntimeError("it has no products in bf16 on CPUs of x86")
     package: Any = importlib.import_module("onnxruntime")
     options = package.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -41,8 +44,8 @@ def onnxruntime(path: Path, inputs: Sequence[Any]) -> Run:
     return lambda: session.run(None, feeds)
 
 
-def openvino(path: Path, inputs: Sequence[Any]) -> Run:
-    """A call of OpenVINO in f32, which gives the outputs.
+def openvino(path: Path, inputs: Sequence[Any], bf16: bool = False) -> Run:
+    """A call of OpenVINO in f32 or bf16, which gives the outputs.
 
     Raises:
         ImportError: it is not installed.
@@ -52,7 +55,7 @@ def openvino(path: Path, inputs: Sequence[Any]) -> Run:
         "INFERENCE_NUM_THREADS": 1,
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_PRECISION_HINT": "bf16" if bf16 else "f32",
         "ENABLE_CPU_PINNING": False,
     }
     compiled = package.Core().compile_model(str(path), "CPU", hints)
@@ -69,7 +72,7 @@ def openvino(path: Path, inputs: Sequence[Any]) -> Run:
     return run
 
 
-RUNTIMES: dict[str, Callable[[Path, Sequence[Any]], Run]] = {
+RUNTIMES: dict[str, Callable[[Path, Sequence[Any], bool], Run]] = {
     "onnxruntime": onnxruntime,
     "openvino": openvino,
 }

@@ -188,9 +188,12 @@ FLOATED = FUNCTIONS | _ops("""
 OF_AXES = _ops("aminmax _softmax _safe_softmax")
 """Ops that the importer does not take of tensors without axes, or never ends with."""
 
-AS_THEY_ARE = PRODUCTS | MOVES | _ops("_to_copy")
-"""Ops that are taken of narrow floats as they are: data movement, and products, which
-add up in f32. All others compute in f32."""
+_BAGS = _ops("_embedding_bag _embedding_bag_forward_only")
+
+AS_THEY_ARE = PRODUCTS | MOVES | _BAGS | _ops("_to_copy")
+"""Ops that are taken of narrow floats as they are: data movement, products, which add
+up in f32, and bags, of which only the rows that are looked up become f32. All others
+compute in f32."""
 
 KNOWN = VIEWS | SPLITS | CREATED | COMPUTED
 

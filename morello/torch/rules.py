@@ -137,21 +137,22 @@ def _bags(
     has_end: bool = False,
     ignored: int = -1,
 ) -> tuple[Any, Any, Any, Any]:
-    """Sums or means of equally many rows of a table; only the first result is read."""
+    """Sums or means of equally many rows of a table, in f32; only the first result is
+    read."""
     del scales_gradients, is_sparse, has_end
     bags = len(offsets)
     places = places.reshape(bags, -1)
-    rows = torch.nn.functional.embedding(places, table)
+    rows = torch.nn.functional.embedding(places, table).float()
     if factors is not None:
-        rows = rows * factors.reshape(bags, -1, 1)
+        rows = rows * factors.reshape(bags, -1, 1).float()
     if ignored < 0:
         result = rows.sum(1) if mode == 0 else rows.mean(1)
-        return result, offsets, offsets, offsets
+        return result.to(table.dtype), offsets, offsets, offsets
     counts = places != ignored
     result = torch.where(counts.unsqueeze(-1), rows, 0.0).sum(1)
     if mode:
         result = result / counts.sum(1, keepdim=True).clamp(min=1)
-    return result, offsets, offsets, offsets
+    return result.to(table.dtype), offsets, offsets, offsets
 
 
 def _roll(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:

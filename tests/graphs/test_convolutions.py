@@ -33,6 +33,9 @@ SEARCHED = {
     "conv:2x9x4x4x8x1x1:f32:layout=nhwc": ("drop", "collapse", "squeeze"),
     "conv:2x4x5x7x4x3x3:f32:stride=2:groups=2:l2=0": ("unfold",),
     "conv:1x3x6x9x8x2x2:f32:dilation=2:l2=0": ("squeeze",),
+    "compose:24x70:bf16,f32,f32:graph=out y[m]=sum(a[m,k]*x[k])": ("squeeze",),
+    "compose:3x24x70:bf16,f32,f32:graph=out y[b,m]=sum(a[b,m,k]*x[b,k])": ("squeeze",),
+    "compose:70x24:bf16,f32,f32:graph=out y[m]=sum(a[k,m]*x[k])": ("squeeze",),
     f"compose:1x9x3x6x2x3x3:f32:l2=0:graph={FUSED}": (
         *("pad", "cut_in_place", "unfold", "squeeze"),
     ),

@@ -170,6 +170,18 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (BAG_TABLE, torch.tensor([[0, 3, 3], [3, 3, 3], [1, 2, 0]])),
     ),
+    "bags in bf16": (
+        lambda x, i, f: (
+            functional.embedding_bag(i, x, mode="sum"),
+            functional.embedding_bag(i, x, mode="mean", padding_idx=1),
+            functional.embedding_bag(i, x, mode="sum", per_sample_weights=f),
+        ),
+        (
+            torch.arange(20.0).reshape(4, 5).bfloat16(),
+            torch.tensor([[0, 3, 3], [1, 2, 0]]),
+            torch.tensor([[1, -2, 0.5], [4, 2, -1]]).bfloat16(),
+        ),
+    ),
     "rows at places": (
         lambda x, i, y: (
             x.index_copy(1, i[:1], y[:, :1]),

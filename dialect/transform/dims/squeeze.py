@@ -4,19 +4,17 @@ Before: a ``morello.compose`` op of which all dimensions but three are 1. After:
 ``morello.matmul`` on the same memory (handle ``body``).
 """
 
-from morello.actions.dims.squeeze import Squeeze
+from morello.actions.dims.squeeze import Squeeze, product_of
 from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.dims.view import view_at
 from morello.dialect.transform.graphs.parts import narrowed, with_ones
-from morello.spec.graphs.convolution import squeezed
 
 
 def apply_squeeze(site: Site, action: Squeeze) -> Left:
     """Build the product on views of the operands."""
     kind, body = site.spec.kind, site.hole("body")
-    graph = kind.as_graph
-    inner = None if graph is None else squeezed(graph)
+    inner = product_of(site.spec.key)
     assert inner is not None
     assert body is not None
     operands = []

@@ -16,9 +16,10 @@ from typing import ClassVar
 from morello.actions.copies.move import Move
 from morello.actions.dims.view import View, ViewAction
 from morello.machine import Target
-from morello.spec import Memory, SpecKey
+from morello.spec import Dtype, Memory, SpecKey
+from morello.spec.embedding import Embedding
 from morello.spec.graphs.convolution import squeezed
-from morello.spec.graphs.products import normal
+from morello.spec.graphs.products import normal, row_product
 from morello.spec.mixes import has_dtypes
 
 
@@ -56,10 +57,22 @@ def _stepping(key: SpecKey, operand: int, dims: tuple[int, ...]) -> str:
     )
 
 
+def product_of(key: SpecKey) -> Embedding | None:
+    """The product of matrices that a Spec is; None for what is none.
+
+    A matrix times a vector is one where elements are cast as they are read. In f32 rows
+    that are read one after another, as `GraphRows` does, come as quickly from memory.
+    """
+    graph = key.kind.as_graph
+    if graph is None:
+        return None
+    is_f32 = all(tensor.dtype is Dtype.F32 for tensor in key.tensors)
+    return squeezed(graph) or (None if is_f32 else row_product(graph))
+
+
 @lru_cache(maxsize=65536)
 def _squeezed(key: SpecKey) -> View | str:
-    graph = key.kind.as_graph
-    embedding = None if graph is None else squeezed(graph)
+    graph, embedding = key.kind.as_graph, product_of(key)
     if graph is None or embedding is None:
         return f"{key.kind.label} is no contraction of more dimensions than a product"
     tensors = []
@@ -74,7 +87,7 @@ def _squeezed(key: SpecKey) -> View | str:
                 f"neighbours of '{key.kind.operands[place].name}' lie along a "
                 "dimension that would vanish: move it to another layout first"
             )
-        if normal(graph) is not None:  # the whole of it, without gaps
+        if normal(graph) or row_product(graph):  # the whole of it, without gaps
             whole = key.tensors[place].contiguous
             form = dataclasses.replace(form, contiguous=whole)
         tensors.append(form)

@@ -186,16 +186,20 @@ class Graph(HashedOnce):
         """The sums of products of two values, of which each lacks a dimension."""
         return tuple(v for v in self.node_values if self._is_contraction(v))
 
-    def _is_contraction(self, value: int) -> bool:
+    def is_product_of_two(self, value: int) -> bool:
+        """Whether a node is a sum of products of two values."""
         node = self.node(value)
         call = node.expression
         if node.reduction != "sum" or not isinstance(call, Call):
             return False
         factors = [a.value for a in call.arguments if isinstance(a, Reference)]
-        if call.function != "mul" or len(set(factors)) < 2:
+        return call.function == "mul" and len(set(factors)) == 2
+
+    def _is_contraction(self, value: int) -> bool:
+        if not self.is_product_of_two(value):
             return False
-        every = self.dims_of(value) | {*node.reduced}
-        return not any(self.dims_of(a) >= every for a in factors)
+        every = self.dims_of(value) | {*self.node(value).reduced}
+        return not any(self.dims_of(a) >= every for a in self.arguments(value))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,8 +16,23 @@ def product(graph: Graph, value: int) -> Embedding | None:
 
     Its columns are the last axis of the node, so that these lie side by side.
     """
-    if value not in graph.contractions:
+    return _as_product(graph, value) if value in graph.contractions else None
+
+
+@lru_cache(maxsize=65536)
+def row_product(graph: Graph) -> Embedding | None:
+    """The `Matmul` of one row that a graph of one node is: a matrix times a vector;
+    None for others.
+
+    `Graph.contractions` does not have it, since the matrix has all dimensions.
+    """
+    value = len(graph.inputs)
+    if len(graph.nodes) != 1 or not graph.is_product_of_two(value):
         return None
+    return _as_product(graph, value)
+
+
+def _as_product(graph: Graph, value: int) -> Embedding | None:
     node = graph.node(value)
     factors = tuple(references(node.expression))
     plain = all(axis.is_plain for v in factors for axis in graph.axes(v))
