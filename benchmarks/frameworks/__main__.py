@@ -3,7 +3,7 @@
     python -m benchmarks.frameworks torch mlp vit-block resnet18
     python -m benchmarks.frameworks torch --partition --native rows wide-rows vit-block
     python -m benchmarks.frameworks torch bert --native --freeze --beside openvino
-    python -m benchmarks.frameworks torch bert --bf16 --native --freeze --beside openvino
+    python -m benchmarks.frameworks torch bert --bf16 --native --beside openvino
     python -m benchmarks.frameworks jax
 
 One framework a process. Times are of whole calls from Python. Of PyTorch the line ends
