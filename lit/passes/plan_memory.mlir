@@ -69,6 +69,23 @@ func.func private @callee(%a: memref<8xf32>, %b: memref<8xf32>) {
   return
 }
 
+// A buffer lives as long as it is read as bits.
+// CHECK-LABEL: func.func @bits
+// CHECK-SAME: morello.workspace_bytes = 128 : i64
+// LLVM-LABEL: llvm.func @bits
+// LLVM-NOT: builtin
+func.func @bits(%a: memref<8xi16>) {
+  %c0 = arith.constant 0 : index
+  %halves = memref.alloc() : memref<8xbf16>
+  %bits = builtin.unrealized_conversion_cast %halves : memref<8xbf16> to memref<8xi16>
+  %other = memref.alloc() : memref<8xi16>
+  %v = vector.load %bits[%c0] : memref<8xi16>, vector<8xi16>
+  vector.store %v, %other[%c0] : memref<8xi16>, vector<8xi16>
+  %w = vector.load %other[%c0] : memref<8xi16>, vector<8xi16>
+  vector.store %w, %a[%c0] : memref<8xi16>, vector<8xi16>
+  return
+}
+
 // CHECK-LABEL: func.func @nothing(%{{.*}}: memref<8xf32>) attributes {morello.workspace_bytes = 0 : i64}
 func.func @nothing(%a: memref<8xf32>) {
   return

@@ -13,6 +13,7 @@ from morello.passes.parts.placement import Lifetime
 
 _ALIASES = frozenset(
     {
+        "builtin.unrealized_conversion_cast",
         "memref.cast", "memref.collapse_shape", "memref.expand_shape",
         "memref.extract_strided_metadata", "memref.memory_space_cast",
         "memref.reinterpret_cast", "memref.subview", "memref.transpose", "memref.view",
@@ -177,7 +178,7 @@ def _users(value: ir.Value, buffer: ir.Operation) -> Iterator[ir.Operation]:
         user = use.owner.operation
         yield user
         argument = _taken(use) if user.name == "func.call" else None
-        if user.name in _ALIASES:
+        if user.name in _ALIASES and len(user.results):
             yield from _users(user.results[0], buffer)
         elif argument is not None and not _has_memrefs(user):
             for _ in _users(argument, buffer):  # refuses what lets it escape there
