@@ -5,7 +5,8 @@ that is not on it brings itself and the chain of its remainders. Goals with seve
 dimensions have {2^x} alone on the upper part of it. An axis is cut where an
 operand could not lie at its level whatever the other sizes. It is one size where it
 cannot have been tiled: on the dimensions of an operand that is known to be contiguous,
-but its outermost, and on a reduction that overwrites its output.
+but its outermost, and on a reduction that overwrites its output. On the outermost of
+more than one element, each size is that of a goal.
 
 What is left of a cache is one coordinate where no operand can move there any more.
 """
@@ -35,6 +36,10 @@ Axis = tuple[int, ...]
 REGISTERS = 48
 """Tiles of registers are no larger: above, graphs of several products have powers of
 two alone, since each of their tables has several long dimensions."""
+
+LEAST_OWN = REGISTERS
+"""Tables of several goals have the sizes above it: products of few rows have keys that
+others do not lead to."""
 
 PLACES = 16
 """Places of a window, at most, of which a kernel has the code of each: sums stay in
@@ -344,8 +349,59 @@ def _cut(
             and not tensor.stays_gapless(operand.axis(dim))
             and sizes[dim] not in dense
         ):
-            axis = _whole(axis, sizes[dim])
+            if dim in own_dims(key, sizes):
+                least = _least_alike(key, dim, sizes, room)
+                axis = axis[bisect.bisect_right(axis, least) :]
+            else:
+                axis = _whole(axis, sizes[dim])
     return axis
+
+
+@lru_cache(maxsize=65536)
+def own_dims(key: SpecKey, sizes: tuple[Axis, ...]) -> frozenset[int]:
+    """The dimensions that have the sizes of several goals in the tables of a key: along
+    them a contiguous operand is whole, and has no other of more than one element
+    further out. Products of more and of fewer rows share such tables.
+
+    Shares of threads follow from the size of one goal, so parallel keys have none.
+
+    Args:
+        sizes: the axes of a goal.
+    """
+    if not key.serial:
+        return frozenset()
+    whole: set[int] = set()
+    others = {*key.kind.reductions}
+    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
+        if tensor.contiguous:
+            axes = [operand.axes[d.dim].dims for d in tensor.layout.dims]
+            place = next(
+                (i for i, a in enumerate(axes) if any(len(sizes[d]) > 1 for d in a)), 0
+            )
+            whole.update(axes[place] if place else ())
+            others.update(*axes[place + 1 :])
+        if not operand.is_plain:
+            others.update(operand.dims)
+    return frozenset(d for d in whole - others if sizes[d][-1] > LEAST_OWN)
+
+
+def _least_alike(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> int:
+    """The size above which goals of a size have tables of the same keys as the greatest
+    one: operands that it cannot bring to a cache whole do not fit there either."""
+    least = LEAST_OWN
+    for index, (operand, tensor) in enumerate(
+        zip(key.kind.operands, key.tensors, strict=True)
+    ):
+        if not tensor.contiguous or dim not in operand.dims:
+            continue
+        axes, axis = key.operand_sizes(index, sizes), operand.axis(dim)
+        whole = [a[-1] for a in axes]
+        for memory, free in room.items():
+            is_whole = memory.is_cache and not memory.is_near  # what comes there
+            if is_whole and tensor.level.is_beyond(memory):
+                fit = _fitting(tensor.lines, axes, axis, whole, free)
+                least = max(least, fit) if fit < sizes[dim][-1] else least
+    return least
 
 
 def _wholes(sizes: tuple[Axis, ...], dense: Dense, but: int) -> tuple[Axis, ...]:
@@ -370,7 +426,11 @@ def lies(
         sizes: the axes of the goal.
         room: what one operand of it may take.
     """
-    full = tuple(OWN if axis in dense else axis[-1] for axis in sizes)
+    own = own_dims(key, sizes)
+    full = tuple(
+        OWN if axis in dense or dim in own else axis[-1]
+        for dim, axis in enumerate(sizes)
+    )
     fits_all: Any = np.ones((1,) * len(sizes), np.bool_)
     for index, tensor in enumerate(key.tensors):
         if not tensor.level.is_main:
