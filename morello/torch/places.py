@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -272,18 +272,34 @@ def _lookups(graph: GraphModule) -> list[Lookup]:
     return list(dict.fromkeys(every))
 
 
+_REPEATS = frozenset(
+    {
+        *(aten.alias.default, aten.clone.default, aten.detach.default),
+        *(aten.expand.default, aten.permute.default, aten.repeat.default),
+        *(aten.t.default, aten.transpose.int, aten.unsqueeze.default),
+        *(aten.view.default, aten._unsafe_view.default),
+        *(aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims),
+    }
+)
+"""Ops that give all places that they read, perhaps several times."""
+
+
 def _test(lookup: Lookup, places: Node) -> Node:
     """The truth that one of some places is outside, as a node behind them."""
+    while places.target in _REPEATS and not lookup.is_counted:
+        (places,) = places.all_input_nodes
     if lookup.is_counted:
         count = _call(aten.sum.default, places, dtype=torch.int64, is_one=True)
         return _call(aten.ge.Scalar, count, lookup.end)
     if places.meta["val"].dtype is not torch.int64:
         options = {"dtype": torch.int64}
         places = _call(aten._to_copy.default, places, options=options, **options)
-    below = _call(aten.lt.Scalar, places, lookup.least)
-    truth = _either(below, _call(aten.ge.Scalar, places, lookup.end))
+    count = math.prod(_shape(places))  # in a row, which is one loop
+    row = _call(aten.view.default, places, [count], dtype=torch.int64, shape=[count])
+    below = _call(aten.lt.Scalar, row, lookup.least)
+    truth = _either(below, _call(aten.ge.Scalar, row, lookup.end))
     if lookup.ignored is not None:
-        is_read = _call(aten.ne.Scalar, places, lookup.ignored)
+        is_read = _call(aten.ne.Scalar, row, lookup.ignored)
         truth = _call(aten.logical_and.default, truth, is_read)
     return _call(aten.any.default, truth, is_one=True)
 
@@ -298,16 +314,19 @@ def _call(
     options: Mapping[str, Any] = MappingProxyType({}),
     dtype: torch.dtype = torch.bool,
     is_one: bool = False,
+    shape: Sequence[int] | None = None,
 ) -> Node:
     """A node of a function, where the graph of its first operand inserts.
 
     Args:
         dtype: of its result, which is of the shape of that operand.
         is_one: whether it is one number instead.
+        shape: of its result, if that is another.
     """
     first = operands[0]
     node: Node = first.graph.call_function(op, operands, dict(options))
-    shape = [] if is_one else _shape(first)
+    if shape is None:
+        shape = [] if is_one else _shape(first)
     # Constants are no fake tensors, so that the op itself may not be traced with them.
     with unset_fake_temporarily(), FakeTensorMode():
         node.meta["val"] = torch.empty(shape, dtype=dtype)

@@ -265,6 +265,32 @@ func.func @f(%x: tensor<2x20xf32>, %m: tensor<2x20xi1>)
 """
 
 
+@pytest.mark.parametrize("extent", [16, 40, 64])
+def test_rows_that_are_looked_up_are_copied_as_vectors(extent: int) -> None:
+    shape = f"tensor<5x{extent}xf32>"
+    text = f"""
+func.func @f(%x: {shape}, %i: tensor<7xi64>) -> tensor<7x{extent}xf32> {{
+  %e = tensor.empty() : tensor<7x{extent}xf32>
+  %y = linalg.generic {{indexing_maps = [affine_map<(m, n) -> (m)>,
+      affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}}
+      ins(%i : tensor<7xi64>) outs(%e : tensor<7x{extent}xf32>) {{
+    ^bb0(%k: i64, %o: f32):
+      %row = arith.index_cast %k : i64 to index
+      %column = linalg.index 1 : index
+      %v = tensor.extract %x[%row, %column] : {shape}
+      linalg.yield %v : f32
+  }} -> tensor<7x{extent}xf32>
+  return %y : tensor<7x{extent}xf32>
+}}
+"""
+    compiled = morello.from_mlir(text, fallback=True).compile(threads=1)
+    assert compiled.mlir.count("arith.maxsi") == 1  # of the row alone
+    assert "vmovups" in compiled.asm
+    x = np.arange(5 * extent, dtype=np.float32).reshape(5, extent)
+    places = np.array([4, 0, 0, -3, 3, 9, 4])
+    np.testing.assert_array_equal(compiled(x, places), x[places.clip(0, 4)])
+
+
 def test_functions_of_libm_truth_values_and_halves(tmp_path: Path) -> None:
     model = read(FUNCTIONS)
     assert len(model.parts) == 2  # the functions, and the cast

@@ -64,6 +64,18 @@ LOOKUPS: list[tuple[str, Function, list[Any], list[Any]]] = [
         [[1, 0, 1, 1, 0]],
     ),
     (
+        "scatter_add of rows",
+        lambda x, i: x.scatter_add(0, i.unsqueeze(1).expand(-1, 4), x[1:4] * 2),
+        [[0, 4, 0], [3, 3, 3]],
+        [[0, 5, 0], [-1, 0, 0]],
+    ),
+    (
+        "scatter",
+        lambda x, i: x.scatter(1, i, x[:2, :3] * 2),
+        [[[0, 3, 3], [2, 1, 2]]],
+        [[[0, 4, 3], [2, 1, 2]], [[0, 3, 3], [2, 1, -1]]],
+    ),
+    (
         "computed places",
         lambda x, i: functional.embedding(i + 1, x) * 2,
         [[0, 3]],

@@ -163,12 +163,28 @@ def _leave_unread_results_empty(function: ir.Operation) -> None:
             op.operands[place] = empty.result
 
 
+_VECTOR = 16
+"""Trips of a loop that a vector takes."""
+
+_ROLLED = (
+    "unroll = <disable = true>, "
+    "vectorize = <followupVectorized = <mustProgress = true>>, "
+)
+"""Marks of a loop that is not written out before it is vectorised."""
+
+
 def _leave_loops_to_llvm(module: ir.Operation) -> None:
-    """Mark loops, which no schedule has written, so that LLVM may vectorise them."""
+    """Mark loops, which no schedule has written, so that LLVM may vectorise them: it
+    would write out those of some ten trips before it comes to that."""
     with module.context:
-        free = ir.Attribute.parse("#llvm.loop_annotation<mustProgress = true>")
+        free, rolled = (
+            ir.Attribute.parse(f"#llvm.loop_annotation<{each}mustProgress = true>")
+            for each in ("", _ROLLED)
+        )
     for loop in _all(module, "scf.for"):
-        loop.attributes["loop_annotation"] = free
+        start, end = (_number(bound) for bound in loop.operands[:2])
+        is_long = start is not None and end is not None and end - start >= _VECTOR
+        loop.attributes["loop_annotation"] = rolled if is_long else free
 
 
 def _guard(function: ir.Operation) -> None:
@@ -208,7 +224,11 @@ def _guard_slice(op: ir.Operation) -> None:
 
 
 def _clamp(op: ir.Operation, operand: int, most: int) -> None:
-    """Bring an index to 0 at least and ``most`` at most."""
+    """Bring an index to 0 at least and ``most`` at most, if it may be elsewhere: LLVM
+    makes vectors of rows whose indices are those of loops."""
+    bounds = _bounds_of(op.operands[operand])
+    if bounds is not None and bounds[0] >= 0 and bounds[1] <= most + 1:
+        return
     arith = dialect("arith")
     index = ir.IndexType.get()
     with op.location, ir.InsertionPoint(op):
@@ -216,6 +236,30 @@ def _clamp(op: ir.Operation, operand: int, most: int) -> None:
         high = arith.ConstantOp(index, most).result
         least = arith.MaxSIOp(op.operands[operand], low).result
         op.operands[operand] = arith.MinSIOp(least, high).result
+
+
+def _bounds_of(index: ir.Value) -> tuple[int, int] | None:
+    """The least value of the index of a loop, and the end of its values; None for any
+    other value."""
+    if isinstance(index.owner, ir.Block):
+        loop = index.owner.owner
+        if loop.name != "scf.for" or index != index.owner.arguments[0]:
+            return None
+        start, end = (_number(bound) for bound in loop.operands[:2])
+        return None if start is None or end is None else (start, end)
+    loop = index.owner
+    if loop.name != "linalg.index":
+        return None
+    extents = extents_of(loop.parent)
+    dim = ir.IntegerAttr(loop.attributes["dim"]).value
+    return None if extents is None else (0, extents[dim])
+
+
+def _number(index: ir.Value) -> int | None:
+    """The number that an index is; None for data."""
+    if isinstance(index.owner, ir.Block) or index.owner.name != "arith.constant":
+        return None
+    return int(ir.IntegerAttr(index.owner.attributes["value"]).value)
 
 
 def _guard_division(op: ir.Operation) -> None:

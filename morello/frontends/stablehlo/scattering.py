@@ -115,19 +115,24 @@ class _Scatter:
     def _updated(
         self, tensors: list[ir.Value], update: list[ir.Value]
     ) -> list[ir.Value]:
-        """The tensor after one update; where its window is not inside, as it is."""
-        arith, tensor = dialect("arith"), dialect("tensor")
+        """The tensor after one update; where its window is not inside, as it is. Data
+        whose windows are inside take the branch that processors foresee."""
+        scf, tensor = dialect("scf"), dialect("tensor")
         outer = [u for i, u in enumerate(update) if i not in self.numbers.windows]
         starts = {
             axis: self._place(outer, number)
             for number, axis in enumerate(self.numbers.scattered)
         }
         (into,), at = tensors, self._index(starts, update, outer)
-        number = tensor.ExtractOp(self.updates, update).result
-        held = tensor.ExtractOp(into, at).result
-        updated = self.combine(held, number)
-        written = arith.SelectOp(self._is_inside(starts), updated, held).result
-        return [tensor.InsertOp(written, into, at).result]
+        branch = scf.IfOp(self._is_inside(starts), [into.type], has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            number = tensor.ExtractOp(self.updates, update).result
+            held = tensor.ExtractOp(into, at).result
+            written = self.combine(held, number)
+            scf.YieldOp([tensor.InsertOp(written, into, at).result])
+        with ir.InsertionPoint(branch.else_block):
+            scf.YieldOp([into])
+        return [branch.result]
 
     def _index(
         self, starts: dict[int, ir.Value], update: list[ir.Value], outer: list[ir.Value]
