@@ -94,7 +94,8 @@ def with_ones(value: ir.Value, count: int) -> ir.Value:
         source.element_type,
         ir.StridedLayoutAttr.get(offset, [*[outer] * count, *strides]),
     )
-    if not isinstance(source.layout.maybe_downcast(), ir.StridedLayoutAttr):
+    # A single dimension with a stride of 1 is row-major, by whichever layout it has.
+    if source.affine_map == ir.AffineMap.get_identity(len(shape)):
         kind = ir.MemRefType.get([*[1] * count, *shape], source.element_type)
     groups = [[*range(count + 1)], *([i] for i in range(count + 1, count + len(shape)))]
     i64 = ir.IntegerType.get_signless(64)
