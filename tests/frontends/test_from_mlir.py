@@ -66,7 +66,7 @@ def test_parts_define_the_program(name: str) -> None:
     assert_as_defined(name, found, arrays)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", COMPILED)
 def test_machine_code_computes_the_program(name: str) -> None:
     arrays = arguments(name, 1)

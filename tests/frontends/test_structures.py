@@ -159,6 +159,7 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_structure_is_computed(name: str) -> None:
     text, wanted = PROGRAMS[name]

@@ -186,6 +186,7 @@ def test_other_convolutions_have_no_tiles(case: Case) -> None:
     assert all(all_tiled(model, points) is None for points in POINTS)
 
 
+@pytest.mark.sampled(2)
 def test_a_convolution_is_tiled_where_that_is_allowed_and_cheaper() -> None:
     """The kernel is exact where the definition is, and within the bound elsewhere."""
     image, w = drawn(SQUARE)

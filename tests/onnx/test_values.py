@@ -197,6 +197,7 @@ def test_indices_of_maxima_count_over_the_tensor(
     np.testing.assert_array_equal(planes.ravel()[index], y)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["AveragePool", "MaxPool", "LpPool"])
 @pytest.mark.parametrize(
     ("kernel", "stride", "before", "after", "dilation"),
@@ -302,6 +303,7 @@ def test_samples_at_halves_are_of_even_places() -> None:
     np.testing.assert_array_equal(result.ravel(), [1, 3, 3, 5, 3])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("padding", "wanted"),
     [
@@ -318,6 +320,7 @@ def test_samples_outside_of_the_image(padding: str, wanted: list[float]) -> None
     np.testing.assert_allclose(result.ravel(), wanted, rtol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("padding", "wanted"),
     [
@@ -408,6 +411,7 @@ WEIGHTS = {
 SEQUENCES = RNG.standard_normal((3, 2, 3), np.float32)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 def test_a_shorter_sequence_ends_before(direction: str) -> None:
     options = {"hidden_size": 2, "direction": direction}

@@ -28,6 +28,7 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr(covers, "cover", fail)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", ["softmax:2..5x24:f32", "sum:3..27/4x40:f32"])
 def test_a_range_is_searched_once(
     text: str, tmp_path: Path, no_search: Callable[[], None]
@@ -55,6 +56,7 @@ def test_parts_have_rows_as_the_range_has(tmp_path: Path) -> None:
     assert again.cost() == first.cost()
 
 
+@pytest.mark.sampled(2)
 def test_another_regret_is_another_row(
     tmp_path: Path, no_search: Callable[[], None]
 ) -> None:

@@ -47,6 +47,7 @@ def test_sizes_that_a_name_ties_part_together() -> None:
         np.testing.assert_array_equal(kernel(x, y), x * y.sum(1, keepdims=True))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -178,6 +179,7 @@ def test_two_threads_with_two_sizes() -> None:
     assert not wrong
 
 
+@pytest.mark.sampled(2)
 def test_the_schedule_and_the_pickle_give_the_same_object(kernel: Kernel) -> None:
     again = morello.compile(
         kernel.text, target="avx2", schedule=kernel.schedule, threads=1
@@ -286,6 +288,7 @@ def test_a_linked_kernel_takes_the_size_of_the_call(tmp_path: Path) -> None:
     run(tmp_path / "use")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", ["matmul:1..5x7x1..4:f32", "matmul:5x1..3x2..8/2:f32"])
 def test_two_sizes_of_a_call_behind_guard_pages(text: str) -> None:
     """Every pair, its schedule and its pickle; a wrong size is refused by its name."""

@@ -10,7 +10,7 @@ import morello
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "text",
     [

@@ -21,7 +21,7 @@ def parsed(text: str) -> Spec:
     return parse_spec(text, AVX2.limits)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "text",
     [
@@ -62,6 +62,7 @@ def test_every_size_has_its_best_program(covered: Cover) -> None:
     assert least == 0
 
 
+@pytest.mark.sampled(2)
 def test_fewer_programs_where_a_regret_is_allowed(covered: Cover) -> None:
     spec = covered.sizes.spec
     counts = [len(covered.parts)]

@@ -95,7 +95,7 @@ FAMILIES = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_goals_of_a_family_are_as_alone(name: str) -> None:
     """On a machine on which small products are what large ones are elsewhere."""

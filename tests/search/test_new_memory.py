@@ -257,7 +257,7 @@ SIDE = Memory("SIDE", MEM, count=24, feature="toy-cache")
 """A cache of 24 lines, beside L2: L1 is not filled from it."""
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_tables_have_an_axis_for_each_of_three_caches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

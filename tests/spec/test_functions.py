@@ -63,6 +63,7 @@ def _off(name: str, *given: Floats) -> Floats:
     return np.where(same, 0, np.where(np.isnan(error), INF, error))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "least", "most", "ulps"),
     [

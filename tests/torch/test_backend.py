@@ -123,6 +123,7 @@ def close(found: Any, wanted: Any) -> bool:
     return bool(torch.allclose(found, wanted, rtol=1e-4, atol=1e-5))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_is_one_group(name: str, told: pytest.LogCaptureFixture) -> None:
     make, shape = MODELS[name]
@@ -192,6 +193,7 @@ AFTERWARDS = {
 """The same, where channels are last: what is read is a copy."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("freeze", [False, True])
 def test_a_change_of_a_weight_is_seen(
     freeze: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -230,6 +232,7 @@ def test_a_change_of_a_weight_is_seen(
         assert (name, is_right(), len(computed) - before) == (name, True, 1)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("freeze", [False, True])
 def test_other_weights_are_seen(freeze: bool) -> None:
     """A module's parameter replaced, and a dictionary that is loaded."""

@@ -30,6 +30,7 @@ def quantised(u: Any, s: Any, x: Any) -> Any:
     return sums.float() * x[0, 0], x @ s.t().float()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [moved, computed, quantised])
 def test_bytes_are_what_eager_takes_them_for(
     function: Any, caplog: pytest.LogCaptureFixture

@@ -104,6 +104,7 @@ WHOLE: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
 """Ops that an exported program has whole, and the shapes of their arguments."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", WHOLE)
 def test_ops_of_exported_programs_are_taken_apart(
     name: str, monkeypatch: pytest.MonkeyPatch
