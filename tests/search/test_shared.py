@@ -20,7 +20,7 @@ from morello.spec import Kind, Spec, parse_spec
 from tests.database.small import forget_programs, spec
 from tests.database.test_parts import grown, spread
 from tests.search.agreement import searched
-from tests.search.goals import KINDS, goals_of, random_goal
+from tests.search.goals import KINDS, goals_of, random_goal, random_sizes
 from tests.search.test_contexts import random_context, same
 
 GOALS = {kind: goals_of(kind, few=1, many=4) for kind in KINDS}
@@ -82,6 +82,36 @@ def test_pairs_of_goals_are_as_alone(kind: Kind, store: str, tmp_path: Path) -> 
                 for table in solver.tables(one):
                     whole = run.table(table.id)
                     assert same(table, whole), (str(table.id.key), one)
+
+
+@pytest.mark.sampled(36)
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_goals_of_any_sizes_are_as_alone(
+    kind: Kind, store: str, tmp_path: Path
+) -> None:
+    """Axes that begin alike, and go on otherwise, share the tables of small sizes."""
+    for seed in range(GOALS[kind]):
+        rng = random.Random(f"any sizes {kind} {seed}")
+        goal = dataclasses.replace(spread(rng, random_goal(rng, kind)), serial=True)
+        sizes = (random_sizes(rng, kind) for _ in range(2))
+        goals = [goal, *(dataclasses.replace(goal, sizes=s) for s in sizes)]
+        make = STORES[store](tmp_path / f"{seed}.sqlite")
+        for one in goals:
+            alone, solver = Solver(AVX2), make(AVX2)
+            assert program(solver, one) == program(alone, one), one
+            for table in solver.tables(one):
+                whole = alone.run_of(one).table(table.id)
+                assert same(table, whole), (str(table.id.key), one)
+
+
+def test_a_row_of_a_few_more_elements_shares_small_tiles() -> None:
+    shelf = Shelf()
+    for size in (44, 40):  # neither axis is the beginning of the other
+        goal = parse_spec(f"matmul:{size}x16x16:f32", AVX2.limits)
+        solver = Solver(AVX2, shelf=shelf)
+        assert program(solver, goal) == program(Solver(AVX2), goal)
+    assert solver.run_of(goal).store.parts > 0
 
 
 PRODUCTS = ["matmul:8x64x32:f32", "matmul:4x64x32:f32", "matmul:6x24x32:f32"]

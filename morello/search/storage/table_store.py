@@ -227,12 +227,12 @@ class TableStore:
     def fetch_part(
         self, identity: TableId, boxes: Callable[[TableId], Box], actions: Candidates
     ) -> bool:
-        """Look for a table of a goal with longer axes that has this one as its part.
+        """Look for a table of another goal that has this one as its part.
 
-        Where the axes of this goal are beginnings of those of the other, and the box of
-        this table is a beginning of the box of the other, both choose among the same
+        Where the axes of both goals begin alike as far as the box of this table goes,
+        and it is a beginning of the box of the other, both choose among the same
         programs at each point: tiles and remainders are smaller than what they are cut
-        from, and what is known to be contiguous has one size in either.
+        from, and what is known to be contiguous has the sizes of whole goals in either.
 
         Args:
             identity: which; it is not in the database itself.
@@ -244,7 +244,7 @@ class TableStore:
         box = boxes(identity)
         base = self._keys.base(identity)
         for cover in self.database.covers(base) if self._may_be(base) else ():
-            other = _other(identity, cover)
+            other = _other(identity, cover, box)
             if other is None or self._keys.row(other) != cover.key:
                 continue
             whole = boxes(other)
@@ -312,7 +312,7 @@ class TableStore:
             return False
         return identity.sizes == other.sizes or (
             identity.key.serial
-            and _begins(identity.sizes, other.sizes)
+            and _begin_alike(identity.sizes, other.sizes, box)
             and _begins(box.sizes, whole.sizes)
             and self._is_alike(identity, other, box, actions)
         )
@@ -481,14 +481,16 @@ class TableStore:
             self._bytes -= gone.slices.nbytes
 
 
-def _other(identity: TableId, cover: Cover) -> TableId | None:
-    """The table of an index, if its goal's axes begin with those of this one's."""
+def _other(identity: TableId, cover: Cover, box: Box) -> TableId | None:
+    """The table of an index, if its goal's axes begin as those of this one's do."""
     try:
         axes = bounded_json(cover.sizes)
         sizes = tuple(map(read_axis, axes))
     except (ValueError, TypeError):
         return None
-    if not _begins(identity.sizes, sizes) or math.prod(map(len, sizes)) > _MOST_POINTS:
+    if math.prod(map(len, sizes)) > _MOST_POINTS:
+        return None
+    if not _begin_alike(identity.sizes, sizes, box):
         return None
     return dataclasses.replace(identity, sizes=sizes)
 
@@ -497,4 +499,14 @@ def _begins(short: tuple[Axis, ...], long: tuple[Axis, ...]) -> bool:
     """Whether each axis is the beginning of the other's."""
     return len(short) == len(long) and all(
         a == b[: len(a)] for a, b in zip(short, long, strict=True)
+    )
+
+
+def _begin_alike(one: tuple[Axis, ...], other: tuple[Axis, ...], box: Box) -> bool:
+    """Whether the axes of two goals are alike up to the greatest sizes of a box, which
+    is the first one's."""
+    return len(one) == len(other) and all(
+        a[:count] == b[:count]
+        for a, b, sizes in zip(one, other, box.sizes, strict=True)
+        for count in [a.index(sizes[-1]) + 1 if sizes else 0]
     )
