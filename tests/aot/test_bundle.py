@@ -76,6 +76,7 @@ def test_the_pack_function_does_what_the_kernel_reads(
             assert same_bytes([result.base], [untouched])
 
 
+@pytest.mark.sampled(2)
 @NEEDS_CC
 @pytest.mark.parametrize("activations", ["f32", "s8"])
 def test_a_linked_product_reads_the_weights_that_it_packs(

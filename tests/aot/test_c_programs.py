@@ -47,6 +47,7 @@ def use(text: str, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.sampled(2)
 @NEEDS_CC
 @pytest.mark.parametrize("text", SPECS)
 def test_the_header_is_c(text: str, tmp_path: Path) -> None:
@@ -57,6 +58,7 @@ def test_the_header_is_c(text: str, tmp_path: Path) -> None:
         assert run(tmp_path / "use") == "1\n"
 
 
+@pytest.mark.sampled(2)
 @NEEDS_CXX
 @pytest.mark.parametrize("text", SPECS)
 def test_the_header_is_cxx(text: str, tmp_path: Path) -> None:
@@ -201,6 +203,7 @@ def example_kernel(spec: str, folder: Path) -> Kernel:
     return kernel
 
 
+@pytest.mark.sampled(2)
 @NEEDS_CC
 @pytest.mark.parametrize(
     "spec", ["matmul:1x100x333:f32", "matmul:1x64x160:f32,bf16,f32", "matmul:1x1x1:f32"]

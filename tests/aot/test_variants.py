@@ -75,6 +75,7 @@ def test_no_kernel_runs_where_the_cpu_can_run_none(tmp_path: Path) -> None:
     assert set(out.tolist()) == {5}
 
 
+@pytest.mark.sampled(2)
 @NEEDS_CC
 @pytest.mark.parametrize("suffix", [".o", ".s"])
 def test_kernels_of_all_widths_compute_their_spec(tmp_path: Path, suffix: str) -> None:

@@ -168,6 +168,7 @@ func.func @f(%x: tensor<9x2xf32>, %y: tensor<3x2xf32>, %i: tensor<1xi64>)
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("step", "last"), [(1, 6), (2, 4), (4, 0)])
 def test_slices_at_places_that_are_data_are_within_their_tensor(
     step: int, last: int

@@ -152,6 +152,7 @@ PROGRAMS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_known_beforehand_is_no_op(name: str) -> None:
     text, wanted = PROGRAMS[name]

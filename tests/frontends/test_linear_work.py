@@ -84,6 +84,7 @@ LINEAR = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", LINEAR)
 def test_linear_work_is_compiled_unasked(case: str) -> None:
     body, kind, wanted = LINEAR[case]

@@ -191,6 +191,7 @@ def test_groups_that_store_less_are_worth_a_search() -> None:
     assert worth(1e12) == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("is_won", [False, True])
 def test_with_tuning_the_faster_parts_stay(
     is_won: bool, monkeypatch: pytest.MonkeyPatch

@@ -55,6 +55,7 @@ def _there_and_back(name: str) -> str:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("line", "function"),
     [

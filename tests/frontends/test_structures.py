@@ -171,6 +171,7 @@ def test_a_structure_is_computed(name: str) -> None:
         np.testing.assert_allclose(found, wanted(X, Y), rtol=2e-5, atol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_long_running_sum_takes_steps_that_double(axis: int) -> None:
     shape = (35, 3) if axis == 0 else (3, 35)
@@ -268,6 +269,7 @@ SKIP = """func.func @f(%x: tensor<3x4xf32>, %y: tensor<3x5xf32>) -> ({types}) {{
 }}"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("joined", "results", "copies"),
     [
@@ -389,6 +391,7 @@ def test_a_value_that_is_returned_twice_is_two_arrays(
 SQUARE = np.arange(96, dtype=np.float32).reshape(4, 4, 6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("read", "written", "loops", "wanted"),
     [

@@ -166,6 +166,7 @@ def test_no_points_that_are_small_powers_of_two_round_less(
             assert Transform(n - 2, 3).growth(2) >= factor * (1 - 1e-12), rest
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("points", POINTS)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_tiles_are_the_convolution_bit_for_bit(case: Case, points: int) -> None:

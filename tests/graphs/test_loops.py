@@ -96,6 +96,7 @@ def _keeps(graph: Graph, dim: int, step: int, size: int) -> bool:
     return all(axis.keeps(step, size) for axis in every if dim in axis.dims)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(10))
 def test_tiles_compute_what_a_random_graph_means(seed: int) -> None:
     rng = random.Random(f"tiles {seed}")

@@ -118,6 +118,7 @@ def test_random_graphs_that_were_searched(first: int) -> None:
     assert found >= 5
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "text",
     [

@@ -100,7 +100,7 @@ OF_FORMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("form", "target", "kernel", "sizes", "quads"), OF_FORMS)
 def test_products_are_as_defined(
     form: str, target: str, kernel: str, sizes: tuple[int, int, int], quads: bool
@@ -158,6 +158,7 @@ def _check_overflow(kernel: morello.Kernel, form: str) -> None:
         )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("m", "kernel"), [(1, "scaled_pairs"), (4, "scaled_rows")])
 def test_sums_of_both_halves_are_for_the_fewest_rows(m: int, kernel: str) -> None:
     """They take twice the registers: of more rows they would decode twice."""

@@ -288,6 +288,7 @@ def test_a_nan_of_a_query_a_key_and_a_value() -> None:
     assert np.isnan(online_attention()(q, k, v)).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("lhs", "rhs"), [(np.uint8, np.int8), (np.int8, np.uint8)])
 def test_bytes_are_added_up_exactly_before_maps(lhs: Any, rhs: Any) -> None:
     """Sums of f32 would be rounded: they have 26 bits."""

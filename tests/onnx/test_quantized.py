@@ -150,6 +150,7 @@ def test_products_are_rounded_to_bytes_while_they_are_near() -> None:
     np.testing.assert_array_equal(kernel(x, weights, bias), right)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("zero", [0, 5])
 def test_depthwise_filters_of_bytes_read_bytes(zero: int) -> None:
     """The bytes of an image are multiplied as they are; what their zero point adds is
@@ -331,6 +332,7 @@ def test_unsigned_integers_of_16_bits_are_no_results() -> None:
         run(text, *arguments)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("keeps", [0, 1])
 @pytest.mark.parametrize(
     ("kind", "right"),
@@ -347,6 +349,7 @@ def test_a_reduction_along_no_axes_keeps_the_function_of_each_element(
     np.testing.assert_allclose(y, np.array(right, np.float32), 1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("bits", "zero", "has_order"),
     [

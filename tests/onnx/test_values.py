@@ -76,6 +76,7 @@ SMALL = f32(-50, -20, -1, -1e-3, -1e-6, -0.0, 0, 1e-6, 1, 20)
 WIDE = SMALL.astype(np.float64)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("layer", "wanted"),
     [
@@ -362,6 +363,7 @@ def test_of_updates_of_one_place_the_last_counts() -> None:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize(("reduction", "joined"), [("max", max), ("min", min)])
 def test_the_extreme_of_updates_at_places_that_are_data(
@@ -379,6 +381,7 @@ def test_the_extreme_of_updates_at_places_that_are_data(
     np.testing.assert_array_equal(computed(layer, x, places, updates), wanted)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("is_last", [0, 1])
 @pytest.mark.parametrize("kind", ["ArgMax", "ArgMin"])
 def test_the_place_of_nan_is_that_of_an_extreme(kind: str, is_last: int) -> None:

@@ -64,6 +64,7 @@ def test_no_integers_are_made_pointers_and_nothing_is_undefined() -> None:
     assert not re.search(r"\b(inttoptr|ptrtoint|undef)\b", scalars)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "text", ["matmul:7x20x9:f32", "max:20x20:f32", "move:9x9:f32:dst=[1,0]"]
 )

@@ -54,7 +54,7 @@ def check_tiles(program: Program, rng: np.random.Generator) -> None:
     assert not any(rows for rows, _ in TILES.shapes), program.label
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("text", TEXTS)
 def test_programs_in_tiles_are_exact(
     text: str, monkeypatch: pytest.MonkeyPatch
@@ -68,7 +68,7 @@ def test_programs_in_tiles_are_exact(
     check_all(build_programs([impl], [text], CHEAP), 0, check_tiles)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("text", "kernels"),
     [

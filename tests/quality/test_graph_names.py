@@ -58,6 +58,7 @@ def test_random_programs_of_names(dtype: Dtype) -> None:
         check_program(program, 0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", ["softmax:3x19:f32", "gelu_matmul:5x7x9:bf16"])
 def test_searched_programs_in_vectors_of_64_bytes(text: str) -> None:
     skip_where_it_cannot_run(WIDE.isa)

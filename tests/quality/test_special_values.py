@@ -187,6 +187,7 @@ def test_move_keeps_every_bit(text: str) -> None:
         assert np.array_equal(out if out.shape == src.shape else out.T, src)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("text", "bits"),
     [

@@ -211,6 +211,7 @@ def test_what_cannot_be_yet_is_refused(
     assert part in str(refused.value)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "text", ["sum:1..9x40:f32", "softmax:1..5x24:f32", "relu:1..7x24:f32"]
 )

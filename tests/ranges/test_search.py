@@ -122,6 +122,7 @@ def test_statistics_of_several_searches_add_but_for_the_peak() -> None:
     assert Statistics.of_all(parts) == every
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", ["sum:64x2..512:f32", "layer_norm:16x2..128:f32"])
 def test_few_programs_take_all_lengths_of_rows(text: str) -> None:
     """One whose rows fill L1 at the greatest length takes lengths that leave room."""

@@ -129,6 +129,7 @@ def test_u8_and_s8_are_widened_to_pairs_without_a_sign() -> None:
     assert {"int_dot2_float", "interleave2"} <= kernels(impl)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("dtypes", "out"), [("s8,s8", "s32"), ("u8,s8", "s16")])
 def test_other_bytes_are_widened_to_pairs_of_s16(dtypes: str, out: str) -> None:
     impl = program(f"matmul:48x67x64:{dtypes},{out}")

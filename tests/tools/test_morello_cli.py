@@ -168,6 +168,7 @@ def test_module_form() -> None:
     assert done.stderr.startswith(b"morello: error: unknown kind 'foo'")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("line", ["--help", "emit fill:4x4 --stage asm", "run fill:3"])
 def test_closed_pipe_is_quiet(line: str) -> None:
     process = subprocess.Popen(
@@ -182,6 +183,7 @@ def test_closed_pipe_is_quiet(line: str) -> None:
     assert (process.returncode, err) == (0, b"")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("flags", [["--version"], ["run", "fill:3"]])
 def test_full_device(flags: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
@@ -196,6 +198,7 @@ def test_full_device(flags: list[str]) -> None:
     assert done.stderr.startswith(b"morello: error: -: cannot write: No space left")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "line",
     [

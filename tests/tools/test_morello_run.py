@@ -33,6 +33,7 @@ def normal(*shape: int) -> Array:
     return values.astype(np.float32)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "spec",
     [

@@ -264,6 +264,7 @@ def test_weights_of_inference_mode_have_no_counter(freeze: bool) -> None:
         assert close(fast(x), model(x))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", [{"pack": True}, {"freeze": True}])
 def test_packed_weights_are_seen(
     options: dict[str, Any], told: pytest.LogCaptureFixture

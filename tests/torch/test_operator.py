@@ -11,6 +11,7 @@ pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 TARGET = "avx2{relayouts=0}"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("spec", "dtypes"),
     [("matmul:3x4x5:f32", "f32"), ("matmul:3x4x5:bf16,bf16,f32", "bf16")],

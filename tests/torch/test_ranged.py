@@ -134,6 +134,7 @@ def test_sizes_outside_are_compiled_for_themselves(
     assert len(messages(told, "compiled a group")) == 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("function", "reason"),
     [

@@ -367,6 +367,7 @@ def layers(x: Any, weights: Any) -> Any:
     return x
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rows", [2, 4])
 def test_reductions_that_share_no_pass_are_parts(rows: int) -> None:
     """A square's axes are two as well. As one graph they are searched for minutes."""
@@ -408,6 +409,7 @@ def _twice_read(x: Any) -> Any:
     return b
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [_polynomial, _twice_read])
 def test_maps_of_any_number_are_cut(function: Callable[..., Any]) -> None:
     x = arrays((3, 5))[0] / 4
@@ -427,6 +429,7 @@ STORED: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("function", "shapes"), STORED)
 def test_what_is_stored_on_the_way(
     function: Callable[..., Any], shapes: list[tuple[int, ...]]

@@ -64,7 +64,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Array, ...]]] = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("function", "arrays"), CASES)
 def test_numbers_are_those_of_numpy(
     function: Callable[..., Any], arrays: tuple[Array, ...]
@@ -101,6 +101,7 @@ DTYPES: list[tuple[Callable[[Any], Any], type]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("function", "dtype"), DTYPES)
 def test_dtypes_are_those_of_numpy(function: Callable[..., Any], dtype: type) -> None:
     result = morello.jit(function, threads=1)(X)
