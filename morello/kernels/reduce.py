@@ -4,7 +4,7 @@ They take graphs of one node, which reduces its one input along one dimension.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product as every
 
 import numpy as np
@@ -34,7 +34,7 @@ from morello.kernels.predicates import (
 )
 from morello.kernels.template import Kernel
 from morello.spec import Dtype, Spec, SpecKey
-from morello.spec.frame import Condition, Frame
+from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.expression import Reference
 from morello.spec.graphs.graph import Graph, Node
 
@@ -65,15 +65,22 @@ def _graph(key: SpecKey) -> tuple[Graph, Node, int]:
 class ReduceRows(Kernel):
     """out[m] = or f= src[m,n] in L1, n innermost, over all of n.
 
-    Vectors along the row are reduced lane by lane, then their lanes. The last vector of
-    a row overlaps the one before if an element may be taken twice. Else, and in rows
-    shorter than a vector, its lanes after the row hold the neutral element.
+    Vectors along the row are reduced lane by lane, then their lanes: long rows are
+    added one after another, as they lie in memory. The last vector of a row overlaps
+    the one before if an element may be taken twice. Else, and in rows shorter than a
+    vector, its lanes after the row hold the neutral element.
     """
 
     rows: int
     """The most rows."""
     accumulators: int
     """The most vectors that are reduced side by side, of all rows together."""
+
+    def together(self, reduction: str, vectors: Ints, rows: Ints) -> Ints:
+        """Rows that are reduced side by side: one, where it has as many vectors as are
+        added side by side; else all, as the ends of others than sums take long."""
+        alone = (vectors >= self.accumulators) & (reduction == "sum")
+        return np.where(alone, 1, rows)
 
     def accepts(self, key: SpecKey) -> bool:
         """Reductions along the innermost dimension of src; nothing interleaved."""
@@ -102,7 +109,9 @@ class ReduceRows(Kernel):
         lanes = self.isa.lanes(number)
         vectors = vectors_of(n, lanes)
         masked = tail_of(n, lanes) * ((n < lanes) | (node.reduction == "sum"))
-        chains = np.minimum(vectors, self.accumulators // np.minimum(m, self.rows))
+        rows = np.minimum(m, self.rows)
+        together = self.together(node.reduction, n // lanes, rows)
+        chains = np.minimum(vectors, self.accumulators // together)
         element, each = (
             Running.counted(node.reduction, self.isa, number, along=vector)
             for vector in (False, True)
@@ -113,7 +122,7 @@ class ReduceRows(Kernel):
                 "masked_load": m * masked,
                 **times(each.ops, m * vectors),
             },
-            times(each.chain, -(-vectors // chains)),
+            times(each.chain, -(-vectors // chains) * -(-m // together)),
         )
         steps = lanes.bit_length() - 1  # halves against halves
         ends = (
@@ -179,23 +188,27 @@ class _Rows:
     length: int
     """Elements of each."""
 
-    def vectors(self) -> list[Value]:
+    def vectors(self) -> Iterator[Value]:
         """One vector for each row, whose lanes together give the result."""
-        running, emitter, m, n = (
-            self.running,
-            self.running.emitter,
-            self.count,
-            self.length,
-        )
-        lanes = emitter.isa.lanes(running.number)
-        if n < lanes:
-            return [self._load(i, 0) for i in range(m)]
+        lanes = self.running.emitter.isa.lanes(self.running.number)
+        if self.length < lanes:
+            yield from (self._load(i, 0) for i in range(self.count))
+            return
+        vectors, reduction = self.length // lanes, self.running.reduction
+        together = int(self.kernel.together(reduction, vectors, self.count))
+        for first in range(0, self.count, together):
+            yield from self._together(range(first, min(first + together, self.count)))
+
+    def _together(self, rows: Sequence[int]) -> list[Value]:
+        """`vectors` of some rows, side by side."""
+        running, emitter, n = self.running, self.running.emitter, self.length
+        lanes, m = emitter.isa.lanes(running.number), len(rows)
         chains = min(n // lanes, self.kernel.accumulators // m)
         group = chains * lanes
 
         def load_all(at: Value) -> list[Value]:
             starts = (emitter.offset(at, chain * lanes) for chain in range(chains))
-            return self._loaded((start, lanes) for start in starts)
+            return self._loaded(((start, lanes) for start in starts), rows)
 
         rule = _rule(running, m, chains)
 
@@ -208,11 +221,11 @@ class _Rows:
             held = emitter.loop(group, whole, group, held, step)
         elif whole == 2 * group:
             held = step(group, held)
-        rows = [list(held[i::m]) for i in range(m)]
+        vectors = [list(held[i::m]) for i in range(m)]
         for start in range(whole, n, lanes):
             for i, row in enumerate(rows):
-                row.append(self._load(i, start))
-        return [running.joined(row) for row in rows]
+                vectors[i].append(self._load(row, start))
+        return [running.joined(vector) for vector in vectors]
 
     def of_any(self, spec: Spec) -> Sequence[Value]:
         """`vectors` of rows whose length a call says."""
@@ -228,10 +241,10 @@ class _Rows:
             rule = _rule(running, m, some)
 
             def begin(columns: Columns, _: Sequence[Value]) -> Sequence[Value]:
-                return rule.begin(self._loaded(columns))
+                return rule.begin(self._loaded(columns, range(m)))
 
             def take(columns: Columns, carried: Sequence[Value]) -> Sequence[Value]:
-                return rule.take(carried, self._loaded(columns))
+                return rule.take(carried, self._loaded(columns, range(m)))
 
             held = row.run(take, rule.begin(none * some), begin)
             return [running.joined(list(held[i::m])) for i in range(m)]
@@ -241,8 +254,10 @@ class _Rows:
         row = VaryingRow(emitter, size, sizes, lanes, chains, masked, groups)
         return row.each(rows_of, none)
 
-    def _loaded(self, columns: Iterable[tuple[Value, Value]]) -> list[Value]:
-        """Vectors of every row, column by column: lanes after the elements of one hold
+    def _loaded(
+        self, columns: Iterable[tuple[Value, Value]], rows: Sequence[int]
+    ) -> list[Value]:
+        """Vectors of some rows, column by column: lanes after the elements of one hold
         the neutral element."""
         emitter, lanes = (
             self.running.emitter,
@@ -251,7 +266,7 @@ class _Rows:
         loaded = []
         for start, count in columns:
             rest = None if count == lanes else self.running.start(lanes)
-            for i in range(self.count):
+            for i in rows:
                 index = self.index(i, start)
                 loaded.append(emitter.load(self.src, index, lanes, count, rest))
         return loaded
