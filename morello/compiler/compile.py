@@ -75,13 +75,8 @@ def compile(
             wrong, or no kernel can be made, or not within the time limit.
         DatabaseError: a database is another program's or another version's file.
     """
-    _check_schedule(schedule)
+    _check_schedule(schedule, spec)
     if isinstance(spec, Program):
-        if schedule is not None:
-            raise CompileError(
-                "a schedule is given, which is for one Spec, and a program",
-                "give the Spec of one part, as Model.specs lists them",
-            )
         return spec.compile(
             target=target,
             threads=threads,
@@ -90,23 +85,26 @@ def compile(
             tune=tune,
             load=load,
         )
-    tuning = tuning_time(tune, schedule)
     machine = chosen_target(target, schedule)
     goal = goal_of(spec, machine)
-    _check(goal, schedule)
+    _check(goal, schedule, tune)
     count = available_threads(thread_count(threads, schedule), load)
-    if goal.spec.ranges:
-        _check_range(goal.spec, tune)
-    driver = Driver(machine, count, Searches(db, time_limit, tuning, regret), load)
+    searches = Searches(db, time_limit, tuning_time(tune, schedule), regret)
+    driver = Driver(machine, count, searches, load)
     stages = driver.stages(goal, schedule)
     return driver.kernel(stages, parameters(stages.spec), goal.open)
 
 
-def _check_schedule(schedule: Any) -> None:
+def _check_schedule(schedule: Any, spec: Any) -> None:
     if schedule is not None and not isinstance(schedule, str):
         raise CompileError(
             f"'schedule' is {type(schedule).__name__}, not text",
             "give the text of a module, as Kernel.schedule has it",
+        )
+    if schedule is not None and isinstance(spec, Program):
+        raise CompileError(
+            "a schedule is given, which is for one Spec, and a program",
+            "give the Spec of one part, as Model.specs lists them",
         )
 
 
@@ -127,7 +125,7 @@ def _check_range(spec: Spec, tune: Any) -> None:
     check_ranges(spec)
 
 
-def _check(goal: OpenSpec, schedule: str | None) -> None:
+def _check(goal: OpenSpec, schedule: str | None, tune: Any) -> None:
     if schedule is not None and not goal.is_settled:
         raise CompileError(
             "a layout is left open, but a given schedule is for one",
@@ -147,3 +145,5 @@ def _check(goal: OpenSpec, schedule: str | None) -> None:
                 "a kernel are in MEM",
                 "leave the level out",
             )
+    if spec.ranges:
+        _check_range(spec, tune)

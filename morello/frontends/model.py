@@ -160,8 +160,7 @@ class Model(Program):
         Raises:
             TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
         """
-        if self.tensors.size is not None:
-            threads = 1  # of the most that are allowed
+        threads = threads if self.tensors.size is None else 1  # of those allowed
         driver = model_driver(target, threads, db, time_limit, tune, load)
         processes = process_count(jobs, driver.search)
         checked_partition(partition)
@@ -171,9 +170,8 @@ class Model(Program):
         def built(steps: tuple[Step, ...]) -> Kernel:
             return model._built(steps, driver, progress, pack, answers, processes)
 
-        if partition == "rule":
-            chosen = model.steps
-        else:
+        chosen = model.steps
+        if partition != "rule":
             ways = Partitioning(model._copied, model.steps, driver, pack)
             chosen = ways.steps(partition)
             answers = ways.answers(chosen)

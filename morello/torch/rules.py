@@ -16,6 +16,7 @@ from morello.torch.larger_ops import (
     integers,
     orders,
     pools,
+    quantized,
     resizing,
     scatters,
     windows,
@@ -317,40 +318,6 @@ def _fmod(x: Any, y: Any) -> Any:
     return torch.where(x == 0, x - rest, torch.where(x < 0, -rest, rest))
 
 
-def _scaled_product(x: Any, weights: Any, scales: Any) -> Any:
-    """A product with rows of integers that have a scale each, rounded once."""
-    wide = torch.mm(x.float(), weights.float().t())
-    return (wide * scales.float()).to(x.dtype)
-
-
-def _integer_product(x: Any, weights: Any) -> Any:
-    """A product of bytes in s32."""
-    return torch.mm(x.to(torch.int32), weights.to(torch.int32))
-
-
-def _of_channels(value: Any, x: Any, axis: int) -> Any:
-    """Scales or zero points of the places along an axis of a tensor, in f32."""
-    shape = [1] * x.dim()
-    shape[axis] = -1
-    return value.float().reshape(shape)
-
-
-def _quantized(
-    x: Any, scale: Any, zero: Any, least: int, most: int, dtype: torch.dtype
-) -> Any:
-    """The nearest integers to numbers over their scale, from a zero point on."""
-    return torch.clamp(torch.round(x.float() * (1.0 / scale)) + zero, least, most).to(
-        dtype
-    )
-
-
-def _quantized_channels(
-    x: Any, scales: Any, zeros: Any, axis: int, *limits: Any
-) -> Any:
-    scales, zeros = (_of_channels(value, x, axis) for value in (scales, zeros))
-    return _quantized(x, scales, zeros, *limits)
-
-
 def _three(
     x: Any,
     y: Any,
@@ -372,28 +339,13 @@ def _three(
     return (wide(x, x_axes) * wide(y, y_axes) * wide(z, z_axes)).sum(sums)
 
 
-def _dequantized(
-    x: Any, scale: Any, zero: Any, *limits: Any, out_dtype: torch.dtype | None = None
-) -> Any:
-    """Integers less their zero point, times their scale: exact but for the product."""
-    del limits  # of the integers, which they are within
-    return ((x.float() - zero) * scale).to(out_dtype or torch.float32)
-
-
-def _dequantized_channels(
-    x: Any, scales: Any, zeros: Any, axis: int, *limits: Any, **options: Any
-) -> Any:
-    zeros = 0 if zeros is None else _of_channels(zeros, x, axis)
-    return _dequantized(x, _of_channels(scales, x, axis), zeros, *limits, **options)
-
-
 def rules() -> dict[Any, Any]:
     """The rule of each op that is taken apart, by the op."""
     from torch._decomp import get_decompositions
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
     aten = torch.ops.aten
-    quantized = torch.ops.quantized_decomposed
+    decomposed = torch.ops.quantized_decomposed
     every = get_decompositions([aten.all.default])[aten.all.default]
     extra = [aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
     extra += [aten._weight_norm_interface, aten.affine_grid_generator]
@@ -443,7 +395,7 @@ def rules() -> dict[Any, Any]:
         aten.scatter_add.default: scatters.elements_added,
         aten.scatter_reduce.two: scatters.means_added,
         aten.sign.default: integers.sign,
-        aten._int_mm.default: _integer_product,
+        aten._int_mm.default: quantized.integer_product,
         aten._embedding_bag.default: _bags,
         aten._embedding_bag_forward_only.default: _bags,
         aten.addmv.default: _addmv,
@@ -489,13 +441,13 @@ def rules() -> dict[Any, Any]:
         aten.zero.default: torch.zeros_like,
         aten.pow.Tensor_Scalar: _power,
         aten._weight_int4pack_mm_for_cpu.default: packed_product,
-        aten._weight_int8pack_mm.default: _scaled_product,
-        quantized.dequantize_per_channel.default: _dequantized_channels,
-        quantized.dequantize_per_tensor.default: _dequantized,
-        quantized.dequantize_per_tensor.tensor: _dequantized,
-        quantized.quantize_per_channel.default: _quantized_channels,
-        quantized.quantize_per_tensor.default: _quantized,
-        quantized.quantize_per_tensor.tensor: _quantized,
+        aten._weight_int8pack_mm.default: quantized.scaled_product,
+        decomposed.dequantize_per_channel.default: quantized.dequantized_channels,
+        decomposed.dequantize_per_tensor.default: quantized.dequantized,
+        decomposed.dequantize_per_tensor.tensor: quantized.dequantized,
+        decomposed.quantize_per_channel.default: quantized.quantized_channels,
+        decomposed.quantize_per_tensor.default: quantized.quantized,
+        decomposed.quantize_per_tensor.tensor: quantized.quantized,
         aten.var.correction: _variance,
         aten.var_mean.correction: _variance_and_mean,
         aten._native_batch_norm_legit.no_stats: _batch_norm,

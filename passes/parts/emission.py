@@ -7,25 +7,24 @@ set has them for such elements, else in pieces. No byte too many is touched.
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from morello.dialect.memrefs import whole_type
 from morello.dialect.sizes import call_size, size_value
 from morello.kernels.code.range_check import write_range_check
 from morello.kernels.code.vectors import pieces
-from morello.kernels.emitter import Body, Buffer, Case, Index, Pack, Value
+from morello.kernels.emitter import Body, Buffer, Index, Pack, Value
 from morello.kernels.template import Kernel
 from morello.machine.isa import Isa, Op
 from morello.mlir import dialect, ir
 from morello.passes.parts.float_control import outermost
-from morello.passes.parts.tiles import Tiles
+from morello.passes.parts.index_code import Indices
 from morello.passes.parts.vector_ops import (
     call,
     constant_of,
     element_of,
     element_type,
-    opaque,
     splat,
 )
 from morello.spec import Dtype, Layout, PhysicalDim, Spec, TensorSpec
@@ -44,7 +43,7 @@ _TO_L1, _TO_L2 = 3, 2
 """The locality of a prefetch that x86 makes PREFETCHT0, and PREFETCHT1."""
 
 
-class MlirEmitter(Tiles):
+class MlirEmitter(Indices):
     """Writes before one op; constants go first, so that loops can share them."""
 
     def __init__(
@@ -62,16 +61,6 @@ class MlirEmitter(Tiles):
     def isa(self) -> Isa:
         """`Emitter.isa`."""
         return self._isa
-
-    def _index(self, at: Any) -> Value:
-        """An index value from an integer or an index value."""
-        if not isinstance(at, int):
-            return at
-        if at not in self._indices:
-            with self._constants:
-                index = arith.ConstantOp(ir.IndexType.get(), at)
-            self._indices[at] = index.result
-        return self._indices[at]
 
     def _physical(self, buffer: Buffer, index: Index) -> list[Value]:
         """The physical index, by the buffer's layout."""
@@ -323,78 +312,10 @@ class MlirEmitter(Tiles):
         size = arith.IndexCastOp(word, call_size(self._before, number)).result
         return arith.SIToFPOp(ir.F64Type.get(), size).result
 
-    def offset(self, index: Value, by: int) -> Value:
-        """`Emitter.offset`."""
-        if isinstance(index, Pack):
-            packs, offset = divmod(index.offset + by, index.size)
-            return Pack(self.offset(index.number, packs), index.size, offset)
-        if isinstance(index, int):
-            return index + by
-        return arith.AddIOp(index, self._index(by)).result if by else index
-
-    def linear(self, terms: Sequence[tuple[Value, int]]) -> Value:
-        """`Emitter.linear`: what is known is added up here."""
-        known = sum(at * step for at, step in terms if isinstance(at, int))
-        total: Value = None
-        for at, step in terms:
-            if isinstance(at, int):
-                continue
-            scaled = arith.MulIOp(at, self._index(step)).result if step > 1 else at
-            total = scaled if total is None else arith.AddIOp(total, scaled).result
-        return known if total is None else self.offset(total, known)
-
     def size(self, number: int = 0) -> Value:
         """`Emitter.size`."""
         assert self._spec is not None
         return size_value(self._before, self._spec, number)
-
-    def sum(self, a: Value, b: Value) -> Value:
-        """`Emitter.sum`."""
-        if isinstance(a, int):
-            return a + b if isinstance(b, int) else self.offset(b, a)
-        if isinstance(b, int):
-            return self.offset(a, b)
-        return arith.AddIOp(a, b).result
-
-    def difference(self, a: Value, b: Value) -> Value:
-        """`Emitter.difference`."""
-        if isinstance(a, int) and isinstance(b, int):
-            return a - b
-        return arith.SubIOp(self._index(a), self._index(b)).result
-
-    def ratio(self, a: Value, b: Value) -> Value:
-        """`Emitter.ratio`."""
-        if isinstance(a, int) and isinstance(b, int):
-            return a // b
-        return arith.DivUIOp(self._index(a), self._index(b)).result
-
-    def switch(
-        self, index: Value, cases: Mapping[int, Case], like: Sequence[Value] = ()
-    ) -> tuple[Value, ...]:
-        """`Emitter.switch`: comparisons, halving the cases."""
-        numbers = sorted(cases)
-        if len(numbers) == 1:
-            return tuple(cases[numbers[0]]() or ())
-        half = len(numbers) // 2
-        is_low = arith.CmpIOp(
-            arith.CmpIPredicate.ult, index, self._index(numbers[half])
-        )
-        types = [value.type for value in like]
-        ways = scf.IfOp(is_low.result, types, has_else=True)
-        for block, some in (
-            (ways.then_block, numbers[:half]),
-            (ways.else_block, numbers[half:]),
-        ):
-            with ir.InsertionPoint(block):
-                mine = {number: cases[number] for number in some}
-                scf.YieldOp(list(self.switch(index, mine, like)))
-        return tuple(ways.results_)
-
-    def quotient(self, index: Value, by: int) -> Value:
-        """`Emitter.quotient`."""
-        if isinstance(index, int):
-            return index // by
-        return arith.DivUIOp(index, self._index(by)).result if by > 1 else index
 
     def half(self, bytes_in_words: Value, place: Value) -> Value:
         """`Emitter.half`: up to the sign, and down again."""
@@ -439,23 +360,10 @@ class MlirEmitter(Tiles):
             ).result
         return call(self.isa.instructions[op], kind, table, places)
 
-    def at_most(self, index: Value, limit: int) -> Value:
-        """`Emitter.at_most`."""
-        if isinstance(index, int):
-            return min(index, limit)
-        return arith.MinSIOp(index, self._index(limit)).result
-
     def knows_strides(self, buffer: Buffer) -> bool:
         """`Emitter.knows_strides`, as the type of the memref says."""
         strides, _ = ir.MemRefType(buffer.value.type).get_strides_and_offset()
         return ir.ShapedType.get_dynamic_stride_or_offset() not in strides
-
-    def again(self, index: Value) -> Value:
-        """`Emitter.again`: assembly without a line, through which it passes."""
-        number = ir.IntegerType.get_signless(64)
-        integer = arith.IndexCastOp(number, self._index(index)).result
-        (passed,) = opaque([integer], "r")
-        return arith.IndexCastOp(ir.IndexType.get(), passed).result
 
     def loop(
         self,

@@ -11,7 +11,6 @@ and read images where they lie (`lines.py`): places beyond an image add nothing.
 
 import dataclasses
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -25,9 +24,17 @@ from morello.kernels.code.varying_row import (
 from morello.kernels.code.vectors import piece_count, tail_of, vectors_of
 from morello.kernels.emitter import Buffer, Emitter
 from morello.kernels.graph.counted import Moves, counted_node, operations_of
-from morello.kernels.graph.lines import RowLines, reads_windows
+from morello.kernels.graph.inner import (
+    graph_of,
+    graph_seen,
+    has_borders,
+    inner_of,
+    is_windowed,
+    reads_far,
+    wanted_inner,
+)
+from morello.kernels.graph.lines import RowLines
 from morello.kernels.graph.shape import (
-    MOST_STEP,
     ends_of,
     factors_of,
     rows_of,
@@ -60,17 +67,13 @@ from morello.spec import (
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.blocks import block_of, in_one_block
-from morello.spec.graphs.borders import Sides, border
-from morello.spec.graphs.graph import Graph
+from morello.spec.graphs.borders import Sides
 from morello.spec.graphs.passes import one_pass
-from morello.spec.operand import Operand
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GraphRows(Kernel):
     """The outputs of a graph without contractions, in one pass over its inputs."""
-
-    of_kind = Compose
 
     unroll: int
     """Vectors that are computed side by side."""
@@ -95,12 +98,12 @@ class GraphRows(Kernel):
             return False
         if any(t.layout.is_packed or is_interleaved(t.layout) for t in key.tensors):
             return False
-        inner = _inner(key)
+        inner = inner_of(key)
         if inner is None or one_pass(kind.graph) is None:
             return False
-        if _reads_far(key) or kind.graph.padded_dims:
+        if reads_far(key) or kind.graph.padded_dims:
             registers = any(tensor.level.is_registers for tensor in key.tensors)
-            return _is_windowed(key) and _has_borders(key) and not registers
+            return is_windowed(key) and has_borders(key) and not registers
         for tensor in key.tensors:
             if not in_l1(tensor) and not self._in_registers(key, tensor):
                 return False
@@ -123,7 +126,7 @@ class GraphRows(Kernel):
             return ()
         if not form.is_plain or tensor.level.is_registers:
             return ()
-        inner = _wanted_inner(key)
+        inner = wanted_inner(key)
         order = [axis for axis, dim in enumerate(form.dims) if dim != inner]
         order += [axis for axis, dim in enumerate(form.dims) if dim == inner]
         layout = tensor.layout
@@ -136,9 +139,9 @@ class GraphRows(Kernel):
     def conditions(self, frame: Frame) -> tuple[Condition, ...]:
         """Conditions: a vector stays within one block of a divided axis; where operands
         are in registers the code is unrolled, and its length is limited."""
-        inner = _inner(frame.key)
+        inner = inner_of(frame.key)
         assert inner is not None
-        block, name = block_of(_value(frame.key), inner), frame.key.kind.dims[inner]
+        block, name = block_of(graph_of(frame.key), inner), frame.key.kind.dims[inner]
         conditions = self._of_windows(frame)
         if block is not None:
             reason = f"takes {block} {name} at most: tile it"
@@ -153,7 +156,7 @@ class GraphRows(Kernel):
 
     def _of_windows(self, frame: Frame) -> tuple[Condition, ...]:
         """Conditions of windows that reach beyond an image, or are beyond L1."""
-        graph = _value(frame.key)
+        graph = graph_of(frame.key)
         conditions: tuple[Condition, ...] = ()
         plan = one_pass(graph)
         assert plan is not None
@@ -164,7 +167,7 @@ class GraphRows(Kernel):
                 Condition(there, "takes rows with taps inside the image, one with all"),
                 Condition(few, f"takes {self.taps} taps of a padded row at most"),
             )
-        if _reads_far(frame.key):
+        if reads_far(frame.key):
             fits = self._lines(frame).band <= free_lines(frame)[1]
             reason = "needs room in L2 for a row of windows: tile it"
             conditions = (*conditions, Condition(fits, reason))
@@ -173,23 +176,23 @@ class GraphRows(Kernel):
     def op_counts(self, frame: Frame) -> OpCounts:
         """The operations of each vector, of each row and after each reduction."""
         counts = _Counts.of(frame, self).total()
-        if not _reads_far(frame.key):
+        if not reads_far(frame.key):
             return counts
         return counts.beside(self._lines(frame).lines())
 
     def levels_needed(self, key: SpecKey) -> frozenset[Memory]:
         """L2, where rows of windows stay."""
-        return ROOM_IN_L2 if _is_windowed(key) else frozenset()
+        return ROOM_IN_L2 if is_windowed(key) else frozenset()
 
     def _lines(self, frame: Frame) -> RowLines:
-        graph, inner = _seen(frame.key)
+        graph, inner = graph_seen(frame.key)
         together = together_of(graph, inner, frame.sizes, self.together)
         return RowLines(frame, rows_of(graph, inner), together)
 
     def takes_any(self, spec: Spec) -> bool:
         """Any number of rows, and of rows that are reduced, unless several are computed
         side by side; any length of rows without steps."""
-        graph, inner = _seen(spec.key)
+        graph, inner = graph_seen(spec.key)
         if any(tensor.level.is_registers for tensor in spec.tensors):
             return False
         varying = {dim for one in spec.ranges for dim in one.dims}
@@ -201,7 +204,7 @@ class GraphRows(Kernel):
     def varying_counts(self, frame: Frame, varying: frozenset[int]) -> OpCounts:
         """The operations of rows that vary in length, beside those of settled ones; a
         reduction across them shares these."""
-        graph, inner = _seen(frame.key)
+        graph, inner = graph_seen(frame.key)
         if inner not in varying:
             return super().varying_counts(frame, varying)
         plan = one_pass(graph)
@@ -223,116 +226,9 @@ class GraphRows(Kernel):
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Loops over rows, and in them over vectors."""
-        seen = _seen(spec.key)
+        seen = graph_seen(spec.key)
         side = (self.unroll, self.together, self.taps)
         GraphWriter(emitter, spec, operands, *seen, *side).write()
-
-
-def _lead(key: SpecKey) -> int:
-    """An operand of the most dimensions: an output, where there is one."""
-    operands = key.kind.operands
-    return max(
-        range(len(operands)),
-        key=lambda i: (_is_whole(operands[i]), operands[i].rank, i),
-    )
-
-
-def _is_whole(operand: Operand) -> bool:
-    """Whether each element of an operand is read at one point of its dimensions."""
-    return all(axis.is_plain or axis.halves for axis in operand.axes)
-
-
-def _wanted_inner(key: SpecKey) -> int | None:
-    """The dimension that vectors should lie along: that of an operand that is read at
-    several points, which has no other form, else of `_lead`; as it lies, or as it would
-    in row-major order."""
-    lead = _lead(key)
-    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
-        axis = operand.axes[tensor.layout.innermost] if operand.rank else None
-        if axis is not None and not _is_whole(operand) and axis.is_plain:
-            return axis.dim
-    operand, layout = key.kind.operands[lead], key.tensors[lead].layout
-    if not operand.rank:
-        return None
-    return operand.dims[-1 if layout.is_packed else layout.innermost]
-
-
-@lru_cache(maxsize=65536)
-def _inner(key: SpecKey) -> int | None:
-    """The dimension along vectors: the innermost of an operand of the most dimensions,
-    or one of halves of bytes; None where it is not innermost in all operands that have
-    it, undivided."""
-    operands, tensors = key.kind.operands, key.tensors
-    lead = _lead(key)
-    if not operands[lead].rank:
-        return None
-    pairs = zip(operands, tensors, strict=True)
-    axes = [operand.axes[t.layout.innermost] for operand, t in pairs if operand.rank]
-    halved = [axis.dims[0] for axis in axes if axis.halves]
-    inner = operands[lead].dims[tensors[lead].layout.innermost]
-    return next((dim for dim in (inner, *halved) if _is_inner(key, dim)), None)
-
-
-def _is_inner(key: SpecKey, inner: int) -> bool:
-    """Whether a dimension is innermost in all operands that have it, undivided."""
-    for operand, tensor in zip(key.kind.operands, key.tensors, strict=True):
-        if inner in operand.dims:
-            innermost = operand.axis(inner) == tensor.layout.innermost
-            axis = operand.map(inner)
-            apart = not innermost or operand.step(inner) > MOST_STEP
-            if apart and (axis.halves or not axis.is_divided):
-                return False
-        elif tensor.level.is_registers:
-            return False
-    return True
-
-
-def _reads_far(key: SpecKey) -> bool:
-    """Whether operands are read and written where they lie, beyond L1."""
-    return not in_l1(*key.tensors) and _is_windowed(key)
-
-
-@lru_cache(maxsize=65536)
-def _is_windowed(key: SpecKey) -> bool:
-    """Whether rows side by side read windows of an operand."""
-    kind = key.kind
-    if not isinstance(kind, Compose):
-        return False
-    inner, plan = _inner(key), one_pass(kind.graph)
-    if inner is None or plan is None:
-        return False
-    graph = in_one_block(kind.graph, inner)
-    return shares_rows(graph, inner) and reads_windows(
-        graph, rows_of(graph, inner), plan.reduced
-    )
-
-
-def _has_borders(key: SpecKey) -> bool:
-    """Whether what is beyond images adds nothing, and the last taps are those along
-    the rows side by side, where these are padded."""
-    graph, inner = _seen(key)
-    plan = one_pass(graph)
-    assert plan is not None
-    padded, rows = graph.padded_dims - plan.reduced, rows_of(graph, inner)
-    edges = {dim: border(graph, dim) for dim in padded}
-    last = max(plan.reduced)
-    return not padded - {*rows} and all(
-        edge is not None and (edge.taps == last) == (dim == rows[-1])
-        for dim, edge in edges.items()
-    )
-
-
-def _value(key: SpecKey) -> Graph:
-    assert isinstance(key.kind, Compose)
-    return key.kind.graph
-
-
-def _seen(key: SpecKey) -> tuple[Graph, int]:
-    """The graph that is computed, and the dimension along vectors: all of it is in one
-    block of what is divided."""
-    inner = _inner(key)
-    assert inner is not None
-    return in_one_block(_value(key), inner), inner
 
 
 @dataclasses.dataclass
@@ -361,7 +257,7 @@ class _Counts:
     @classmethod
     def of(cls, frame: Frame, kernel: GraphRows) -> "_Counts":
         isa = kernel.isa
-        kind, (graph, inner) = frame.key.kind, _seen(frame.key)
+        kind, (graph, inner) = frame.key.kind, graph_seen(frame.key)
         number = computed_in(frame.key.dtypes)
         plan = one_pass(graph)
         assert plan is not None
@@ -418,7 +314,7 @@ class _Counts:
 
     def total(self) -> OpCounts:
         """All of it."""
-        graph, inner = _seen(self.frame.key)
+        graph, inner = graph_seen(self.frame.key)
         plan = one_pass(graph)
         assert plan is not None
         sizes, count = self.frame.sizes, self.frame.sizes[inner]
@@ -451,7 +347,7 @@ class _Counts:
 
     def _together(self) -> Ints:
         """1 where rows are computed side by side, else 0 (`GraphWriter`)."""
-        graph, inner = _seen(self.frame.key)
+        graph, inner = graph_seen(self.frame.key)
         plan = one_pass(graph)
         assert plan is not None
         if not shares_rows(graph, inner):
@@ -462,7 +358,7 @@ class _Counts:
         """The phases of rows computed in groups, and of the rows that remain: values
         that the rows of a group share are loaded once, and the latency of one row's sum
         is hidden behind the others."""
-        graph, inner = _seen(self.frame.key)
+        graph, inner = graph_seen(self.frame.key)
         along, sizes = rows_of(graph, inner)[-1], self.frame.sizes
         together = together_of(graph, inner, sizes, self.together)
         groups, rest = sizes[along] // together, sizes[along] % together
@@ -478,7 +374,7 @@ class _Counts:
     def _loads(self, reads: dict[int, Ints]) -> Ops:
         """The loads of so many vectors' elements of each value, with what casts them,
         at each vector of a row."""
-        _, inner = _seen(self.frame.key)
+        _, inner = graph_seen(self.frame.key)
         count = self.frame.sizes[inner]
         often: Ints = sum(reads.values())
         loads: Ops = {
@@ -492,7 +388,7 @@ class _Counts:
 
     def _inside(self, ops: Ops) -> Ops:
         """The operations of the taps that are inside the image."""
-        graph, _ = _seen(self.frame.key)
+        graph, _ = graph_seen(self.frame.key)
         sides = Sides.of(graph, self.frame.sizes)
         shares = [] if sides is None else [sides.share(dim) for dim in sides.strips]
         for inside, every in shares:
@@ -503,7 +399,7 @@ class _Counts:
         """How often so many rows side by side load a vector of each value, all that is
         reduced."""
         sizes = self.frame.sizes
-        graph, inner = _seen(self.frame.key)
+        graph, inner = graph_seen(self.frame.key)
         plan = one_pass(graph)
         assert plan is not None
         reads: dict[int, Ints] = {}
