@@ -25,12 +25,12 @@ from morello.spec.graphs.expression import (
     stored,
 )
 from morello.spec.graphs.graph import Graph, canonical, with_sizes
-from morello.spec.graphs.labels import label_of
 from morello.spec.graphs.text import parse_canonical
 from morello.spec.kind import Array, Kind, Reform
 from morello.spec.mixes import summed_whole
 from morello.spec.operand import Operand
 from morello.spec.text.graphs import print_graph, value_name
+from morello.spec.text.labels import label_of
 
 
 @functools.total_ordering

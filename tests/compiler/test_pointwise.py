@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import morello
-from morello.spec.graphs.labels import MAPS
 from morello.spec.kind import each
+from morello.spec.text.labels import MAPS
 
 SPECIAL = np.asarray(
     [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3e38, -104, 88.8, 1, -1],

@@ -20,9 +20,9 @@ from morello.spec.functions import BINARY, UNARY
 from morello.spec.graphs import canonical, print_graph
 from morello.spec.graphs.evaluate import UNIT_ROUNDOFF
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
-from morello.spec.graphs.labels import REDUCTIONS
 from morello.spec.graphs.names import SHORT_NAMES
 from morello.spec.mixes import legal_mixes
+from morello.spec.text.labels import REDUCTIONS
 from tests.graphs.random_graphs import random_graph
 from tests.quality.execution import RUNS, check_exact, run
 from tests.quality.programs import Program, build_programs

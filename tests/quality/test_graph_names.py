@@ -8,8 +8,8 @@ from morello.machine import AVX2
 from morello.search import Solver
 from morello.spec import Dtype, parse_spec
 from morello.spec.elements.dtypes import FLOATS
-from morello.spec.graphs.labels import REDUCTIONS
 from morello.spec.graphs.names import SHORT_NAMES
+from morello.spec.text.labels import REDUCTIONS
 from tests.graphs.test_programs import GRAPHS
 from tests.kernels.harness import skip_where_it_cannot_run
 from tests.quality.graph_programs import (

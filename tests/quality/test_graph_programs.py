@@ -5,7 +5,7 @@ import random
 import pytest
 
 from morello.spec.elements.dtypes import FLOATS
-from morello.spec.graphs.labels import REDUCTIONS
+from morello.spec.text.labels import REDUCTIONS
 from tests.quality.graph_programs import (
     NAMES,
     SCHEDULES,

@@ -32,6 +32,11 @@ class Way:
     exporters: bool = True
     """Whether other front ends than jit take it as one part."""
 
+    @property
+    def reads_windows(self) -> bool:
+        """Whether its function is another one for another module."""
+        return self.function in (max_pool, mean_pool) or "conv" in self.name
+
 
 def softmax(xp: Any, x: Any) -> Any:
     e = xp.exp(x - x.max(axis=-1, keepdims=True))

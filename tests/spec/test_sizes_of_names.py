@@ -5,8 +5,8 @@ import pytest
 from morello.errors import SpecError
 from morello.machine import AVX2
 from morello.spec import parse_spec
-from morello.spec.graphs.labels import REDUCTIONS
 from morello.spec.graphs.names import SHORT_NAMES
+from morello.spec.text.labels import REDUCTIONS
 
 pytestmark = pytest.mark.quick
 

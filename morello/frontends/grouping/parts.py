@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from morello.errors import SpecError
-from morello.frontends.grouping.group_dims import Dims, UnfitError, row_major
+from morello.frontends.grouping.draft import Draft, Value
+from morello.frontends.grouping.group_dims import UnfitError, row_major
 from morello.frontends.nodes.tensors import (
-    Access,
     Given,
     Joined,
     Node,
@@ -19,12 +19,13 @@ from morello.frontends.nodes.tensors import (
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.graphs.collapsing import come_together, with_unit, without
+from morello.spec.graphs.commuting import in_order
 from morello.spec.graphs.cuts import cuts
 from morello.spec.graphs.expression import Call, Expression, Reference, renumbered
-from morello.spec.graphs.graph import MAP, Graph, Output, canonical
+from morello.spec.graphs.graph import MAP, Graph, Output
 from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES
-from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
+from morello.spec.index_map import IndexMap, plain_dims
 from morello.spec.matmul import flushing_product
 from morello.spec.mixes import summed_whole, sums_fit
 from morello.spec.named_form import NamedForm, named_form
@@ -138,111 +139,6 @@ Step = Part | PlainPart
 """One of the pieces that a model computes in order."""
 
 
-@dataclasses.dataclass(frozen=True)
-class _Value:
-    """A value of a group: the tensor in whose memory it is, from which element on, and
-    how far apart its elements are along each axis."""
-
-    tensor: int
-    offset: int
-    axes: tuple[IndexMap, ...]
-    strides: tuple[int, ...]
-
-
-class _Draft:
-    """A group while its dimensions are found."""
-
-    def __init__(self, tensors: Tensors, nodes: tuple[int, ...], shares: bool) -> None:
-        self.tensors = tensors
-        self.nodes = nodes
-        self.dims = Dims()
-        self.own: dict[int, dict[int, int]] = {}
-        """The dimensions of each node as dimensions of the group."""
-        for tensor in nodes:
-            extents = enumerate(self.tensors.node(tensor).extents)
-            self.own[tensor] = {i: self.dims.new(n) for i, n in extents if n > 1}
-        for tensor in nodes:
-            for access in self.tensors.node(tensor).reads:
-                self._unify(tensor, access)
-        if shares:
-            self._share()
-
-    def renamed(self, tensor: int, axes: tuple[IndexMap, ...]) -> tuple[IndexMap, ...]:
-        """Axes of a node's own dimensions, by those of the group."""
-        return renamed(axes, self.own[tensor])
-
-    def _unify(self, reader: int, access: Access) -> None:
-        root = self.tensors.root(access.tensor)
-        if root not in self.own:
-            return
-        left: list[int] = []
-        for axis in self.renamed(reader, access.axes):
-            if axis.dim is not None:
-                left.append(axis.dim)
-            elif axis != ONE:
-                raise UnfitError  # a window over what is computed here
-        axes = self.renamed(root, self.tensors.node(root).axes)
-        self.dims.join(left, plain_dims(axes))
-
-    def _share(self) -> None:
-        """Read what is read twice along the same dimensions.
-
-        Raises:
-            UnfitError: then it is read along others.
-        """
-        first: dict[tuple[int, int], tuple[int, ...]] = {}
-        for tensor in self.nodes:
-            for access in self.tensors.node(tensor).reads:
-                axes = self.renamed(tensor, access.axes)
-                read_dims = plain_dims(axes)
-                if all(axis.is_plain or axis == ONE for axis in axes):
-                    key = self.tensors.root(access.tensor), len(read_dims)
-                    self.dims.join(first.setdefault(key, read_dims), read_dims)
-
-    def read(self, tensor: int, access: Access) -> "int | _Value":
-        """The operand of a read: a node of the group, or an input."""
-        root = self.tensors.root(access.tensor)
-        if root in self.own:
-            return root
-        axes: list[IndexMap] = []
-        root, offset, strides = self._memory(access.tensor)
-        named = self.renamed(tensor, access.axes)
-        for axis, stride in zip(named, strides, strict=True):
-            offset += stride * max(0, -axis.before)
-            axes.append(_trimmed(axis))
-        return _Value(root, offset, *self.dims.placed(axes, strides))
-
-    def written(self, tensor: int) -> _Value:
-        """The value of a node."""
-        memory, offset, strides = self._memory(tensor)
-        axes = self.renamed(tensor, self.tensors.node(tensor).axes)
-        return _Value(memory, offset, *self.dims.placed(axes, strides))
-
-    def _memory(self, tensor: int) -> tuple[int, int, Sequence[int]]:
-        """The root in whose memory a tensor is, from which element on, and how far
-        apart its elements are along each axis."""
-        value = self.tensors.all[tensor]
-        into = value.into if isinstance(value, Node) else None
-        if into is None:
-            return self.tensors.root(tensor), 0, row_major(value.shape)
-        whole = row_major(into.shape)
-        offset = sum(a * b for a, b in zip(into.starts, whole, strict=True))
-        steps = [a * b for a, b in zip(into.steps, whole, strict=True)]
-        return into.tensor, offset, steps
-
-    def reduced(self, tensor: int) -> tuple[int, ...]:
-        """The parts of the group's dimensions along which a node reduces."""
-        dims = self.own[tensor]
-        parts = [self.dims.leaves(dims[d]) for d in self.tensors.node(tensor).reduced]
-        return tuple(sorted({leaf for leaves in parts for leaf in leaves}))
-
-
-def _trimmed(axis: IndexMap) -> IndexMap:
-    """The map over the part of an axis that it reaches."""
-    before, after = max(0, axis.before), max(0, axis.after)
-    return dataclasses.replace(axis, before=before, after=after)
-
-
 def part_of_nodes(
     tensors: Tensors, nodes: tuple[int, ...], outputs: tuple[int, ...]
 ) -> Part:
@@ -260,9 +156,9 @@ def part_of_nodes(
     computed = [(i, n) for i in nodes if isinstance(n := tensors.all[i], Node)]
     whole = [i for i, n in computed if not computed_in((n.dtype,)).is_float]
     try:
-        part = _part(_Draft(tensors, nodes, shares=True), outputs)
+        part = _part(Draft(tensors, nodes, shares=True), outputs)
     except UnfitError:
-        part = _part(_Draft(tensors, nodes, shares=False), outputs)
+        part = _part(Draft(tensors, nodes, shares=False), outputs)
     dtypes = tuple(form.dtype for form in part.forms)
     is_mixed = 0 < len(whole) < len(computed)
     if is_mixed and len(summed_whole(part.kind, dtypes)) != len(whole):
@@ -289,13 +185,13 @@ def whole_part(tensors: Tensors) -> Part | None:
     return None if is_slow else part
 
 
-def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
+def _part(draft: Draft, outputs: tuple[int, ...]) -> Part:
     nodes = {tensor: draft.tensors.node(tensor) for tensor in draft.nodes}
     reads = {n: [draft.read(n, a) for a in node.reads] for n, node in nodes.items()}
     every = dict.fromkeys(read for by_place in reads.values() for read in by_place)
-    inputs = [read for read in every if isinstance(read, _Value)]
+    inputs = [read for read in every if isinstance(read, Value)]
     values = [*inputs, *map(draft.written, nodes)]
-    number: dict[int | _Value, int] = {read: i for i, read in enumerate(inputs)}
+    number: dict[int | Value, int] = {read: i for i, read in enumerate(inputs)}
     number |= {tensor: len(inputs) + i for i, tensor in enumerate(nodes)}
     graph_nodes = []
     for tensor, node in nodes.items():
@@ -303,7 +199,7 @@ def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
         roundings = {
             place: draft.tensors.dtype(read.tensor).rounding
             for place, read in by_place.items()
-            if isinstance(read, _Value)
+            if isinstance(read, Value)
         }
         expression = _as_stored(node.expression, roundings)
         if node.dtype.is_float and tensor in outputs and tensor not in every:
@@ -311,8 +207,6 @@ def _part(draft: _Draft, outputs: tuple[int, ...]) -> Part:
         numbers = {place: number[read] for place, read in by_place.items()}
         expression = renumbered(expression, numbers)
         axes, reduced = plain_dims(values[number[tensor]].axes), draft.reduced(tensor)
-        if reduced:
-            expression = _rows_first(expression, axes, values)
         reduction = node.reduction if reduced else MAP
         graph_nodes.append(GraphNode(axes, reduction, expression, reduced))
     wanted = tuple(sorted(Output(number[out]) for out in outputs))
@@ -344,7 +238,7 @@ def _stored(expression: Expression, rounding: str) -> Expression:
     return expression
 
 
-def _finished(draft: _Draft, graph: Graph, values: list[_Value]) -> Part:
+def _finished(draft: Draft, graph: Graph, values: list[Value]) -> Part:
     sizes = dict(enumerate(draft.dims.sizes))
     strides = [value.strides for value in values]
     graph = _merged(graph, strides, sizes)
@@ -360,7 +254,7 @@ def _finished(draft: _Draft, graph: Graph, values: list[_Value]) -> Part:
             else (*steps, 1)
             for v, steps in enumerate(strides)
         ]
-    part = canonical(graph)
+    part = in_order(graph)
     chosen = (
         *part.values[: len(part.graph.inputs)],
         *(part.values[out.value] for out in part.graph.outputs),
@@ -448,21 +342,6 @@ def _is_one(
     )
 
 
-def _rows_first(
-    expression: Expression, rows: tuple[int, ...], values: list[_Value]
-) -> Expression:
-    """A product of two values that is summed, that which has rows of the result first:
-    front ends have the factors in either order."""
-    match expression:
-        case Call("mul", (Reference(a), Reference(b))):
-            for dim in rows:
-                has = [dim in dims_of(values[v].axes) for v in (a, b)]
-                if has[0] != has[1]:
-                    factors = (a, b) if has[0] else (b, a)
-                    return Call("mul", tuple(map(Reference, factors)))
-    return expression
-
-
 def _kind(graph: Graph) -> Compose:
     if (
         graph.count > MOST_VALUES
@@ -477,7 +356,7 @@ def _kind(graph: Graph) -> Compose:
 
 
 def _checked(
-    draft: _Draft, kind: Compose, sizes: tuple[int, ...], operands: tuple[Operand, ...]
+    draft: Draft, kind: Compose, sizes: tuple[int, ...], operands: tuple[Operand, ...]
 ) -> Part:
     dtypes = tuple(draft.tensors.dtype(o.tensor) for o in operands)
     forms = tuple(

@@ -21,14 +21,15 @@ from morello.frontends.nodes.tensors import Access, Node, Tensors, through
 from morello.spec.elements.dtypes import BYTES, Dtype, computed_in
 from morello.spec.functions import ROWS
 from morello.spec.graphs.expression import (
-    COMMUTATIVE,
     MOST_DEPTH,
+    NUMBERS,
     Call,
     Constant,
     Expression,
     Reference,
     call_count,
     calls,
+    commuted,
     depth,
     references,
     replaced,
@@ -126,8 +127,8 @@ class _Absorbing(Rewriter):
             expression = simplified(expression)
         combined = node.changed(expression=expression, reads=tuple(reads))
         if combined.reduction == MAP:
-            widest = partial(_widest_first, combined)
-            combined = combined.changed(expression=rewritten(expression, widest))
+            order = partial(commuted, order=partial(_large_first, combined))
+            combined = combined.changed(expression=rewritten(expression, order))
         return self.add(combined.compact())
 
     def _written(
@@ -150,13 +151,11 @@ class _Absorbing(Rewriter):
         return substituted(node.expression, leaves.__getitem__)
 
 
-def _widest_first(node: Node, call: Call) -> Call:
-    """A call in which of two arguments whose order means nothing the one of more
-    dimensions is the first."""
-    if call.function not in COMMUTATIVE:
-        return call
-    order = sorted(call.arguments, key=lambda a: -len(expression_dims(node, a)))
-    return Call(call.function, tuple(order))
+def _large_first(node: Node, argument: Expression) -> tuple[bool, int, int]:
+    """The place of an argument among those that it commutes with: that of more
+    dimensions, or operations, is the first, and numbers are last."""
+    width = len(expression_dims(node, argument))
+    return isinstance(argument, NUMBERS), -width, -depth(argument)
 
 
 class _Sharing(Rewriter):

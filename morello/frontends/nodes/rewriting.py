@@ -5,6 +5,7 @@ that each is after what it reads.
 """
 
 import dataclasses
+import functools
 
 from morello.frontends.nodes.tensors import (
     Access,
@@ -19,7 +20,16 @@ from morello.frontends.nodes.tensors import (
     own_axes,
 )
 from morello.spec.elements.dtypes import BYTES, computed_in
-from morello.spec.graphs.expression import COPY, Expression, references
+from morello.spec.graphs.expression import (
+    COMMUTATIVE,
+    COPY,
+    Expression,
+    calls,
+    commuted,
+    references,
+    renumbered,
+    rewritten,
+)
 from morello.spec.graphs.graph import MAP
 from morello.spec.index_map import dims_of, plain, plain_dims, renamed
 
@@ -43,7 +53,7 @@ class Rewriter:
         """Add a node, or return the earlier one that computes the same."""
         if node.into is not None:
             return self.new.add(node)
-        key = dataclasses.replace(node, place="")
+        key = dataclasses.replace(_in_order(node), place="")
         if key not in self._nodes:
             self._nodes[key] = self.new.add(node)
         return self._nodes[key]
@@ -127,6 +137,17 @@ class Rewriter:
         """The new node that is read as it is, not in another shape."""
         writer = self.new.all[access.tensor] if access.tensor >= 0 else None
         return writer if isinstance(writer, Node) else None
+
+
+def _in_order(node: Node) -> Node:
+    """A node in which arguments that commute, and reads, have one order."""
+    if all(call.function not in COMMUTATIVE for call in calls(node.expression)):
+        return node
+    reads = sorted({*node.reads}, key=lambda a: (a.tensor, a.axes))
+    places = {place: reads.index(read) for place, read in enumerate(node.reads)}
+    order = functools.partial(commuted, order=repr)
+    expression = rewritten(renumbered(node.expression, places), order)
+    return node.changed(expression=expression, reads=tuple(reads))
 
 
 class _Live(Rewriter):

@@ -13,12 +13,14 @@ import numpy as np
 
 from morello.spec.elements.dtypes import BYTES, FLOATS
 from morello.spec.graphs.expression import (
+    NUMBERS,
     Call,
     Constant,
     Expression,
     Reference,
     SizeNumber,
-    numbers_last,
+    commuted,
+    depth,
 )
 
 _ROUNDINGS = {dtype.rounding for dtype in FLOATS if dtype.rounding}
@@ -35,12 +37,17 @@ def simplified(expression: Expression) -> Expression:
         case Reference() | SizeNumber():
             return expression
     arguments = tuple(simplified(a) for a in expression.arguments)
-    call = numbers_last(Call(expression.function, arguments))
+    call = commuted(Call(expression.function, arguments), _small_first)
     for rule in (_neutral, _saturated, _known, _activation, _chosen, _either):
         shorter = rule(call)
         if shorter is not None:
             return shorter
     return call
+
+
+def _small_first(argument: Expression) -> tuple[bool, int]:
+    """The place of an argument among those that it commutes with: numbers are last."""
+    return isinstance(argument, NUMBERS), depth(argument)
 
 
 _MOST_NICE = 1 << 16

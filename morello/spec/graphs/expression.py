@@ -120,8 +120,11 @@ NUMBERS = Constant, SizeNumber
 COPY = Call("copy", (Reference(0),))
 """The first value that is read, as it is."""
 
-COMMUTATIVE = frozenset({"add", "mul", "maximum", "minimum"})
-"""Functions of two arguments whose order means nothing."""
+COMMUTATIVE = frozenset(
+    {"add", "equal", "fmax", "fmin", "hypot", "maximum", "minimum", "mul"}
+)
+"""Functions of two arguments whose order means nothing: the result has the same bits,
+but for those of a NaN."""
 
 NAN = Call("sub", (Constant(math.inf), Constant(math.inf)))
 """NaN as an expression: as a constant it would not equal itself."""
@@ -197,12 +200,16 @@ def replaced(expression: Expression, old: Expression, new: Expression) -> Expres
     return Call(expression.function, arguments)
 
 
-def numbers_last(call: Call) -> Call:
-    """A call with its number last, where the order of its arguments means nothing."""
+def commuted(call: Call, order: Callable[[Expression], Any]) -> Call:
+    """A call whose arguments are in an order by ``order``, where that means nothing."""
     if call.function not in COMMUTATIVE:
         return call
-    order = sorted(call.arguments, key=lambda a: isinstance(a, NUMBERS))
-    return Call(call.function, tuple(order))
+    return Call(call.function, tuple(sorted(call.arguments, key=order)))
+
+
+def numbers_last(call: Call) -> Call:
+    """A call with its number last, where the order of its arguments means nothing."""
+    return commuted(call, lambda argument: isinstance(argument, NUMBERS))
 
 
 def settled(expression: Expression, size: Callable[[Any], Any]) -> Expression:

@@ -8,8 +8,9 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from morello.errors import SpecError
+from morello.spec.graphs.commuting import with_inputs_in_place
 from morello.spec.graphs.expression import SizeNumber
-from morello.spec.graphs.graph import Graph, canonical, with_sizes
+from morello.spec.graphs.graph import Graph, with_sizes
 from morello.spec.graphs.loops import LOWEST
 from morello.spec.graphs.text import parse_named
 from morello.spec.text.graphs import print_graph
@@ -339,7 +340,7 @@ def named(
             f"the graph has the dimension '{missing[0]}', which has no size",
             f"give {','.join(f'{n}=…' for n in names.dims)}",
         )
-    part = canonical(graph)
+    part = with_inputs_in_place(graph)
     by_number = {number: name for name, number in names.dims.items()}
     part_sizes = tuple(sizes[by_number[dim]] for dim in part.dims)
     return Named(part.graph, part_sizes)
@@ -379,7 +380,7 @@ def _reordered(
     probe = dict.fromkeys(short.dims, 2) | dict.fromkeys(short.dims[:optional], 1)
     graph, known = parse_named(short.text(probe, {}))
     by_number = {number: name for name, number in known.dims.items()}
-    order = [by_number[dim] for dim in canonical(graph).dims]
+    order = [by_number[dim] for dim in with_inputs_in_place(graph).dims]
     if {*order} != {*names}:
         return None
     by_name = dict(zip(order, sizes, strict=True))

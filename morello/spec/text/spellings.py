@@ -6,11 +6,11 @@ from typing import Any
 
 from morello.errors import SpecError
 from morello.spec.compose import Compose
-from morello.spec.graphs.labels import LABELS, label_of, labelled
 from morello.spec.graphs.names import named
 from morello.spec.graphs.text import parse_named, size_order
 from morello.spec.kind import Kind
 from morello.spec.spec import MAX_SIZE
+from morello.spec.text.labels import LABELS, label_of, labelled
 
 
 def _bool(text: str) -> bool:

@@ -76,7 +76,7 @@ class _Guarding(Rewriter):
         row of -inf that is NaN in either form."""
         node, maximum = self.old.node(user), self.maxima[number]
         match node.expression:
-            case Call("add", (Reference(a), Call("log", (Reference(b),)))) if (
+            case Call("add", (Call("log", (Reference(b),)), Reference(a))) if (
                 (node.reads[a].tensor, node.reads[b].tensor) == (maximum, number)
                 and self.old.node(maximum).expression == Reference(0)
                 and user not in self.results
