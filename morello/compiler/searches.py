@@ -131,6 +131,12 @@ class Searches:
         cover = self._cover
         return Searches(db, patience, self._tune, cover.regret, cover.most)
 
+    @property
+    def has_time(self) -> bool:
+        """Whether a time limit leaves time for more than first programs. A search that
+        a person may stop is not taken up again."""
+        return bool(not self.is_interruptible and self._left().before_grace().seconds)
+
     def _left(self) -> Patience:
         """The time that is left for searches: the code of all parts has its own."""
         passed = time.monotonic() - self._start

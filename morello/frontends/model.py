@@ -137,7 +137,8 @@ class Model(Program):
         Args:
             target, threads, db: as `morello.compile` takes them.
             time_limit: as `morello.compile` takes it. Each search has a part of what is
-                left (`part_of_time`), so that one may end and another not.
+                left (`part_of_time`), so that one may end and another not; what all
+                leave is for those that were stopped.
             tune: of each part, as `morello.compile` takes it; where parts of less cost
                 than the rule's are timed as well, the faster ones stay.
             pack: leave the layouts of matrices that one product reads to the search.

@@ -1,5 +1,6 @@
 """The time limit of a model is that of all its searches together."""
 
+import dataclasses
 import itertools
 from typing import Any
 
@@ -55,6 +56,28 @@ def test_searches_share_what_is_left(
         part = searches.part_of_time(specs[number], specs[number + 1 :])
         assert share == pytest.approx(_LIMIT * part, rel=0.2)
     assert shares[-1] < _LIMIT
+
+
+@pytest.mark.parametrize(("limit", "times"), [(_LIMIT, 2), (None, 1)])
+def test_searches_that_were_stopped_go_on_in_what_others_leave(
+    limit: float | None, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    search = searches.best_program
+
+    def stopped(spec: Any, target: Any, database: Any, patience: Patience) -> Any:
+        solution = search(spec, target, database, patience)
+        asked.append(spec)
+        is_last = asked.count(spec) == times
+        return dataclasses.replace(solution, complete=is_last and limit is not None)
+
+    monkeypatch.setattr(searches, "best_program", stopped)
+    pattern, objects = _shapes(_layers, ((2, 2), (2, 3), (3, 4)), {})
+    tensors, _ = TracedFunction(_layers, pattern, objects).program(holds=True)
+    model_of(tensors).compile(threads=1, time_limit=limit, db="none", partition="rule")
+    first, second = dict.fromkeys(asked)
+    again = [second, first] if times > 1 else []
+    assert asked == [first, second, *again]
 
 
 def test_a_search_without_a_program_leaves_less_to_its_parts(

@@ -5,7 +5,7 @@ import dataclasses
 import math
 import operator
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from morello.compiler.driver import Driver
@@ -80,6 +80,29 @@ def settled(
         except SearchError:
             pass  # the larger space may have one
     return searches.settle(goal, target)
+
+
+def go_on(
+    goals: Iterable[OpenSpec], answers: dict[OpenSpec, Answer], driver: Driver
+) -> None:
+    """Go on with searches that were stopped, the largest first, while there is time:
+    others have not needed all of theirs.
+
+    Args:
+        goals: have programs.
+        answers: gets those that are better.
+    """
+    search = driver.search
+    programs = ((goal, answers[goal].program) for goal in goals)
+    order = Order([g for g, program in programs if program and not program[1].complete])
+    while search.has_time and (goal := order.take(0)) is not None:
+        search.part = part_of_time(goal.spec, (later.spec for later in order.left))
+        is_laid_out, before = answers[goal].is_laid_out, answers[goal].program
+        assert before is not None
+        with contextlib.suppress(SearchError):
+            program = settled(goal, is_laid_out, driver.target, search)
+            if program[1].impl.cost < before[1].impl.cost or program[1].complete:
+                answers[goal] = Answer(is_laid_out, program)
 
 
 def search_beside(

@@ -10,7 +10,13 @@ from morello.compiler.stages import lowered
 from morello.dialect import load
 from morello.dialect.build import spec_of
 from morello.errors import SearchError
-from morello.frontends.grouping.beside import Answer, Tell, search_beside, settled
+from morello.frontends.grouping.beside import (
+    Answer,
+    Tell,
+    go_on,
+    search_beside,
+    settled,
+)
 from morello.frontends.grouping.emission import inline_parts, model_module
 from morello.frontends.grouping.groups import split
 from morello.frontends.grouping.packing import Copies, Packed, opened, packed
@@ -61,9 +67,7 @@ def searched_parts(
         SearchError: a part of one node has none.
     """
     machine, search = driver.target, driver.search
-    steps: list[Compiled] = []
-    weights: list[Packed] = []
-    copies: Copies = {}
+    searched: list[tuple[Step, OpenSpec | None]] = []
 
     def goal(part: Part) -> OpenSpec:
         return goal_of(part, tensors, parts, driver, pack)
@@ -76,10 +80,10 @@ def searched_parts(
         answers.update(search_beside(goals, driver, jobs, tell))
     while rest:
         part, wanted = rest.pop(0)
-        if isinstance(part, PlainPart):
-            steps.append(part)
+        if wanted is None:
+            searched.append((part, wanted))
             continue
-        assert wanted is not None
+        assert not isinstance(part, PlainPart)
         if wanted not in answers or answers[wanted].program is None:
             later = {g for _, g in rest if g is not None} - {wanted, *answers}
             search.part = part_of_time(wanted.spec, (g.spec for g in later))
@@ -96,6 +100,16 @@ def searched_parts(
                 search.parts += len(smaller) - 1
                 rest[:0] = [(p, goal(p)) for p in smaller]
                 continue
+        searched.append((part, wanted))
+    go_on(dict.fromkeys(g for _, g in searched if g is not None), answers, driver)
+    steps: list[Compiled] = []
+    weights: list[Packed] = []
+    copies: Copies = {}
+    for part, wanted in searched:
+        if isinstance(part, PlainPart):
+            steps.append(part)
+            continue
+        assert wanted is not None
         program_of_part = answers[wanted].program
         assert program_of_part is not None
         spec, solution = program_of_part
