@@ -157,13 +157,17 @@ def _evaluate(
         return None
     price = np.where(legal, np.asarray(expansion.cost, np.float64), np.inf)
     price = price.reshape(price.shape or (1,) * len(box.axes))
-    values = (*frame.sizes, *frame.limits.free)
-    axes = {
-        id(array): _Along(dim, axis, len(values))
-        for dim, (array, axis) in enumerate(zip(values, box.axes, strict=True))
+    return Evaluated(box, frame, price, expansion.children, _along(box))
+
+
+@lru_cache(maxsize=4096)
+def _along(box: Box) -> "dict[int, _Along]":
+    """The coordinates that each array of a frame of the box has, by its `id`."""
+    return {
+        id(array): _Along(dim, axis, len(box.axes))
+        for dim, (array, axis) in enumerate(zip(box.mesh, box.axes, strict=True))
         if axis != (ANY,)
     }
-    return Evaluated(box, frame, price, expansion.children, axes)
 
 
 def _gather(evaluated: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | None:

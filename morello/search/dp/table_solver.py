@@ -94,6 +94,7 @@ class TableSolver:
         """The costs, once every table that is needed is solved."""
         self.actions = self.run.candidates(self.id)
         self._settle(self.actions)
+        self._narrow_decisions()
         costs = self._cost_slices()
         too_much = np.count_nonzero(costs.slices >= COST_BOUND)
         if too_much and too_much > np.count_nonzero(costs.slices == np.inf):
@@ -108,12 +109,21 @@ class TableSolver:
     def table(self) -> Table:
         """The solved table, with its decisions."""
         costs = self._cost_slices()
+        decisions = self.decisions.astype(np.int32, copy=False)
         if self.slices is not None:
-            self.slices.write_back(self.decisions)
+            self.slices.write_back(decisions)
             if self.nowhere is not None:
-                self.decisions[self.nowhere] = NO_ACTION
+                decisions[self.nowhere] = NO_ACTION
         actions = dict(enumerate(self.actions))
-        return Table(self.id, self.box, actions, costs, self.decisions)
+        return Table(self.id, self.box, actions, costs, decisions)
+
+    def _narrow_decisions(self) -> None:
+        """Keep decisions in the fewest bytes: few tables are read before they go."""
+        dtype = np.min_scalar_type(-max(1, len(self.actions)))
+        self.decisions = self.decisions.astype(dtype)
+        if self.slices is not None:
+            narrow = self.slices.decisions.astype(dtype)
+            self.slices = dataclasses.replace(self.slices, decisions=narrow)
 
     def _cost_slices(self) -> Costs:
         """The costs as they are kept."""
@@ -134,19 +144,21 @@ class TableSolver:
         loops: dict[tuple[int, SpecKey], dict[int, Action]] = {}
         parts: dict[int, Action] = {}
         gathers: dict[int, Action] = {}
-        alike: dict[tuple[type[Action], int], dict[int, Action]] = {}
+        along: dict[int, Action] = {}
+        before: tuple[type[Action], str] | None = None
         for index, action in enumerate(actions):
+            if (type(action), getattr(action, "dim", None)) == before:
+                along[index] = action  # another size of the loop before it
+                continue
             dim = action.loop_dim(self.key)
             if dim is None:
                 stays = action.first_part(self.key) is not None
                 (parts if stays else gathers)[index] = action
+                before = None
                 continue
-            same = type(action), dim
-            along = alike.get(same)
-            if along is None:
-                tiles_key = action.loop_key(self.key)
-                along = alike[same] = loops.setdefault((dim, tiles_key), {})
+            along = loops.setdefault((dim, action.loop_key(self.key)), {})
             along[index] = action
+            before = type(action), self.key.kind.dims[dim]
         tiles = [self.run.loop_id(self.id, k) for _, k in loops if k != self.key]
         self._gather(gathers, tiles)
         in_table = {}

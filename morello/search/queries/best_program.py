@@ -156,9 +156,12 @@ def best_program(
     if solution is not None:
         return solution
     patience = patience or Patience()
-    if solver is None:
-        solver = Solver(target, database, watch_of(patience), pins, SHELF)
-    solution = _search(spec, solver, patience)
+    with rare_collections():  # and while its tables go: one would follow all of them
+        solution = _search(
+            spec,
+            solver or Solver(target, database, watch_of(patience), pins, SHELF),
+            patience,
+        )
     if solution.complete:
         _remember(question, solution)
     return solution

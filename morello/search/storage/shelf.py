@@ -20,8 +20,8 @@ from morello.search.dp.axes import Box
 from morello.search.dp.table import Costs, Table, TableId
 
 SHELF_POINTS = 1 << 25
-"""How many points are kept: each takes 4 bytes, and few more for costs; 12 bytes where
-all of the table was read."""
+"""How many points are kept: each takes a byte or two, and few more for costs; 12 bytes
+where all of the table was read."""
 
 
 class Once:

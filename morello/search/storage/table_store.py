@@ -41,7 +41,7 @@ _MOST_POINTS = 1 << 31
 Candidates = Callable[[TableId], tuple[Action, ...]]
 """Gives the actions that are tried on the Specs of a table."""
 
-DENSE_BYTES = 224 << 20
+DENSE_BYTES = 448 << 20
 """The room for dense arrays."""
 
 FEW_POINTS = 100_000
@@ -53,9 +53,9 @@ time that they take with 10,000 (docs/internals/search.md)."""
 TOGETHER = 64
 """How many tables are written at once: a transaction takes as long as to pack one."""
 
-UNPACKED_POINTS = 1 << 25
-"""How many points may stay as they were solved, where nothing is written: each takes 4
-bytes, and few more for costs."""
+UNPACKED_POINTS = 1 << 26
+"""How many points may stay as they were solved, where nothing is written: each takes a
+byte or two, and few more for costs."""
 
 WAITING_POINTS = 1 << 23
 """How many points may wait to be packed: each takes 12 bytes."""
