@@ -88,7 +88,10 @@ def candidates(
     arrival = _arrival(key, target)
     if arrival is not None:
         return arrival, *SpecializeRange.candidates(key, axes, target)
-    return tuple(a for kind in ACTIONS for a in kind.candidates(key, axes, target))
+    actions: list[Action] = []
+    for kind in ACTIONS:
+        actions += kind.candidates(key, axes, target)
+    return tuple(actions)
 
 
 def _simpler(

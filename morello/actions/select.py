@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Expansion
 from morello.cost.of_target import kernel_cost
-from morello.kernels import KERNELS, Kernel
+from morello.kernels import KERNELS, Kernel, kernels_for
 from morello.machine import Target
-from morello.spec import Memory, Spec, SpecKey
+from morello.spec import Kind, Memory, Spec, SpecKey
 from morello.spec.frame import Frame, Ints
 
 
@@ -68,24 +68,24 @@ class Select(Action):
     @classmethod
     def levels_taken(cls, key: SpecKey, target: Target) -> frozenset[Memory]:
         """The caches in which kernels need free lines."""
-        needed = (kernel.levels_needed(key) for kernel in _needing(target.kernels))
-        return frozenset().union(*needed)
+        kernels = _needing(type(key.kind), target.kernels)
+        return frozenset().union(*(kernel.levels_needed(key) for kernel in kernels))
 
 
-@lru_cache(maxsize=64)
-def _needing(kernels: tuple[str, ...]) -> tuple[Kernel, ...]:
+@lru_cache(maxsize=1024)
+def _needing(kind: type[Kind], kernels: tuple[str, ...]) -> tuple[Kernel, ...]:
     """Kernels that may need room in a cache: few, and every key asks for them."""
-    listed = (KERNELS[name] for name in kernels)
     return tuple(
         kernel
-        for kernel in listed
+        for kernel in kernels_for(kind, kernels)
         if type(kernel).levels_needed is not Kernel.levels_needed
     )
 
 
 @lru_cache(maxsize=65536)
 def _kernels(key: SpecKey, target: Target) -> tuple[str, ...]:
-    return tuple(name for name in target.kernels if KERNELS[name].accepts(key))
+    kernels = kernels_for(type(key.kind), target.kernels)
+    return tuple([kernel.name for kernel in kernels if kernel.accepts(key)])
 
 
 def _implements(kernel: str, key: SpecKey, target: Target) -> bool:

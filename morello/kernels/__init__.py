@@ -7,7 +7,7 @@ of MLIR: `morello.passes.parts.emission` writes the code.
 """
 
 from morello.kernels.emitter import Buffer, Emitter
-from morello.kernels.table import KERNELS, by_name
+from morello.kernels.table import KERNELS, by_name, kernels_for
 from morello.kernels.template import Kernel
 
-__all__ = ["KERNELS", "Buffer", "Emitter", "Kernel", "by_name"]
+__all__ = ["KERNELS", "Buffer", "Emitter", "Kernel", "by_name", "kernels_for"]

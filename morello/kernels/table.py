@@ -6,6 +6,7 @@ which kernels a CPU uses, its target says (`morello.machine`).
 
 import dataclasses
 from collections.abc import Iterable
+from functools import lru_cache
 
 from morello.kernels.gemm.dot_bf16 import GemmDotBf16
 from morello.kernels.gemm.outer import GemmOuter
@@ -34,7 +35,7 @@ from morello.machine.isa import (
     Isa,
     Op,
 )
-from morello.spec import L1, VRF, Compose, Dtype, Encoding, Fill, Move
+from morello.spec import L1, VRF, Compose, Dtype, Encoding, Fill, Kind, Move
 from morello.spec.tensors.layout import LINE_BYTES
 
 
@@ -378,3 +379,10 @@ KERNELS: dict[str, Kernel] = by_name(
     )
 )
 """Every kernel, by its name in schedules and in the IR."""
+
+
+@lru_cache(maxsize=1024)
+def kernels_for(kind: type[Kind], names: tuple[str, ...]) -> tuple[Kernel, ...]:
+    """Those of the kernels that may accept a key of a class of kinds."""
+    named_so = (KERNELS[name] for name in names)
+    return tuple(k for k in named_so if issubclass(kind, k.of_kind))

@@ -10,11 +10,21 @@ straight vector code through an `Emitter`; nothing here imports MLIR.
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from morello.cost.counts import OpCounts
 from morello.machine.isa import Isa
-from morello.spec import VRF, Dtype, Form, Layout, Memory, Spec, SpecKey, TensorSpec
+from morello.spec import (
+    VRF,
+    Dtype,
+    Form,
+    Kind,
+    Layout,
+    Memory,
+    Spec,
+    SpecKey,
+    TensorSpec,
+)
 from morello.spec.frame import Condition, Frame
 
 if TYPE_CHECKING:
@@ -31,6 +41,9 @@ class Kernel(ABC):
     """The instruction set of its code: its vectors are that wide."""
     summary: str
     """A sentence on what it computes, for the reference."""
+    of_kind: ClassVar[type[Any]] = Kind
+    """The class of the kinds that it may accept. Of another it also asks for no form,
+    and for no room in a cache."""
     needs_denormals: ClassVar[bool] = False
     """Whether it is right only where f32 adds denormal numbers as IEEE 754 has it:
     functions that hold it set the control register so while they run."""

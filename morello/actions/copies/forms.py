@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from morello.actions.base import near_form
-from morello.kernels import KERNELS, Kernel
+from morello.kernels import KERNELS, Kernel, kernels_for
 from morello.machine import Target
 from morello.spec import Compose, Dtype, Form, Kind, Layout, Memory, SpecKey, TensorSpec
 from morello.spec.graphs.scaled import scaled_part, scaled_product
@@ -85,7 +85,8 @@ def _asked_forms(
 ) -> tuple[Form, ...]:
     source = key.tensors[operand]
     source_form = Form(source.dtype, source.layout)
-    asked = {form: None for n in kernels for form in KERNELS[n].forms(key, operand)}
+    asking = kernels_for(type(key.kind), kernels)
+    asked = {form: None for k in asking for form in k.forms(key, operand)}
     whole = key.dtypes if summed_whole(key.kind, key.dtypes) else ()
     by_products = _asked_by_products(key.kind, operand, source, kernels, whole)
     asked |= dict.fromkeys(by_products)
@@ -158,8 +159,8 @@ def _forms_of_products(
         )
         tensors = tuple(tensor if i == index else t for i, t in enumerate(plain))
         inside = SpecKey(inner.kind, tensors)
-        for name in kernels:
-            for form in KERNELS[name].forms(inside, index):
+        for kernel in kernels_for(type(inside.kind), kernels):
+            for form in kernel.forms(inside, index):
                 layout = inner.outward(index, form.layout, rank)
                 if layout is None or form.dtype is not tensor.dtype:
                     continue

@@ -40,6 +40,8 @@ class GemmDotBf16(Kernel):
     lhs is f32 in odd-even packs of 16, rhs column-major bf16.
     """
 
+    of_kind = Matmul
+
     @property
     def mixes(self) -> tuple[tuple[Dtype, ...], ...]:
         """Accepted dtypes: f32, but rhs in an upper half of f32, such as bf16."""

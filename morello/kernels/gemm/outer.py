@@ -28,6 +28,8 @@ class GemmOuter(Kernel):
     The factors of a row of out are in registers; rows of rhs are read for each.
     """
 
+    of_kind = Matmul
+
     most_k: int
     """Rows of rhs: of more, arithmetic takes longer than a line of out."""
     distance: int

@@ -62,6 +62,8 @@ _TRIP = 4
 class GemmStrips(Kernel):
     """out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], f32, over all of k."""
 
+    of_kind = Matmul
+
     most_rows: int
     """Rows of lhs that are multiplied by a strip at a time; all are divided into blocks
     that differ by one row at most."""

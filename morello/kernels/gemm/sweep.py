@@ -39,6 +39,8 @@ use for the next rows of lhs."""
 class GemmSweep(Kernel):
     """out[0,m,n] (+)= lhs[0,m,k] · rhs[0,k,n], f32, over all of k; rhs in L2."""
 
+    of_kind = Matmul
+
     def accepts(self, key: SpecKey) -> bool:
         """f32; lhs unpacked along k; out row-major; rhs in L2."""
         if not isinstance(key.kind, Matmul) or set(key.dtypes) != {Dtype.F32}:

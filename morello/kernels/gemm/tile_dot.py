@@ -89,6 +89,8 @@ class TileDot(Kernel):
     which takes denormals for zero.
     """
 
+    of_kind = Matmul
+
     dtypes: tuple[Dtype, Dtype, Dtype]
     """Dtypes of lhs, rhs and out."""
     instruction: Op

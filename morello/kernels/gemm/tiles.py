@@ -47,6 +47,8 @@ class GemmRegisters(Kernel):
     Factors that are narrower than out are cast as they are loaded.
     """
 
+    of_kind = Matmul
+
     tiles: tuple[tuple[int, int], ...]
     """Rows, and vectors of columns, of the tiles of out that use the registers best.
     It asks for rhs in panels of such columns, then for lhs in panels of their rows."""
@@ -134,6 +136,8 @@ class GemmTile(Kernel):
     zero, and out is added to them once they are done. So it need not be near before.
     What is added begins at -0, which changes no number, not even -0.
     """
+
+    of_kind = Matmul
 
     def accepts(self, key: SpecKey) -> bool:
         """f32 sums; k unpacked, n innermost in rhs and out."""

@@ -120,6 +120,8 @@ class GemmWindows(Kernel):
     The image and out are in L1, the filters in L2.
     """
 
+    of_kind = Compose
+
     sweeps: tuple[GemmSweep, ...]
     """Kernels of the product, each for some layouts of the filters."""
 

@@ -41,6 +41,8 @@ class GemvAxpy(Kernel):
     rhs is read from end to end, with all sums in registers.
     """
 
+    of_kind = Matmul
+
     element: Element
     """The products that it has, and how elements become them."""
     streams: int

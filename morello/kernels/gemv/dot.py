@@ -50,6 +50,8 @@ class GemvDot(Kernel):
     single column.
     """
 
+    of_kind = Matmul
+
     elements: tuple[Element, ...]
     """The products that it has, and how elements become them."""
     streams: int

@@ -22,7 +22,7 @@ from morello.kernels.gemv.scaled_operands import (
 )
 from morello.kernels.predicates import free_vectors
 from morello.kernels.template import Kernel
-from morello.spec import Dtype, Form, Layout, Spec, SpecKey
+from morello.spec import Compose, Dtype, Form, Layout, Spec, SpecKey
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.scaled import ScaledProduct
 from morello.spec.index_map import IndexMap
@@ -35,6 +35,8 @@ CHAINS = 8
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ScaledKernel(Kernel):
     """A kernel of products of scaled integers that reads them in panels of columns."""
+
+    of_kind = Compose
 
     panel: int
     """Vectors of sums in a row of the panels that q may be packed in."""

@@ -75,6 +75,8 @@ from morello.spec.graphs.passes import one_pass
 class GraphRows(Kernel):
     """The outputs of a graph without contractions, in one pass over its inputs."""
 
+    of_kind = Compose
+
     unroll: int
     """Vectors that are computed side by side."""
     sums: int

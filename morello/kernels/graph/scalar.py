@@ -23,6 +23,8 @@ from morello.spec.graphs.graph import Graph
 class GraphScalar(Kernel):
     """A graph where every dimension is 1, in L1, in any layout."""
 
+    of_kind = Compose
+
     def accepts(self, key: SpecKey) -> bool:
         """Every graph without padding whose sums need not be rescaled."""
         kind = key.kind

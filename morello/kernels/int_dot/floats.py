@@ -52,6 +52,8 @@ class IntDotFloat(Kernel):
     rows; what a row of lhs takes off is computed once for all of them.
     """
 
+    of_kind = Matmul
+
     needs_denormals: ClassVar[bool] = True
     dtypes: ClassVar[tuple[Dtype, ...]] = (Encoding.U8W, Encoding.S8Z, Dtype.S32)
 

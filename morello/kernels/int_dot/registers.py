@@ -49,6 +49,8 @@ class IntDot(Kernel):
     be no number.
     """
 
+    of_kind = Matmul
+
     dtypes: tuple[Dtype, Dtype, Dtype]
     """The dtypes of lhs, rhs and out."""
     group: int

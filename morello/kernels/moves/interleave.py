@@ -38,6 +38,8 @@ class Interleave(Kernel):
     covered by vectors that overlap.
     """
 
+    of_kind = Move
+
     group: int
     """Rows that become one of neighbours: a power of two."""
 
@@ -168,6 +170,8 @@ class Deinterleave(Kernel):
     words: shifted they are the even elements as f32, masked the odd ones. Of a row that
     ends within a pack, the rest is for other kernels.
     """
+
+    of_kind = Move
 
     def accepts(self, key: SpecKey) -> bool:
         """dst of f32 that ends in odd-even packs; src in rows of the same."""

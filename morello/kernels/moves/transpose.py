@@ -39,6 +39,8 @@ class Transpose(Kernel):
     a panel stand side by side, each with a pair. Pairs of bytes are widened meanwhile.
     """
 
+    of_kind = Move
+
     group: int
     """Elements of a word: 1 or 2."""
 
@@ -126,6 +128,8 @@ class TransposePrefetch(Kernel):
     as many lines as a block has columns, more than hardware prefetchers foresee: so the
     next lines of dst are prefetched meanwhile.
     """
+
+    of_kind = Move
 
     columns: tuple[int, ...]
     """How many columns of src it takes, each whole blocks."""
