@@ -179,6 +179,8 @@ class Action(Interned):
     """Whether it leaves no holes, whatever the Spec."""
     forks: ClassVar[bool] = False
     """Whether it makes a loop of several threads."""
+    by_sizes: ClassVar[bool] = False
+    """Whether `candidates` reads the sizes of dimensions; else they may be left out."""
 
     def __str__(self) -> str:
         fields = ((f, getattr(self, f.name)) for f in dataclasses.fields(self))

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 
 from morello.actions.base import Action
 from morello.actions.copies.move import Move
@@ -89,9 +90,28 @@ def candidates(
     if arrival is not None:
         return arrival, *SpecializeRange.candidates(key, axes, target)
     actions: list[Action] = []
-    for kind in ACTIONS:
-        actions += kind.candidates(key, axes, target)
+    for by_sizes, kinds in _TOGETHER:
+        if not by_sizes:
+            actions += _of_key(kinds, key, target)
+            continue
+        for kind in kinds:
+            actions += kind.candidates(key, axes, target)
     return tuple(actions)
+
+
+_TOGETHER = tuple(
+    (by_sizes, tuple(kinds))
+    for by_sizes, kinds in itertools.groupby(ACTIONS, lambda kind: kind.by_sizes)
+)
+"""The actions in their order, in groups: whether their candidates depend on sizes."""
+
+
+@lru_cache(maxsize=65536)
+def _of_key(
+    kinds: tuple[type[Action], ...], key: SpecKey, target: Target
+) -> tuple[Action, ...]:
+    """The candidates of some actions, whatever the sizes."""
+    return tuple([a for kind in kinds for a in kind.candidates(key, (), target)])
 
 
 def _simpler(

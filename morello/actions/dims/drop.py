@@ -27,6 +27,7 @@ class Drop(ViewAction):
     """The dimension ``dim``, of size 1, goes."""
 
     name: ClassVar[str] = "drop"
+    by_sizes: ClassVar[bool] = True
     takes_ranges: ClassVar[bool] = True
     dim: str
 

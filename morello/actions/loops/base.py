@@ -17,6 +17,7 @@ class Loop(Action):
     """A loop over tiles of ``size`` along ``dim``, then the remainder."""
 
     turn: ClassVar[int] = 5
+    by_sizes: ClassVar[bool] = True
     takes_ranges: ClassVar[bool] = True
     dim: str
     """The name of a dimension."""

@@ -38,6 +38,7 @@ class GridParallel(Action):
     """
 
     name: ClassVar[str] = "grid_parallel"
+    by_sizes: ClassVar[bool] = True
     turn: ClassVar[int] = 5
     takes_ranges: ClassVar[bool] = True
     forks: ClassVar[bool] = True

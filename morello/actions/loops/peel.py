@@ -30,6 +30,7 @@ class Peel(Action):
     remainder are added to it."""
 
     name: ClassVar[str] = "peel"
+    by_sizes: ClassVar[bool] = True
     dim: str
     """The name of a reduction dimension."""
     size: int

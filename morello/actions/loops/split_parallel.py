@@ -80,6 +80,7 @@ class SplitParallel(Action):
     """
 
     name: ClassVar[str] = "split_parallel"
+    by_sizes: ClassVar[bool] = True
     turn: ClassVar[int] = 5
     forks: ClassVar[bool] = True
     dim: str
