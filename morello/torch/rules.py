@@ -23,6 +23,7 @@ from morello.torch.larger_ops import (
 )
 from morello.torch.larger_ops.packed_products import packed_product
 from morello.torch.larger_ops.recurrent import lstm_layer
+from morello.torch.larger_ops.samples import samples
 from morello.torch.ops import COMPARED, OF_AXES
 
 
@@ -349,9 +350,10 @@ def rules() -> dict[Any, Any]:
     every = get_decompositions([aten.all.default])[aten.all.default]
     extra = [aten.dist, aten.logaddexp, aten.logaddexp2, aten.norm]
     extra += [aten._weight_norm_interface, aten.affine_grid_generator]
-    extra += [aten.grid_sampler_2d, aten.vdot, aten.rot90]
+    extra += [aten.vdot, aten.rot90]
     extra += [aten.nll_loss2d_forward]
-    resized: dict[Any, Any] = {}
+    (sampled,) = get_decompositions([aten.grid_sampler_2d.default]).values()
+    resized: dict[Any, Any] = {aten.grid_sampler_2d.default: samples(sampled)}
     for op, neighbours in resizing.NEIGHBOURS.items():
         (plain,) = get_decompositions([op.default]).values()
         rule = resizing.between(neighbours, plain)

@@ -107,6 +107,21 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (IMAGE, numbers(2, 2, 3)),
     ),
+    "samples at any places": (
+        lambda x, g: [
+            functional.grid_sample(x, g, mode, padding, corners)
+            for mode in ("bilinear", "nearest")
+            for padding in ("zeros", "border")
+            for corners in (False, True)
+        ],
+        (
+            numbers(2, 3, 5, 7, seed=31).where(numbers(2, 3, 5, 7) < 2, math.inf),
+            torch.tensor([-1.2, -1.0, -0.5, 0.0, 0.37, 1.0, 1.5, 1e9, math.inf])
+            .repeat(16)
+            .reshape(2, 6, 6, 2)
+            .where(numbers(2, 6, 6, 2, seed=32) < 2, math.nan),
+        ),
+    ),
 }
 
 
