@@ -94,6 +94,9 @@ class Over:
                 raise
         if isinstance(impl.action, Range):
             return self.program(_half(impl, spec), spec, table)
+        short = _without_trips(impl, spec)
+        if short is not None:
+            return self.program(short, spec, table)
         expansion = impl.action.expand(Frame.of(spec), self.tables.target)
         below = {child.role: child for child in expansion.children}
         programs = {branch.role: branch.impl for branch in impl.branches}
@@ -275,8 +278,8 @@ def _parts(action: Range, spec: Spec) -> bool:
 
 def _without_trips(impl: Impl, spec: Spec) -> Impl | None:
     """The program of what remains of a loop that has no trip at a settled size of a
-    Spec, whose other size varies, or of its body where it has one and nothing remains;
-    None of another program."""
+    Spec, or of its body where it has one and nothing remains; None of another
+    program."""
     dim = impl.action.loop_dim(spec.key)
     if dim is None or any(dim in one.dims for one in spec.ranges):
         return None
