@@ -383,6 +383,6 @@ KERNELS: dict[str, Kernel] = by_name(
 
 @lru_cache(maxsize=1024)
 def kernels_for(kind: type[Kind], names: tuple[str, ...]) -> tuple[Kernel, ...]:
-    """Those of the kernels that may accept a key of a class of kinds."""
+    """Filter kernels by name to those that may accept a key of a class of kinds."""
     named_so = (KERNELS[name] for name in names)
     return tuple(k for k in named_so if issubclass(kind, k.of_kind))

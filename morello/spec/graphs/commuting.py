@@ -28,7 +28,7 @@ from morello.spec.graphs.graph import Graph, Node, Part, canonical, composed
 from morello.spec.index_map import IndexMap, dims_of
 
 Form = tuple[Any, ...]
-"""What decides on an order: two of one sort are compared."""
+"""A sort key: two of one sort are compared."""
 
 _ROUNDS = 4
 """How far away, in reads, what tells two values apart may be."""
@@ -122,7 +122,7 @@ class _Order:
         return number, -len(dims), -depth(operand), form
 
     def _form(self, expression: Expression) -> Form:
-        """What an expression computes, but for the order of operands that commute."""
+        """A sort key of an expression, whatever order operands that commute have."""
         if isinstance(expression, Reference):
             return 0, self._colors[expression.value]
         if isinstance(expression, Constant):
