@@ -35,6 +35,7 @@ def test_the_choice_costs_no_more_than_any_layout() -> None:
     assert found.impl == solver.solve(spec).impl
 
 
+@pytest.mark.sampled(2)
 def test_packed_weights_are_used_again_and_again() -> None:
     kernel = morello.compile(LARGE)
     assert not kernel.spec.tensors[1].layout.is_row_major

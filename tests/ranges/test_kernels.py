@@ -122,6 +122,7 @@ def test_calls_in_every_form() -> None:
         np.testing.assert_array_equal(out, wanted)
 
 
+@pytest.mark.sampled(2)
 def test_a_layout_that_is_left_open_is_that_of_the_greatest_size() -> None:
     text = "matmul:1..4x256x1024:f32:lhs=any:rhs=any"
     kernel = morello.compile(text, target="avx2", threads=1)

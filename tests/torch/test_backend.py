@@ -562,6 +562,7 @@ def test_without_torch_it_says_what_to_install() -> None:
     assert "ImportError: morello.torch needs the package torch: pip i" in run.stderr
 
 
+@pytest.mark.sampled(2)
 def test_a_search_does_not_keep_a_process(tmp_path: Any) -> None:
     """It ends with a search of minutes on the way."""
     code = """

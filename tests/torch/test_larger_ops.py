@@ -176,6 +176,7 @@ def test_rows_are_added_by_one_place_each() -> None:
     assert "aten.scatter_add.default" not in targets
 
 
+@pytest.mark.sampled(2)
 def test_all_but_products_of_groups_is_compiled(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -190,6 +190,7 @@ def test_several_threads(told: pytest.LogCaptureFixture) -> None:
     assert not messages(told, "a graph is compiled for each shape")
 
 
+@pytest.mark.sampled(2)
 def test_a_size_inside_of_arguments(told: pytest.LogCaptureFixture) -> None:
     class Layer(torch.nn.Module):
         def __init__(self) -> None:
@@ -249,6 +250,7 @@ class Decoder(nn.Module):
         return self.out(found.transpose(1, 2).reshape(1, 1, 16)), (keys, values)
 
 
+@pytest.mark.sampled(2)
 def test_a_cache_that_grows(told: pytest.LogCaptureFixture) -> None:
     """Groups that read weights are compiled once; a cache of any size is eager's."""
     model = Decoder().eval()

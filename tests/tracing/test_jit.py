@@ -440,6 +440,7 @@ def test_what_is_stored_on_the_way(
     assert np.allclose(found, function(*given), rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.sampled(2)
 def test_convolutions_follow_each_other() -> None:
     x, w = arrays((1, 3, 6, 6), (3, 3, 3, 3))
 
