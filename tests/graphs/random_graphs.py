@@ -3,7 +3,10 @@
 import itertools
 import random
 
+import numpy as np
+
 from morello.spec.functions import BINARY, UNARY
+from morello.spec.graphs.evaluate import evaluate
 from morello.spec.graphs.expression import (
     Call,
     Constant,
@@ -11,7 +14,7 @@ from morello.spec.graphs.expression import (
     Reference,
     renumbered,
 )
-from morello.spec.graphs.graph import MAP, NEUTRAL, Graph, Node, Output
+from morello.spec.graphs.graph import MAP, NEUTRAL, Graph, Node, Output, Part
 from morello.spec.index_map import IndexMap, plain, renamed
 
 MOST_DIMS = 4
@@ -153,3 +156,24 @@ def input_shapes(graph: Graph, sizes: tuple[int, ...]) -> dict[int, tuple[int, .
     return {
         value: tuple(axis.extent(sizes) for axis in graph.axes(value)) for value in read
     }
+
+
+def check_meaning(
+    rng: random.Random, graph: Graph, part: Part, atol: float = 0.0
+) -> None:
+    """Compare the outputs of another form of a graph with its own, for random inputs
+    and sizes."""
+    sizes = tuple(rng.randint(1, 4) for _ in range(graph.rank))
+    numbers = np.random.default_rng(rng.randrange(1 << 30))
+    values = {
+        value: numbers.standard_normal(shape, np.float32)
+        for value, shape in input_shapes(graph, sizes).items()
+    }
+    whole = evaluate(graph, sizes, [*values.values()])
+    inputs = [values[part.values[v]] for v in input_shapes(part.graph, (1,) * 9)]
+    part_sizes = tuple(sizes[dim] for dim in part.dims)
+    results = evaluate(part.graph, part_sizes, inputs)
+    order = [part.values[out.value] for out in part.graph.outputs]
+    by_value = dict(zip(order, results, strict=True))
+    for out, array in zip(graph.outputs, whole, strict=True):
+        np.testing.assert_allclose(by_value[out.value], array, rtol=1e-5, atol=atol)

@@ -37,7 +37,7 @@ REGISTERS = 48
 """Tiles of registers are no larger: above, graphs of several products have powers of
 two alone, since each of their tables has several long dimensions."""
 
-LEAST_OWN = REGISTERS
+LEAST_GOAL = REGISTERS
 """Tables of several goals have the sizes above it: products of few rows have keys that
 others do not lead to."""
 
@@ -349,7 +349,7 @@ def _cut(
             and not tensor.stays_gapless(operand.axis(dim))
             and sizes[dim] not in dense
         ):
-            if dim in own_dims(key, sizes):
+            if dim in goal_dims(key, sizes):
                 least = _least_alike(key, dim, sizes, room)
                 axis = axis[bisect.bisect_right(axis, least) :]
             else:
@@ -358,7 +358,7 @@ def _cut(
 
 
 @lru_cache(maxsize=65536)
-def own_dims(key: SpecKey, sizes: tuple[Axis, ...]) -> frozenset[int]:
+def goal_dims(key: SpecKey, sizes: tuple[Axis, ...]) -> frozenset[int]:
     """The dimensions that have the sizes of several goals in the tables of a key: along
     them a contiguous operand is whole, and has no other of more than one element
     further out. Products of more and of fewer rows share such tables.
@@ -382,13 +382,13 @@ def own_dims(key: SpecKey, sizes: tuple[Axis, ...]) -> frozenset[int]:
             others.update(*axes[place + 1 :])
         if not operand.is_plain:
             others.update(operand.dims)
-    return frozenset(d for d in whole - others if sizes[d][-1] > LEAST_OWN)
+    return frozenset(d for d in whole - others if sizes[d][-1] > LEAST_GOAL)
 
 
 def _least_alike(key: SpecKey, dim: int, sizes: tuple[Axis, ...], room: Limits) -> int:
     """The size above which goals of a size have tables of the same keys as the greatest
     one: operands that it cannot bring to a cache whole do not fit there either."""
-    least = LEAST_OWN
+    least = LEAST_GOAL
     for index, (operand, tensor) in enumerate(
         zip(key.kind.operands, key.tensors, strict=True)
     ):
@@ -426,7 +426,7 @@ def lies(
         sizes: the axes of the goal.
         room: what one operand of it may take.
     """
-    own = own_dims(key, sizes)
+    own = goal_dims(key, sizes)
     full = tuple(
         OWN if axis in dense or dim in own else axis[-1]
         for dim, axis in enumerate(sizes)

@@ -67,5 +67,5 @@ def _pixels(pixels: Any, at: tuple[Any, Any], sizes: list[int], first: Any) -> A
     is_inside = torch.logical_and(is_in_row, is_in_column)
     place = row.to(torch.int64) * sizes[1] + column.to(torch.int64) + first
     place = torch.where(is_inside, place, 0)
-    found = pixels.index_select(0, place.reshape(-1)).reshape(*place.shape, -1)
-    return torch.where(is_inside.unsqueeze(-1), found, 0.0)
+    looked_up = pixels.index_select(0, place.reshape(-1)).reshape(*place.shape, -1)
+    return torch.where(is_inside.unsqueeze(-1), looked_up, 0.0)

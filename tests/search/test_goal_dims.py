@@ -11,7 +11,7 @@ import pytest
 from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp import axes
-from morello.search.dp.axes import goal_axes, own_dims
+from morello.search.dp.axes import goal_axes, goal_dims
 from morello.search.storage.shelf import Shelf
 from morello.spec import Kind, parse_spec
 from tests.database.test_parts import grown
@@ -27,15 +27,15 @@ GOALS = {kind: goals_of(kind, few=1, many=6) for kind in KINDS}
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small goals share tables as large ones do."""
-    own_dims.cache_clear()
-    monkeypatch.setattr(axes, "LEAST_OWN", 2)
+    goal_dims.cache_clear()
+    monkeypatch.setattr(axes, "LEAST_GOAL", 2)
     yield
-    own_dims.cache_clear()
+    goal_dims.cache_clear()
 
 
 def own(text: str) -> list[str]:
     spec = parse_spec(text, AVX2.limits)
-    dims = own_dims(spec.key, goal_axes(spec, 1))
+    dims = goal_dims(spec.key, goal_axes(spec, 1))
     return [spec.kind.dims[dim] for dim in sorted(dims)]
 
 
@@ -81,11 +81,11 @@ def test_other_goals_of_a_table_change_none(kind: Kind, few_rows: None) -> None:
         for table in shared.tables(goal):
             whole = alone.run_of(goal).table(table.id)
             assert same(table, whole), (str(table.id.key), goal)
-        own_dims.cache_clear()
+        goal_dims.cache_clear()
         with pytest.MonkeyPatch.context() as usual:
-            usual.setattr(axes, "LEAST_OWN", axes.ALL)
+            usual.setattr(axes, "LEAST_GOAL", axes.ALL)
             assert program(Solver(AVX2), goal) == best, goal
-        own_dims.cache_clear()
+        goal_dims.cache_clear()
 
 
 @pytest.mark.sampled(12)
@@ -101,7 +101,7 @@ def test_tables_of_several_goals_are_the_enumeration(
         searched(solver, goal)
         identity = solver.goal_table(goal)
         table = solver.run_of(goal).table(identity)
-        for dim in own_dims(goal.key, identity.sizes):
+        for dim in goal_dims(goal.key, identity.sizes):
             for size in table.box.sizes[dim]:
                 sizes = (*goal.sizes[:dim], size, *goal.sizes[dim + 1 :])
                 point = table.point(sizes, goal.limits)
