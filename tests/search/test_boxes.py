@@ -260,3 +260,13 @@ def test_an_empty_table_has_no_boxes() -> None:
     packed = Packed.of(table)
     assert packed.points == len(packed.decisions.labels) == len(packed.costs.ends) == 0
     assert stored(packed).expand().costs.size == 0
+
+
+def test_a_table_after_one_of_more_boxes() -> None:
+    """Arrays that are kept for the next table may be longer than that one's."""
+    rng = np.random.default_rng(0)
+    for shape in ((40_000,), (2,) * 8 + (300,)):
+        labels = rng.integers(0, 3000, shape).astype(np.int32)
+        boxes = LabelBoxes.of(labels)
+        assert len(boxes.labels) > 1 << 15
+        np.testing.assert_array_equal(boxes.expand(), labels)

@@ -288,11 +288,12 @@ _rooms = threading.local()
 
 
 def _room(name: str, dtype: Any, count: int) -> np.ndarray[Any, Any]:
-    """An array of so many numbers or more, for one call: each thread keeps its small
-    ones, which take as long to make as a small table to compress."""
+    """An array of so many numbers, for one call: each thread keeps its small ones,
+    which take as long to make as a small table to compress. The one that is kept may be
+    longer, but the room for boxes has to be the same in all arrays."""
     room = _rooms.__dict__.get(name)
     if room is None or len(room) < count:
         room = np.empty(count, dtype)
         if count <= _SMALL_ROOM:
             _rooms.__dict__[name] = room
-    return room
+    return room[:count]
