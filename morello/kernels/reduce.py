@@ -218,7 +218,9 @@ class _Rows:
         held: Sequence[Value] = rule.begin(load_all(0))
         whole = n // group * group
         if whole > 2 * group:
-            held = emitter.loop(group, whole, group, held, step)
+            # LLVM writes a short loop out, and reads ahead more than registers hold.
+            many = m * whole > lanes * emitter.isa.registers
+            held = emitter.loop(group, whole, group, held, step, rolled=many)
         elif whole == 2 * group:
             held = step(group, held)
         vectors = [list(held[i::m]) for i in range(m)]
