@@ -7,6 +7,7 @@ after another, and multiplies and adds. `GemmRegisters` has out in registers alr
 
 import dataclasses
 import functools
+from collections import deque
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -278,11 +279,27 @@ def write_sums(
                 emitter.prefetch(out, place(i, start), to_l1=True)
     zero = emitter.constant(Dtype.F32, -0.0 if adds else 0.0, lanes)
     sums = run([zero] * len(loop.places))
+    # A row is added before the one above it is stored: a load of what lies after the
+    # elements that a mask writes waits until they are in L1.
+    ahead = ceil_div(n, lanes) if adds and n % lanes else 0
+    waiting: deque[tuple[Value, Index, int]] = deque()
     for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
         index = place(i, start)
         if adds:
             total = emitter.add(total, emitter.load(out, index, lanes, count))
-        emitter.store(total, out, index, count)
+        waiting.append((total, index, count))
+        if len(waiting) > ahead:
+            _store_first(emitter, out, waiting)
+    while waiting:
+        _store_first(emitter, out, waiting)
+
+
+def _store_first(
+    emitter: Emitter, out: Buffer, waiting: deque[tuple[Value, Index, int]]
+) -> None:
+    """Store the vector that waits longest."""
+    total, index, count = waiting.popleft()
+    emitter.store(total, out, index, count)
 
 
 def _lines(n: Ints) -> Ints:
