@@ -19,7 +19,7 @@ from morello.explain.words import MILLI, Clock, byte_count, sizes
 from morello.machine import Target
 from morello.search import Impl
 from morello.spec import Layout, Memory, Spec, argument_tensor
-from morello.spec.elements.dtypes import computed_in
+from morello.spec.flushing import dtype_between
 from morello.spec.graphs.graph import Graph, Output, part_of
 from morello.spec.text.graphs import value_name
 
@@ -110,7 +110,8 @@ def _shape(graph: Graph, value: int, spec: Spec) -> tuple[int, ...]:
 
 
 def _bytes(graph: Graph, value: int, spec: Spec) -> int:
-    return math.prod(_shape(graph, value, spec)) * computed_in(spec.dtypes).itemsize
+    dtype = dtype_between(spec.kind, spec.dtypes, value)
+    return math.prod(_shape(graph, value, spec)) * dtype.itemsize
 
 
 def _of(
@@ -145,16 +146,18 @@ def graph_parts(spec: Spec) -> tuple[Spec, ...]:
     graph = spec.kind.as_graph
     if graph is None or len(graph.nodes) < 2:
         return ()
-    number = computed_in(spec.dtypes)
     forms = {
-        value: argument_tensor(number, Layout.row_major(len(graph.axes(value))))
+        value: argument_tensor(
+            dtype_between(spec.kind, spec.dtypes, value),
+            Layout.row_major(len(graph.axes(value))),
+        )
         for value in graph.node_values
     }
     forms |= dict(zip(spec.kind.values, spec.tensors, strict=True))
     parts = []
     for value in graph.node_values:
         part = part_of(graph, (value,), [_output(graph, value)])
-        key = part_key(part, forms, spec.serial)
+        key = part_key(spec.kind, part, forms, spec.serial)
         if key is None:
             return ()
         lengths = (1 if dim < 0 else spec.sizes[dim] for dim in key.dims)

@@ -267,7 +267,7 @@ class _Comparison:
             nodes.append(dataclasses.replace(column[0], expression=expression))
         graphs = [dataclasses.replace(graph, nodes=tuple(nodes)) for graph in graphs]
         self._same(graphs, what, place)
-        return Compose.of(canonical(graphs[0]).graph)
+        return Compose.of(canonical(graphs[0]).graph, kinds[0].flushes)
 
     def _check_reads(self, parts: list[Part], what: str, place: str) -> None:
         """Refuse a settled operand of what the least size has not."""

@@ -25,6 +25,7 @@ from morello.spec.graphs.expression import (
     stored,
 )
 from morello.spec.graphs.graph import Graph, canonical, with_sizes
+from morello.spec.graphs.products import may_flush
 from morello.spec.graphs.text import parse_canonical
 from morello.spec.kind import Array, Kind, Reform
 from morello.spec.mixes import summed_whole
@@ -41,7 +42,9 @@ class Compose(Kind):
     Floats are computed in f32: maps operation by operation, sums in any order; a sum
     that overwrites begins at +0. What is in bf16 or f16 is widened when it is read and
     rounded when it is written. Integers are s32 and wrap around; so are products of
-    bytes that are added up before maps of floats.
+    bytes that are added up before maps of floats. Where it is flushing, products of two
+    values in bf16, which are inputs or are rounded to it, may take denormals for zero,
+    as those of `Matmul` may.
     """
 
     name: ClassVar[str] = "compose"
@@ -50,9 +53,17 @@ class Compose(Kind):
 
     graph: Graph
     """In its canonical form. Graphs of one text are equal."""
+    flushing: bool = dataclasses.field(default=False, metadata={"optional": True})
+    """Whether denormals may count as zero in products of narrow floats."""
 
     def __post_init__(self) -> None:
         parse_canonical(self.text)  # refuses what is no graph
+        if self.flushing and not may_flush(self.graph):
+            raise SpecError(
+                f"{self.label} has no product that flushes",
+                "leave flushing=true out, or write products of inputs or of values "
+                "that are narrow_bf16 or round_bf16 of something",
+            )
 
     @cached_property
     def text(self) -> str:
@@ -60,21 +71,24 @@ class Compose(Kind):
         return print_graph(self.graph)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Compose) and self.text == other.text
+        if not isinstance(other, Compose) or self.flushing is not other.flushing:
+            return False
+        return self.text == other.text
 
     def __lt__(self, other: "Compose") -> bool:
-        return self.text < other.text
+        return (self.text, self.flushing) < (other.text, other.flushing)
 
     def __hash__(self) -> int:
         return hash(self.text)
 
     def __repr__(self) -> str:
-        return f"Compose(graph={self.text!r})"
+        flushing = ", flushing=True" if self.flushing else ""
+        return f"Compose(graph={self.text!r}{flushing})"
 
     @classmethod
-    def of(cls, graph: Graph) -> "Compose":
-        """The kind of a graph that is canonical."""
-        return _composed(graph)
+    def of(cls, graph: Graph, flushing: bool = False) -> "Compose":
+        """The kind of a graph that is canonical; it flushes only where it can."""
+        return _composed(graph, flushing and may_flush(graph))
 
     @cached_property
     def label(self) -> str:
@@ -128,7 +142,7 @@ class Compose(Kind):
         if graph is None:
             return None
         part = canonical(graph)
-        kind = Compose.of(part.graph)
+        kind = Compose.of(part.graph, self.flushing)
         place = {value: i for i, value in enumerate(self.values)}
         operands = tuple(place.get(part.values[v], -1) for v in kind.values)
         return Reform(kind, part.dims, operands)
@@ -137,7 +151,8 @@ class Compose(Kind):
         """`Kind.at`."""
         if not self.call_sizes:
             return self
-        return Compose.of(canonical(with_sizes(self.graph, sizes.__getitem__)).graph)
+        part = canonical(with_sizes(self.graph, sizes.__getitem__))
+        return Compose.of(part.graph, self.flushing)
 
     @cached_property
     def call_sizes(self) -> frozenset[int]:
@@ -181,6 +196,11 @@ class Compose(Kind):
                     "use u8: the halves are numbers from 0 to 15",
                 )
         if not number.is_float:
+            if self.flushing:
+                raise SpecError(
+                    f"{self.label} has no flushing product of integers",
+                    "flushing=true goes with floats",
+                )
             self._check_integers()
             return
         graph = self.graph
@@ -276,8 +296,8 @@ _NARROW = ", ".join(str(d) for d in Dtype if d.widens_to(Dtype.S32))
 
 
 @lru_cache(maxsize=65536)
-def _composed(graph: Graph) -> Compose:
-    return Compose(graph)
+def _composed(graph: Graph, flushing: bool) -> Compose:
+    return Compose(graph, flushing)
 
 
 @lru_cache(maxsize=65536)

@@ -131,6 +131,11 @@ class Kind(ABC):
         """Refuse a mix of dtypes that has no meaning (`SpecError`)."""
 
     @property
+    def flushes(self) -> bool:
+        """Whether products of narrow floats in it may take denormals for zero."""
+        return bool(getattr(self, "flushing", False))
+
+    @property
     def wraps(self) -> bool:
         """Whether an integer output is the exact result modulo 2^bits.
 

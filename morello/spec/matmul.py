@@ -156,18 +156,3 @@ def _saturating_sum(arrays: tuple[Array, ...]) -> Array:
         pair = np.matmul(lhs[:, :, k : k + 2], rhs[:, k : k + 2])
         total += np.clip(pair, -(1 << 15), (1 << 15) - 1)
     return total.astype(np.int16)
-
-
-def flushes(kind: Kind) -> bool:
-    """Whether it is a product that may take denormals for zero."""
-    return isinstance(kind, Matmul) and kind.flushing
-
-
-def flushing_product(kind: Kind, dtypes: tuple[Dtype, ...]) -> Kind:
-    """A product of factors that are upper halves of floats, with sums of whole ones, as
-    one that may take denormals for zero; any other kind as it is."""
-    *factors, out = dtypes
-    is_narrow = all(d.is_upper_half for d in factors) and out is Dtype.F32
-    if isinstance(kind, Matmul) and is_narrow:
-        return dataclasses.replace(kind, flushing=True)
-    return kind

@@ -8,6 +8,7 @@ import dataclasses
 
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.embedding import ONE, Embedding
+from morello.spec.flushing import flushing_as
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.products import copied, normal
 from morello.spec.kind import Kind
@@ -88,7 +89,10 @@ def named_form(
         layout = Layout.row_major(form.rank) if is_sorted else form.layout
         gapless = tensors[value].contiguous
         forms.append(dataclasses.replace(form, layout=layout, contiguous=gapless))
-    if not has_dtypes(inner.kind, tuple(form.dtype for form in forms)):
+    form_dtypes = tuple(form.dtype for form in forms)
+    named_kind = flushing_as(kind, inner.kind, form_dtypes)
+    inner = dataclasses.replace(inner, kind=named_kind)
+    if not has_dtypes(inner.kind, form_dtypes):
         return None
     # Of copies in order the kernels of graphs are as quick, or quicker.
     in_order = inner.kind.moves_data and len({form.layout for form in forms}) == 1

@@ -8,6 +8,7 @@ from morello.actions.base import near_form
 from morello.kernels import KERNELS, Kernel, kernels_for
 from morello.machine import Target
 from morello.spec import Compose, Dtype, Form, Kind, Layout, Memory, SpecKey, TensorSpec
+from morello.spec.flushing import dtypes_between, flushing_as
 from morello.spec.graphs.scaled import scaled_part, scaled_product
 from morello.spec.mixes import may_widen, summed_whole
 from morello.spec.structure import has_several_products, products
@@ -87,8 +88,9 @@ def _asked_forms(
     source_form = Form(source.dtype, source.layout)
     asking = kernels_for(type(key.kind), kernels)
     asked = {form: None for k in asking for form in k.forms(key, operand)}
-    whole = key.dtypes if summed_whole(key.kind, key.dtypes) else ()
-    by_products = _asked_by_products(key.kind, operand, source, kernels, whole)
+    counts = key.kind.flushes or summed_whole(key.kind, key.dtypes)
+    dtypes = key.dtypes if counts else ()
+    by_products = _asked_by_products(key.kind, operand, source, kernels, dtypes)
     asked |= dict.fromkeys(by_products)
     if source.layout.is_packed and source_form in asked:
         return ()
@@ -116,8 +118,8 @@ def _asked_by_products(
     the forms of the other operands.
 
     Args:
-        dtypes: those of all operands, where products of bytes are added up in s32;
-            empty where all are taken to have that of the operand.
+        dtypes: those of all operands, where products of bytes are added up in s32 or
+            products flush; empty where all are taken to have that of the operand.
 
     Of several products, one after another, each operand has one packed form, the first:
     every form makes as many tables as there are forms of all others.
@@ -135,9 +137,7 @@ def _forms_of_products(
     if source.level.is_registers:
         return
     several, rank = has_several_products(kind), source.rank
-    dtype_of = dict(zip(kind.values, dtypes, strict=True)) if dtypes else {}
-    whole = summed_whole(kind, dtypes) if dtypes else frozenset()
-    dtype_of |= dict.fromkeys(whole, Dtype.S32)
+    dtype_of = dtypes_between(kind, dtypes) if dtypes else {}
     for inner, index in products(kind, operand):
         tensor = inner.inward(index, source)
         if tensor is None:  # neighbours lie along what the product lacks
@@ -158,7 +158,8 @@ def _forms_of_products(
             )
         )
         tensors = tuple(tensor if i == index else t for i, t in enumerate(plain))
-        inside = SpecKey(inner.kind, tensors)
+        inner_dtypes = tuple(t.dtype for t in tensors)
+        inside = SpecKey(flushing_as(kind, inner.kind, inner_dtypes), tensors)
         for kernel in kernels_for(type(inside.kind), kernels):
             for form in kernel.forms(inside, index):
                 layout = inner.outward(index, form.layout, rank)

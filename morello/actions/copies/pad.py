@@ -30,6 +30,7 @@ from morello.machine import Target
 from morello.spec import Fill, Kind, Layout, Memory, Spec, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.compose import Compose
+from morello.spec.flushing import flushing_as
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.borders import copied, padded
 from morello.spec.graphs.merging import taps
@@ -214,7 +215,8 @@ def _padded(name: str, layout: Layout, key: SpecKey) -> Padded | str:
             f"no window of {kind.label} reaches beyond '{name}', and its layout is "
             f"{layout} already"
         )
-    return _parts(key, operand, layout, Compose.of(padded_graph))
+    padded_kind = flushing_as(key.kind, Compose.of(padded_graph), key.dtypes)
+    return _parts(key, operand, layout, padded_kind)
 
 
 def _parts(key: SpecKey, operand: int, layout: Layout, kind: Kind) -> Padded:

@@ -24,6 +24,7 @@ from morello.machine import Target
 from morello.spec import Layout, Memory, Spec, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.compose import Compose
+from morello.spec.flushing import flushing_as
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.unfolding import Windows, unfolded, windows
@@ -138,5 +139,9 @@ def unfolded_key(key: SpecKey) -> Unfolded | str:
         part,
         room,
         SpecKey(MoveKind(rank), (source, room), key.serial),
-        SpecKey(unfolded_kind, tensors, key.serial),
+        SpecKey(
+            flushing_as(key.kind, unfolded_kind, tuple(t.dtype for t in tensors)),
+            tensors,
+            key.serial,
+        ),
     )

@@ -18,6 +18,7 @@ from morello.actions.dims.view import View, ViewAction
 from morello.machine import Target
 from morello.spec import Dtype, Memory, SpecKey
 from morello.spec.embedding import Embedding
+from morello.spec.flushing import flushing_as
 from morello.spec.graphs.convolution import squeezed
 from morello.spec.graphs.products import normal, row_product
 from morello.spec.mixes import has_dtypes
@@ -91,7 +92,9 @@ def _squeezed(key: SpecKey) -> View | str:
             whole = key.tensors[place].contiguous
             form = dataclasses.replace(form, contiguous=whole)
         tensors.append(form)
-    if not has_dtypes(embedding.kind, tuple(tensor.dtype for tensor in tensors)):
+    dtypes = tuple(tensor.dtype for tensor in tensors)
+    if not has_dtypes(embedding.kind, dtypes):
         return f"{embedding.kind.label} has no such dtypes"
-    product = SpecKey(embedding.kind, tuple(tensors), key.serial)
+    kind = flushing_as(key.kind, embedding.kind, dtypes)
+    product = SpecKey(kind, tuple(tensors), key.serial)
     return View(product, embedding.dims, places)

@@ -15,6 +15,7 @@ from morello.machine import Target
 from morello.spec import Kind, Layout, SpecKey, TensorSpec
 from morello.spec.compose import Compose
 from morello.spec.embedding import ONE
+from morello.spec.flushing import flushing_as
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.graph import Part
 
@@ -99,6 +100,7 @@ def view_of_part(
     kind: Kind = Compose.of(part.graph)
     values = tuple(part.values[value] for value in kind.values)
     tensors = followed(kind, tuple(forms[value] for value in values))
+    kind = flushing_as(key.kind, kind, tuple(tensor.dtype for tensor in tensors))
     operands = tuple(map(key.kind.values.index, values))
     return View(SpecKey(kind, tensors, key.serial), part.dims, operands, joined)
 

@@ -32,10 +32,10 @@ from morello.lazy import cached_property
 from morello.machine import Target
 from morello.spec import L1, Dtype, Layout, Memory, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import computed_in
+from morello.spec.flushing import dtype_between
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.cuts import Halves, cut, cuts
 from morello.spec.graphs.graph import Graph
-from morello.spec.mixes import summed_whole
 from morello.spec.operand import Operand
 from morello.spec.text.graphs import value_name
 
@@ -228,7 +228,8 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
     # Rows lie where what they are beside does.
     serial = key.serial or (lead is not None and not action.level.is_main)
     parts = [
-        part_key(part, tensors, serial) for part in (halves.producers, halves.consumers)
+        part_key(key.kind, part, tensors, serial)
+        for part in (halves.producers, halves.consumers)
     ]
     producers, consumers = parts
     if producers is None or consumers is None:
@@ -321,9 +322,7 @@ def rounds(key: SpecKey, graph: Graph, halves: Halves) -> str:
 def _form(
     action: Cut, key: SpecKey, halves: Halves, value: int, lanes: int
 ) -> TensorSpec:
-    graph, number = _graph(key), computed_in(key.dtypes)
-    if value in summed_whole(key.kind, key.dtypes):
-        number = Dtype.S32
+    graph, number = _graph(key), dtype_between(key.kind, key.dtypes, value)
     whole = any(tensor.contiguous for tensor in key.tensors)
     lead = _leading(graph, halves)
     if value != lead and is_row(graph, halves, value):

@@ -148,7 +148,8 @@ def _cutting(nodes: str, key: SpecKey) -> Cutting | str:
     tensors |= dict(zip(halves.temporaries, forms, strict=True))
     serial = key.serial or not place.level.is_main
     parts = [
-        part_key(part, tensors, serial) for part in (halves.producers, halves.consumers)
+        part_key(key.kind, part, tensors, serial)
+        for part in (halves.producers, halves.consumers)
     ]
     producers, consumers = parts
     if producers is None or consumers is None:

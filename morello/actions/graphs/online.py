@@ -145,7 +145,7 @@ def _keys(maximum: int, settled: Settled, key: SpecKey) -> Settling | str:
         MoveKind(maximum_form.rank), (maximum_form, tensors[OLD]), serial=True
     )
     parts = [
-        part_key(part, tensors, serial=True)
+        part_key(key.kind, part, tensors, serial=True)
         for part in (settled.settle, settled.rescale, settled.rest)
     ]
     settle, rescale, rest = parts

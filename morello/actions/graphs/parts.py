@@ -7,6 +7,7 @@ from functools import lru_cache
 from morello.actions.base import Child
 from morello.spec import MEM, Compose, Kind, Layout, Limits, SpecKey, TensorSpec
 from morello.spec.embedding import ONE
+from morello.spec.flushing import flushing
 from morello.spec.frame import Frame, Ints
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.products import normal
@@ -38,29 +39,36 @@ class PartKey:
 
 
 def part_key(
-    part: Part, tensors: Mapping[int, TensorSpec], serial: bool
+    kind: Kind, part: Part, tensors: Mapping[int, TensorSpec], serial: bool
 ) -> PartKey | None:
     """The key of a part; None where an operand has no form that its kind takes.
 
     Args:
+        kind: whose products flush where those of the part may.
         part: of a graph.
         tensors: the forms of the values of that graph.
         serial: whether parallel loops are forbidden.
     """
-    return _part_key(part, tuple(map(tensors.get, part.values)), serial)
+    forms = tuple(map(tensors.get, part.values))
+    return _part_key(part, forms, serial, kind.flushes)
 
 
 @lru_cache(maxsize=65536)
 def _part_key(
-    part: Part, value_forms: tuple[TensorSpec | None, ...], serial: bool
+    part: Part,
+    value_forms: tuple[TensorSpec | None, ...],
+    serial: bool,
+    flushes: bool,
 ) -> PartKey | None:
     inner = normal(part.graph)
     pairs = zip(part.values, value_forms, strict=True)
     tensors = {value: tensor for value, tensor in pairs if tensor is not None}
     if inner is None:
-        kind = Compose.of(part.graph)
+        kind: Kind = Compose.of(part.graph)
         values = tuple(part.values[v] for v in kind.values)
         forms = followed(kind, tuple(tensors[v] for v in values))
+        if flushes:
+            kind = flushing(kind, tuple(form.dtype for form in forms))
         return PartKey(
             SpecKey(kind, forms, serial), part.dims, values, (0,) * len(values)
         )
@@ -71,11 +79,13 @@ def _part_key(
         if form is None:
             return None
         inner_forms.append(form)
-    if not has_dtypes(inner.kind, tuple(form.dtype for form in inner_forms)):
+    dtypes = tuple(form.dtype for form in inner_forms)
+    if not has_dtypes(inner.kind, dtypes):
         return None
+    product = flushing(inner.kind, dtypes) if flushes else inner.kind
     dims = tuple(ONE if d == ONE else part.dims[d] for d in inner.dims)
     ones = tuple(map(inner.ones, range(len(values))))
-    return PartKey(SpecKey(inner.kind, tuple(inner_forms), serial), dims, values, ones)
+    return PartKey(SpecKey(product, tuple(inner_forms), serial), dims, values, ones)
 
 
 def followed(kind: Kind, tensors: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:

@@ -29,6 +29,7 @@ from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Memory, SpecKey
 from morello.spec.compose import Compose
+from morello.spec.flushing import flushing_as
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.borders import Border as Borders
 from morello.spec.graphs.borders import Strip, border, strips
@@ -187,5 +188,6 @@ def _bordered(name: str, key: SpecKey) -> Bordered | str:
             "a sum over the taps of a filter"
         )
     tensors = tuple(dataclasses.replace(t, contiguous=False) for t in key.tensors)
-    inner = SpecKey(Compose.of(edge.graph), tensors, key.serial)
+    edge_kind = flushing_as(key.kind, Compose.of(edge.graph), key.dtypes)
+    inner = SpecKey(edge_kind, tensors, key.serial)
     return Bordered(edge, inner)

@@ -241,7 +241,7 @@ def _forms(
         out: dataclasses.replace(key.tensors[form.operands[out]], contiguous=False)
         for out, _ in results
     }
-    merge = part_key(merger.part, tensors, serial=True)
+    merge = part_key(form.kind, merger.part, tensors, serial=True)
     if merge is None:
         return "no kind takes the partial results"
     return Sharing(form, dim, forms, partial, tuple(buffers), merge, merger.share)

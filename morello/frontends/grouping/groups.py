@@ -10,7 +10,6 @@ import dataclasses
 import heapq
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 
 from morello.errors import SpecError
 from morello.frontends.grouping.cheapest import Candidate
@@ -26,7 +25,6 @@ from morello.frontends.nodes.convolution import Convolution
 from morello.frontends.nodes.tensors import Given, Joined, Node, Plain, Tensors
 from morello.frontends.refusals import ModelError, Refusal
 from morello.spec.graphs.graph import MAP
-from morello.spec.matmul import flushes
 
 MOST_OUTPUTS = 2
 """Outputs of a group: a value that is read elsewhere too is one."""
@@ -94,7 +92,6 @@ class Grouping:
             for r in read:
                 self.readers[r].add(i)
         self.group = {i: _Group({i}) for i in self.nodes} | self._plain_groups()
-        self._flushing: dict[int, bool] = {}
         self.farthest = list(range(len(tensors.all)))
         """For each node the last one in a group that begins no later."""
         for group in self.group.values():
@@ -226,9 +223,7 @@ class Grouping:
     def _fits(self, nodes: frozenset[int]) -> bool:
         if self._is_cyclic(nodes) or len(self.outputs(nodes)) > MOST_OUTPUTS:
             return False
-        if self.joins(nodes) or any(map(self._flushes, nodes)):
-            return False
-        if not self._is_known(nodes):
+        if self.joins(nodes) or not self._is_known(nodes):
             return False
         try:
             part = self.part(nodes)
@@ -239,17 +234,6 @@ class Grouping:
         has_product = any(is_product(self.nodes[i]) for i in nodes)
         is_small = len(part.operands) <= MOST_OF_MAPS
         return has_product or (is_small and not part.crosses)
-
-    def _flushes(self, node: int) -> bool:
-        """Whether a node is a product that may take denormals for zero. It stays by
-        itself: graphs keep these."""
-        if node not in self._flushing:
-            self._flushing[node] = False
-            if self.tensors.flushing and is_product(self.nodes[node]):
-                with suppress(UnfitError):
-                    kind = self.part(frozenset({node})).kind
-                    self._flushing[node] = flushes(kind)
-        return self._flushing[node]
 
     def _is_known(self, nodes: frozenset[int]) -> bool:
         """Whether the search is good at such a graph."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from morello.errors import SpecError
 from morello.frontends.grouping.draft import Draft, Value
 from morello.frontends.grouping.group_dims import UnfitError, row_major
+from morello.frontends.grouping.narrow_factors import with_narrow_factors
 from morello.frontends.nodes.tensors import (
     Given,
     Joined,
@@ -18,6 +19,7 @@ from morello.frontends.nodes.tensors import (
 )
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
 from morello.spec.elements.dtypes import computed_in
+from morello.spec.flushing import flushing
 from morello.spec.graphs.collapsing import come_together, with_unit, without
 from morello.spec.graphs.commuting import in_order
 from morello.spec.graphs.cuts import cuts
@@ -26,7 +28,6 @@ from morello.spec.graphs.graph import MAP, Graph, Output
 from morello.spec.graphs.graph import Node as GraphNode
 from morello.spec.graphs.text import MOST_RANK, MOST_VALUES
 from morello.spec.index_map import IndexMap, plain_dims
-from morello.spec.matmul import flushing_product
 from morello.spec.mixes import summed_whole, sums_fit
 from morello.spec.named_form import NamedForm, named_form
 from morello.spec.size_range import SizeRange
@@ -211,6 +212,11 @@ def _part(draft: Draft, outputs: tuple[int, ...]) -> Part:
         graph_nodes.append(GraphNode(axes, reduction, expression, reduced))
     wanted = tuple(sorted(Output(number[out]) for out in outputs))
     graph = Graph(tuple(v.axes for v in inputs), tuple(graph_nodes), wanted)
+    if draft.tensors.flushing:
+        dtypes = [draft.tensors.dtype(v.tensor) for v in inputs]
+        dtypes += [node.dtype for node in nodes.values()]
+        graph, old = with_narrow_factors(graph, dtypes)
+        values = [values[v] for v in old]
     return _finished(draft, graph, values)
 
 
@@ -356,7 +362,7 @@ def _kind(graph: Graph) -> Compose:
 
 
 def _checked(
-    draft: Draft, kind: Compose, sizes: tuple[int, ...], operands: tuple[Operand, ...]
+    draft: Draft, kind: Kind, sizes: tuple[int, ...], operands: tuple[Operand, ...]
 ) -> Part:
     dtypes = tuple(draft.tensors.dtype(o.tensor) for o in operands)
     forms = tuple(
@@ -367,14 +373,13 @@ def _checked(
         for dtype, operand in zip(dtypes, operands, strict=True)
     )
     places = tuple(dict.fromkeys(draft.tensors.node(n).place for n in draft.nodes))
+    if draft.tensors.flushing:
+        kind = flushing(kind, dtypes)
     named = named_form(kind, sizes, forms)
     if named is not None:
         order = enumerate(named.operands)
         deeper = tuple(_deeper(operands[v], i, named) for i, v in order)
-        product = named.kind
-        if draft.tensors.flushing:
-            product = flushing_product(product, dtypes)
-        return Part(draft.nodes, product, named.sizes, deeper, named.tensors, places)
+        return Part(draft.nodes, named.kind, named.sizes, deeper, named.tensors, places)
     try:
         kind.check_dtypes(dtypes)
     except SpecError as error:

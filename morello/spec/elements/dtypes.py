@@ -116,6 +116,12 @@ class Dtype(metaclass=_Listed):
         return f"round_{self.value}" if is_narrow else ""
 
     @property
+    def narrowing(self) -> str:
+        """The function of elements that rounds to an upper half of f32, before or after
+        what scales the elements."""
+        return f"narrow_{self.value}" if self.is_upper_half else ""
+
+    @property
     def mlir(self) -> str:
         """The MLIR element type; integers are signless there."""
         return self.value if self.is_float else f"i{self.itemsize * 8}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.elements.dtypes import BYTES, NARROW_FLOATS, Dtype
+from morello.spec.elements.dtypes import BYTES, NARROW_FLOATS, UPPER_HALVES, Dtype
 from morello.spec.elements.operations import Elements
 from morello.spec.functions import (
     angles,
@@ -402,6 +402,15 @@ _OTHERS: dict[str, ElementFunction] = {
     **{
         dtype.rounding: _row(elementary.rounding(dtype), _in(dtype.numpy), ulps=0)
         for dtype in NARROW_FLOATS
+    },
+    **{
+        dtype.narrowing: _row(
+            elementary.rounding(dtype),
+            _in(dtype.numpy),
+            ulps=2.0 ** (22 - dtype.mantissa),  # both roundings, half as much each
+            least=2.0**-133,
+        )
+        for dtype in UPPER_HALVES
     },
     **{
         dtype.rounding: _row(elementary.byte_rounding(dtype), _in_byte(dtype), ulps=0)

@@ -41,6 +41,9 @@ UNIT_ROUNDOFF = 2.0**-24
 _UNDERFLOW = 2.0**-149
 """An absolute error of one operation below the normal numbers."""
 
+DENORMAL = 2.0**-126
+"""The least normal number of f32 and bf16: those below may count as zero."""
+
 
 def evaluate(
     graph: Graph,
@@ -261,13 +264,17 @@ class Bounded:
 
 
 def bounded(
-    graph: Graph, sizes: tuple[int, ...], arrays: Sequence[Array]
+    graph: Graph,
+    sizes: tuple[int, ...],
+    arrays: Sequence[Array],
+    flushes: bool = False,
 ) -> tuple[tuple[Array, Array], ...]:
     """Each output in f64, and how far from it a right one in f32 may be.
 
     Args:
         sizes: of each dimension.
         arrays: as for `evaluate`, in f64.
+        flushes: whether products may take denormals for zero.
     """
     graph, arrays = _of_numbers(graph, arrays)
     exact = [Bounded(array, np.zeros(array.shape)) for array in arrays]
@@ -283,7 +290,9 @@ def bounded(
                     _spread(grown.error, axes, node_axes, sizes),
                 )
                 held[value] = _binary("mul", held[value], scale)
-            values[value] = _bounded(graph, value, sizes, values, held.get(value))
+            least = DENORMAL if flushes and value in graph.contractions else 0.0
+            adds = held.get(value)
+            values[value] = _bounded(graph, value, sizes, values, adds, least)
     bounds = (values[out.value] for out in graph.outputs)
     return tuple((value.number, value.error) for value in bounds)
 
@@ -302,6 +311,7 @@ def _bounded(
     sizes: tuple[int, ...],
     values: dict[int, Bounded],
     held: Bounded | None,
+    least: float,
 ) -> Bounded:
     node = graph.node(value)
     dims = (*node.axes, *node.reduced)
@@ -309,7 +319,7 @@ def _bounded(
     terms = math.prod(sizes[dim] for dim in node.reduced)
     product = _factors(node.expression)
     if node.reduction == "sum" and product:
-        result = _bounded_product(graph, node, product, sizes, values)
+        result = _bounded_product(graph, node, product, sizes, values, least)
     else:
         mesh = _bounded_mesh(graph, node.expression, dims, sizes, values)
         if node.reduction == "sum":
@@ -328,7 +338,7 @@ def _bounded(
     if node.reduction == "sum":
         total = result.number + held.number
         size = np.abs(result.number) + np.abs(held.number)
-        error = result.error + held.error
+        error = result.error + held.error + least
         return Bounded(total, error + _growth(terms + 1) * size)
     pair = np.maximum if node.reduction == "max" else np.minimum
     return Bounded(pair(result.number, held.number), result.error)
@@ -346,7 +356,14 @@ def _bounded_product(
     factors: tuple[int, ...],
     sizes: tuple[int, ...],
     values: dict[int, Bounded],
+    least: float,
 ) -> Bounded:
+    """A product of two values.
+
+    Args:
+        least: factors and sums below it may count as zero.
+    """
+
     def contracted(
         part: Callable[[Bounded], Array], other: Callable[[Any], Any]
     ) -> Any:
@@ -363,8 +380,14 @@ def _bounded_product(
     def error(value: Bounded) -> Array:
         return value.error
 
+    def one(value: Bounded) -> Array:
+        return np.ones_like(value.number)
+
     terms = math.prod(sizes[dim] for dim in node.reduced)
     rounded = (_growth(terms + 1) * contracted(size, size)) + terms * _UNDERFLOW
+    if least:
+        lost = contracted(one, size) + contracted(size, one)
+        rounded = rounded + least * (lost + 2 * terms)
     return Bounded(
         contracted(number, number),
         contracted(error, size) + contracted(size, error) + rounded,

@@ -12,6 +12,7 @@ Tiles along a dimension are Specs of the same graph if
 
 from functools import lru_cache
 
+from morello.spec.elements.dtypes import UPPER_HALVES
 from morello.spec.graphs.expression import (
     NUMBERS,
     Call,
@@ -94,8 +95,13 @@ def _combined(function: str, known: list[int]) -> int | None:
             return known[0] if known[0] == known[1] else None
         case "neg":
             return known[0]
+        case name if name in _NARROWINGS:
+            return known[0]
     return None if any(known) else 0
 
+
+_NARROWINGS = frozenset(dtype.narrowing for dtype in UPPER_HALVES)
+"""Functions that round before or after what scales their arguments."""
 
 LOWEST = -3.4028234663852886e38
 """The lowest finite number of f32."""

@@ -1,9 +1,11 @@
 """Graphs of one node that have a kind of their own: `Matmul` and `Move`."""
 
+from collections.abc import Container
 from functools import lru_cache
 
+from morello.spec.elements.dtypes import UPPER_HALVES, Dtype
 from morello.spec.embedding import ONE, Embedding
-from morello.spec.graphs.expression import COPY, Reference, references
+from morello.spec.graphs.expression import COPY, Call, Reference, references
 from morello.spec.graphs.graph import Graph
 from morello.spec.index_map import plain_dims
 from morello.spec.matmul import Matmul
@@ -99,3 +101,32 @@ def copied(graph: Graph) -> Embedding | None:
         return None
     order = tuple(map(node.axes.index, dims))
     return Embedding(Move(len(dims)), dims, (0, 1), (tuple(range(len(dims))), order))
+
+
+def rounded_to(graph: Graph, value: int) -> Dtype | None:
+    """The upper half of floats that a map rounds to; None of other values."""
+    if not graph.is_map(value):
+        return None
+    match graph.node(value).expression:
+        case Call(name, _):
+            named = (d for d in UPPER_HALVES if name in (d.rounding, d.narrowing))
+            return next(named, None)
+    return None
+
+
+def may_flush(graph: Graph, narrow: Container[int] | None = None) -> bool:
+    """Whether a graph has a product of two values in upper halves of floats.
+
+    Args:
+        graph: of floats.
+        narrow: the operands in such a dtype; None where all may be.
+    """
+    return any(
+        all(
+            rounded_to(graph, v) is not None
+            if graph.is_node(v)
+            else narrow is None or v in narrow
+            for v in graph.arguments(product)
+        )
+        for product in graph.contractions
+    )

@@ -146,8 +146,8 @@ def print_spec(spec: Spec, limits: Limits) -> str:
         _print_sizes(spec, sizes, omitted),
         dtypes[0] if len(set(dtypes)) == 1 else ",".join(dtypes),
     ]
-    if short is None:
-        parts += (f"{name}={value}" for name, value in text_options(kind).items())
+    options = text_options(kind).items()
+    parts += (f"{n}={value}" for n, value in options if short is None or n != "graph")
     leading = spec.leading or (0,) * len(spec.tensors)
     for operand, tensor, apart in zip(
         kind.operands, spec.tensors, leading, strict=True

@@ -6,6 +6,7 @@ from typing import Any
 
 from morello.errors import SpecError
 from morello.spec.compose import Compose
+from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.names import named
 from morello.spec.graphs.text import parse_named, size_order
 from morello.spec.kind import Kind
@@ -89,9 +90,10 @@ def kind_and_sizes(
             raise SpecError(
                 f"size {size} of {label} is not between 1 and {MAX_SIZE - 1}"
             )
+    flushes = "flushing" in options and _value(_FLUSHING, options.pop("flushing"))
     if label in LABELS:
         label_graph = labelled(label, sizes, options, ranges)
-        return Compose.of(label_graph.graph), label_graph.sizes
+        return _flushing(label_graph.graph, flushes), label_graph.sizes
     if "graph" not in options:
         raise SpecError(
             f"{label} needs the option graph=…",
@@ -109,7 +111,19 @@ def kind_and_sizes(
     by_name = {name: sizes[place] for name, place in order.items()}
     of_ranges = {name: ranges[place] for name, place in order.items() if ranges}
     graph = named(text, by_name, of_ranges)
-    return Compose.of(graph.graph), graph.sizes
+    return _flushing(graph.graph, flushes), graph.sizes
+
+
+def _flushing(graph: Graph, flushes: bool) -> Compose:
+    """The kind of a graph.
+
+    Raises:
+        SpecError: it is to flush, and has no product that can.
+    """
+    return Compose(graph, flushing=True) if flushes else Compose.of(graph)
+
+
+_FLUSHING = next(f for f in dataclasses.fields(Compose) if f.name == "flushing")
 
 
 def short_spelling(
@@ -132,7 +146,7 @@ def _value(field: "dataclasses.Field[Any]", text: str) -> Any:
 def text_options(kind: Kind) -> dict[str, str]:
     """The options that the text form of a kind must give, with their values."""
     if isinstance(kind, Compose):
-        return {"graph": kind.text}
+        return {"graph": kind.text} | ({"flushing": "true"} if kind.flushing else {})
     names = option_names(type(kind))
     return {
         field.name: _text(value)
