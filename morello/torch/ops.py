@@ -190,10 +190,12 @@ OF_AXES = _ops("aminmax _softmax _safe_softmax")
 
 _BAGS = _ops("_embedding_bag _embedding_bag_forward_only")
 
-AS_THEY_ARE = PRODUCTS | MOVES | _BAGS | _ops("_to_copy")
+_ATTENTION = _ops("_scaled_dot_product_flash_attention_for_cpu")
+
+AS_THEY_ARE = PRODUCTS | MOVES | _BAGS | _ATTENTION | _ops("_to_copy")
 """Ops that are taken of narrow floats as they are: data movement, products, which add
-up in f32, and bags, of which only the rows that are looked up become f32. All others
-compute in f32."""
+up in f32, attention, whose second product has narrow factors, too, and bags, of which
+only the rows that are looked up become f32. All others compute in f32."""
 
 KNOWN = VIEWS | SPLITS | CREATED | COMPUTED
 

@@ -37,8 +37,14 @@ def _attention(
     attn_mask: Any = None,
     scale: float | None = None,
 ) -> tuple[Any, Any]:
-    """Attention without dropout; the second result is not read."""
+    """Attention without dropout; the second result is not read.
+
+    Of narrow floats it is computed in f32, but for what softmax gives the second
+    product, which is rounded as eager's is.
+    """
     del dropout_p
+    dtype = query.dtype
+    query, key, value = query.float(), key.float(), value.float()
     heads = query.shape[-3]
     if key.shape[-3] != heads:  # several heads of queries share one of keys
         key, value = (_repeated(tensor, heads) for tensor in (key, value))
@@ -50,10 +56,10 @@ def _attention(
         later = torch.ones(rows, columns, dtype=torch.bool).triu(1)
         scores = scores.masked_fill(later, -math.inf)
     if attn_mask is None:
-        return scores.softmax(-1) @ value, scores
-    # Rows that are masked whole are 0.
-    weights = torch.ops.aten._safe_softmax(scores + attn_mask, -1)
-    return weights @ value, scores
+        weights = scores.softmax(-1)
+    else:  # rows that are masked whole are 0
+        weights = torch.ops.aten._safe_softmax(scores + attn_mask.float(), -1)
+    return (weights.to(dtype).float() @ value).to(dtype), scores
 
 
 def _repeated(tensor: Any, heads: int) -> Any:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from morello.errors import SpecError
 from morello.frontends.grouping.draft import Draft, Value
 from morello.frontends.grouping.group_dims import UnfitError, row_major
-from morello.frontends.grouping.narrow_factors import with_narrow_factors
 from morello.frontends.nodes.tensors import (
     Given,
     Joined,
@@ -18,7 +17,7 @@ from morello.frontends.nodes.tensors import (
     View,
 )
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
-from morello.spec.elements.dtypes import computed_in
+from morello.spec.elements.dtypes import Dtype, computed_in
 from morello.spec.flushing import flushing
 from morello.spec.graphs.collapsing import come_together, with_unit, without
 from morello.spec.graphs.commuting import in_order
@@ -197,14 +196,14 @@ def _part(draft: Draft, outputs: tuple[int, ...]) -> Part:
     graph_nodes = []
     for tensor, node in nodes.items():
         by_place = dict(enumerate(reads[tensor]))
-        roundings = {
-            place: draft.tensors.dtype(read.tensor).rounding
+        dtypes = {
+            place: draft.tensors.dtype(read.tensor)
             for place, read in by_place.items()
             if isinstance(read, Value)
         }
-        expression = _as_stored(node.expression, roundings)
+        expression = _as_stored(node.expression, dtypes)
         if node.dtype.is_float and tensor in outputs and tensor not in every:
-            expression = _stored(expression, node.dtype.rounding)
+            expression = _stored(expression, node.dtype)
         numbers = {place: number[read] for place, read in by_place.items()}
         expression = renumbered(expression, numbers)
         axes, reduced = plain_dims(values[number[tensor]].axes), draft.reduced(tensor)
@@ -212,35 +211,30 @@ def _part(draft: Draft, outputs: tuple[int, ...]) -> Part:
         graph_nodes.append(GraphNode(axes, reduction, expression, reduced))
     wanted = tuple(sorted(Output(number[out]) for out in outputs))
     graph = Graph(tuple(v.axes for v in inputs), tuple(graph_nodes), wanted)
-    if draft.tensors.flushing:
-        dtypes = [draft.tensors.dtype(v.tensor) for v in inputs]
-        dtypes += [node.dtype for node in nodes.values()]
-        graph, old = with_narrow_factors(graph, dtypes)
-        values = [values[v] for v in old]
     return _finished(draft, graph, values)
 
 
-def _as_stored(expression: Expression, roundings: dict[int, str]) -> Expression:
+def _as_stored(expression: Expression, dtypes: dict[int, Dtype]) -> Expression:
     """An expression without roundings to a dtype that the operand is stored in.
 
     Args:
-        roundings: the function that rounds to the dtype of each read from memory.
+        dtypes: of each read from memory.
     """
     match expression:
-        case Call(function, (Reference(place) as read,)) if (
-            roundings.get(place) == function
-        ):
+        case Call(function, (Reference(place) as read,)) if place in dtypes and dtypes[
+            place
+        ].is_rounded_by(function):
             return read
         case Call(function, arguments):
-            return Call(function, tuple(_as_stored(a, roundings) for a in arguments))
+            return Call(function, tuple(_as_stored(a, dtypes) for a in arguments))
     return expression
 
 
-def _stored(expression: Expression, rounding: str) -> Expression:
-    """An expression whose value is rounded by ``rounding`` where it is written."""
+def _stored(expression: Expression, dtype: Dtype) -> Expression:
+    """An expression whose value is rounded to ``dtype`` where it is written."""
     match expression:
-        case Call(function, (inner,)) if function == rounding:
-            return _stored(inner, rounding)
+        case Call(function, (inner,)) if dtype.is_rounded_by(function):
+            return _stored(inner, dtype)
     return expression
 
 

@@ -5,6 +5,7 @@ from morello.frontends.nodes.byte_products import in_bytes
 from morello.frontends.nodes.halving import halved
 from morello.frontends.nodes.joined.mapped_pieces import with_mapped_pieces
 from morello.frontends.nodes.joined.surroundings import without_surroundings
+from morello.frontends.nodes.narrow_factors import narrowed
 from morello.frontends.nodes.pointwise import absorbed, shared
 from morello.frontends.nodes.products import hoisted
 from morello.frontends.nodes.reshapes import without_reshapes
@@ -22,6 +23,7 @@ def improved(tensors: Tensors) -> Tensors:
         without_reshapes,
         without_broadcasts,
         without_surroundings,
+        narrowed,  # before casts are absorbed
         absorbed,
         with_mapped_pieces,
         guarded,

@@ -112,6 +112,9 @@ class _Hoisting(Rewriter):
             return not factor_dims & node.reduced
 
         match factor.expression:
+            case Call(name, (inner,)) if name == factor.dtype.narrowing:
+                parts = self._split(factor.changed(expression=inner), dims, node)
+                return parts and (*parts[:2], Call(name, (parts[2],)))
             case Call("copy", (rest,)):
                 return "", None, rest
             case Call("mul", (rest, scale)) if is_scale(scale):

@@ -57,13 +57,13 @@ class Moves:
 
 
 def counted_node(
-    graph: Graph, value: int, inner: int, isa: Isa, number: Dtype, byte: Dtype | None
+    graph: Graph, value: int, inner: int, isa: Isa, number: Dtype, stored: Dtype | None
 ) -> CountedElements:
     """The operations of a node: where it has vectors, without those on values that a
     row has one of, which are carried out once a row.
 
     Args:
-        byte: the dtype that it is rounded to where it is stored.
+        stored: the dtype that it is rounded to where it is stored.
     """
     counted = CountedElements(number, isa=isa)
     node = graph.node(value)
@@ -86,9 +86,12 @@ def counted_node(
         return wide
 
     match node.expression:
-        case Call(_, (inside,)) if byte is not None:
+        case Call(_, (inside,)) if stored in BYTE_WORDS:
             is_wide(inside)
-            counted.convert(BYTE_WORDS[byte](counted, None), Dtype.S32, byte)
+            counted.convert(BYTE_WORDS[stored](counted, None), Dtype.S32, stored)
+        case Call(_, (inside,)) if stored is not None:
+            is_wide(inside)
+            counted.convert(None, number, stored)
         case expression:
             is_wide(expression)
     return counted

@@ -40,7 +40,7 @@ from morello.kernels.graph.shape import (
     rows_of,
     shares_rows,
     step_of,
-    stored_bytes,
+    stored_rounded,
     together_of,
 )
 from morello.kernels.graph.writer import GraphWriter
@@ -266,7 +266,7 @@ class _Counts:
         vector: Ops = {}
         late: Ops = {}
         scalar = late_scalar = 0
-        narrow = stored_bytes(graph, kind.values, frame.key.tensors)
+        narrow = stored_rounded(graph, kind.values, frame.key.tensors)
         for value in graph.node_values:
             node = graph.node(value)
             counted = counted_node(graph, value, inner, isa, number, narrow.get(value))

@@ -106,11 +106,11 @@ def factors_of(graph: Graph, value: int) -> tuple[Expression, ...]:
     return ()
 
 
-def stored_bytes(
+def stored_rounded(
     graph: Graph, values: Sequence[int], tensors: Sequence[TensorSpec]
 ) -> dict[int, Dtype]:
-    """The outputs in memory that are rounded to bytes, and that nothing else reads,
-    each with its dtype.
+    """The outputs in memory that are rounded to what they are stored in, bytes or
+    narrow floats, and that nothing else reads, each with its dtype.
 
     Args:
         values: those that are operands.
@@ -120,10 +120,17 @@ def stored_bytes(
         value: tensor.dtype
         for value, tensor in zip(values, tensors, strict=True)
         if value in graph.modes
-        and tensor.dtype in BYTES
+        and (tensor.dtype in BYTES or _rounds(graph, value, tensor.dtype))
         and not tensor.level.is_registers
         and not graph.above(value)
     }
+
+
+def _rounds(graph: Graph, value: int, dtype: Dtype) -> bool:
+    """Whether a map rounds to a dtype."""
+    node = graph.node(value)
+    call = node.expression
+    return isinstance(call, Call) and dtype.is_rounded_by(call.function)
 
 
 def together_of(graph: Graph, inner: int, sizes: tuple[Any, ...], most: int) -> Any:

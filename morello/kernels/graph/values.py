@@ -10,7 +10,7 @@ from morello.kernels.code.deinterleave import every_second
 from morello.kernels.code.elements import EmittedElements, Side, of_vector
 from morello.kernels.code.varying_row import Columns
 from morello.kernels.emitter import Buffer, Emitter, Value
-from morello.kernels.graph.shape import step_of, stored_bytes
+from morello.kernels.graph.shape import step_of, stored_rounded
 from morello.spec import Dtype, Spec
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.graphs.expression import Expression, computed, stored
@@ -41,7 +41,7 @@ class GraphValues:
         self.graph, self.plan, self.inner = graph, plan, inner
         self.buffers = dict(zip(spec.kind.values, operands, strict=True))
         self.lanes = emitter.isa.lanes(self.number)
-        self.bytes = stored_bytes(graph, spec.kind.values, spec.tensors)
+        self.rounded = stored_rounded(graph, spec.kind.values, spec.tensors)
         """The values that are computed as they are stored, each with its dtype."""
 
     def _scalars(self, at: dict[int, Any], env: Env | None = None) -> Env:
@@ -107,13 +107,13 @@ class GraphValues:
     def _store_scalar(self, value: int, at: Mapping[int, Any], scalar: Value) -> None:
         if value in self.graph.modes:
             place, buffer = self._index(value, at), self.buffers[value]
-            dtype = self.bytes.get(value, self.number)
+            dtype = self.rounded.get(value, self.number)
             element = self.emitter.convert(scalar, dtype, buffer.tensor.dtype)
             self.emitter.store_element(element, buffer, place)
 
     def _computed(self, value: int, env: Env, width: int) -> Value:
         return self._computed_of(
-            self.graph.node(value).expression, env, width, self.bytes.get(value)
+            self.graph.node(value).expression, env, width, self.rounded.get(value)
         )
 
     def _computed_of(
@@ -208,6 +208,6 @@ class GraphValues:
         if buffer.tensor.level.is_registers:
             self.emitter.store_register(vector, buffer, self._register(index))
         else:
-            dtype = self.bytes.get(value, self.number)
+            dtype = self.rounded.get(value, self.number)
             narrow = self.emitter.convert(vector, dtype, buffer.tensor.dtype)
             self.emitter.store(narrow, buffer, index, count)

@@ -121,6 +121,10 @@ class Dtype(metaclass=_Listed):
         what scales the elements."""
         return f"narrow_{self.value}" if self.is_upper_half else ""
 
+    def is_rounded_by(self, function: str) -> bool:
+        """Whether a function of elements rounds to this dtype."""
+        return bool(function) and function in (self.rounding, self.narrowing)
+
     @property
     def mlir(self) -> str:
         """The MLIR element type; integers are signless there."""

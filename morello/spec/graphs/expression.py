@@ -256,8 +256,13 @@ def stored(
     dtype: Dtype,
 ) -> Any:
     """An expression as an element of a dtype. One that is rounded to a byte is the
-    lowest bits of the sum that rounds it."""
+    lowest bits of the sum that rounds it; one that is rounded to a narrow float is
+    rounded once."""
     match expression:
+        case Call(name, (inner,)) if dtype.computes_in and dtype.is_rounded_by(name):
+            return elements.convert(
+                computed(inner, elements, read, number), number, dtype
+            )
         case Call(name, (inner,)) if dtype in BYTES and name == dtype.rounding:
             word = BYTE_WORDS[dtype](elements, computed(inner, elements, read, number))
             return elements.convert(word, Dtype.S32, dtype)

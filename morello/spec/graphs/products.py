@@ -109,8 +109,7 @@ def rounded_to(graph: Graph, value: int) -> Dtype | None:
         return None
     match graph.node(value).expression:
         case Call(name, _):
-            named = (d for d in UPPER_HALVES if name in (d.rounding, d.narrowing))
-            return next(named, None)
+            return next((d for d in UPPER_HALVES if d.is_rounded_by(name)), None)
     return None
 
 
