@@ -30,5 +30,7 @@ def test_the_bound_of_a_function_holds(name: str) -> None:
     wide = [array.astype(np.float64) for array in given]
     ((number, bound),) = bounded(graph, NUMBERS.shape, wide)
     assert np.all(np.abs(found - number) <= bound)
-    # It is no excuse: most results are far better than one in a thousand.
-    assert np.median(bound / np.maximum(np.abs(number), 1e-6)) < 1e-3
+    # It is no excuse: most results are far better than one in a thousand, but for those
+    # that are rounded to bf16.
+    most = 2.0**-7 if name == "narrow_bf16" else 1e-3
+    assert np.median(bound / np.maximum(np.abs(number), 1e-6)) < most

@@ -90,10 +90,9 @@ def kind_and_sizes(
             raise SpecError(
                 f"size {size} of {label} is not between 1 and {MAX_SIZE - 1}"
             )
-    flushes = "flushing" in options and _value(_FLUSHING, options.pop("flushing"))
     if label in LABELS:
         label_graph = labelled(label, sizes, options, ranges)
-        return _flushing(label_graph.graph, flushes), label_graph.sizes
+        return _flushing(label_graph.graph, options), label_graph.sizes
     if "graph" not in options:
         raise SpecError(
             f"{label} needs the option graph=…",
@@ -111,16 +110,18 @@ def kind_and_sizes(
     by_name = {name: sizes[place] for name, place in order.items()}
     of_ranges = {name: ranges[place] for name, place in order.items() if ranges}
     graph = named(text, by_name, of_ranges)
-    return _flushing(graph.graph, flushes), graph.sizes
+    return _flushing(graph.graph, options), graph.sizes
 
 
-def _flushing(graph: Graph, flushes: bool) -> Compose:
-    """The kind of a graph.
+def _flushing(graph: Graph, options: dict[str, str]) -> Compose:
+    """The kind of a graph; whether it flushes is taken out of the options.
 
     Raises:
         SpecError: it is to flush, and has no product that can.
     """
-    return Compose(graph, flushing=True) if flushes else Compose.of(graph)
+    if "flushing" in options and _value(_FLUSHING, options.pop("flushing")):
+        return Compose(graph, flushing=True)
+    return Compose.of(graph)
 
 
 _FLUSHING = next(f for f in dataclasses.fields(Compose) if f.name == "flushing")
