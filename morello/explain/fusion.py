@@ -19,8 +19,8 @@ from morello.explain.words import MILLI, Clock, byte_count, sizes
 from morello.machine import Target
 from morello.search import Impl
 from morello.spec import Layout, Memory, Spec, argument_tensor
-from morello.spec.flushing import dtype_between
 from morello.spec.graphs.graph import Graph, Output, part_of
+from morello.spec.mixes import dtype_between
 from morello.spec.text.graphs import value_name
 
 _HEAD = ("node", "value", "tile", "in", "bytes", "runs")

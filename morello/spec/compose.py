@@ -147,6 +147,14 @@ class Compose(Kind):
         operands = tuple(place.get(part.values[v], -1) for v in kind.values)
         return Reform(kind, part.dims, operands)
 
+    def as_flushing(self, dtypes: tuple[Dtype, ...]) -> Kind:
+        """`Kind.as_flushing`."""
+        if not computed_in(dtypes).is_float:
+            return self
+        pairs = zip(self.values, dtypes, strict=True)
+        narrow = {value for value, dtype in pairs if dtype.is_upper_half}
+        return Compose.of(self.graph, may_flush(self.graph, narrow))
+
     def at(self, sizes: tuple[Any, ...]) -> Kind:
         """`Kind.at`."""
         if not self.call_sizes:

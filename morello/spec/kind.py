@@ -135,6 +135,11 @@ class Kind(ABC):
         """Whether products of narrow floats in it may take denormals for zero."""
         return bool(getattr(self, "flushing", False))
 
+    def as_flushing(self, dtypes: tuple[Dtype, ...]) -> "Kind":
+        """The kind whose products of two upper halves of floats, with sums of whole
+        ones, may take denormals for zero; the kind as it is where it has none."""
+        return self
+
     @property
     def wraps(self) -> bool:
         """Whether an integer output is the exact result modulo 2^bits.

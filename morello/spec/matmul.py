@@ -99,6 +99,12 @@ class Matmul(Kind):
                 "bf16,bf16,f32; u8,s8,s32; f32,s8,f32",
             )
 
+    def as_flushing(self, dtypes: tuple[Dtype, ...]) -> Kind:
+        """`Kind.as_flushing`."""
+        *factors, out = dtypes
+        is_narrow = all(d.is_upper_half for d in factors) and out is Dtype.F32
+        return dataclasses.replace(self, flushing=True) if is_narrow else self
+
     def flops(self, sizes: tuple[int, ...]) -> int:
         """A multiplication and an addition for each (b, m, k, n)."""
         b, m, k, n = sizes

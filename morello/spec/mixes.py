@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from morello.errors import SpecError
 from morello.spec.elements.dtypes import BYTES, ELEMENT_TYPES, Dtype, computed_in
+from morello.spec.graphs.products import rounded_to
 from morello.spec.kind import Kind
 
 
@@ -93,3 +94,32 @@ def sums_fit(kind: Kind, dtypes: tuple[Dtype, ...], sizes: tuple[int, ...]) -> b
         largest = math.prod(max(-d.lowest, d.highest) for d in factors)
         most = max(most, terms * largest)
     return most <= Dtype.S32.highest
+
+
+def flushing_as(other: Kind, kind: Kind, dtypes: tuple[Dtype, ...]) -> Kind:
+    """A part of another kind: its products flush where those of the other may."""
+    return kind.as_flushing(dtypes) if other.flushes else kind
+
+
+def dtype_between(kind: Kind, dtypes: tuple[Dtype, ...], value: int) -> Dtype:
+    """The dtype of a value of a graph in a buffer between two parts.
+
+    A factor of a product that flushes is stored as the dtype that it is rounded to.
+    """
+    graph, number = kind.as_graph, computed_in(dtypes)
+    if value in summed_whole(kind, dtypes):
+        return Dtype.S32
+    if graph is None or not kind.flushes:
+        return number
+    is_factor = any(value in graph.arguments(v) for v in graph.contractions)
+    return (rounded_to(graph, value) if is_factor else None) or number
+
+
+def dtypes_between(kind: Kind, dtypes: tuple[Dtype, ...]) -> dict[int, Dtype]:
+    """`dtype_between` of each node of a graph that is no operand, and the dtypes of
+    the operands; empty where there is no graph."""
+    graph = kind.as_graph
+    if graph is None:
+        return {}
+    between = {v: dtype_between(kind, dtypes, v) for v in graph.node_values}
+    return between | dict(zip(kind.values, dtypes, strict=True))

@@ -8,11 +8,10 @@ import dataclasses
 
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.embedding import ONE, Embedding
-from morello.spec.flushing import flushing_as
 from morello.spec.graphs.graph import Graph
 from morello.spec.graphs.products import copied, normal
 from morello.spec.kind import Kind
-from morello.spec.mixes import has_dtypes
+from morello.spec.mixes import flushing_as, has_dtypes
 from morello.spec.tensors.layout import Layout
 from morello.spec.tensors.tensor import TensorSpec
 

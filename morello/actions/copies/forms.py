@@ -8,9 +8,8 @@ from morello.actions.base import near_form
 from morello.kernels import KERNELS, Kernel, kernels_for
 from morello.machine import Target
 from morello.spec import Compose, Dtype, Form, Kind, Layout, Memory, SpecKey, TensorSpec
-from morello.spec.flushing import dtypes_between, flushing_as
 from morello.spec.graphs.scaled import scaled_part, scaled_product
-from morello.spec.mixes import may_widen, summed_whole
+from morello.spec.mixes import dtypes_between, flushing_as, may_widen, summed_whole
 from morello.spec.structure import has_several_products, products
 
 

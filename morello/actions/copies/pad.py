@@ -30,11 +30,11 @@ from morello.machine import Target
 from morello.spec import Fill, Kind, Layout, Memory, Spec, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.compose import Compose
-from morello.spec.flushing import flushing_as
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.borders import copied, padded
 from morello.spec.graphs.merging import taps
 from morello.spec.index_map import IndexMap
+from morello.spec.mixes import flushing_as
 from morello.spec.structure import products
 from morello.spec.varying import varying_places
 

@@ -24,10 +24,10 @@ from morello.machine import Target
 from morello.spec import Layout, Memory, Spec, SpecKey, TensorSpec
 from morello.spec import Move as MoveKind
 from morello.spec.compose import Compose
-from morello.spec.flushing import flushing_as
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.unfolding import Windows, unfolded, windows
+from morello.spec.mixes import flushing_as
 from morello.spec.varying import varying_places
 
 _CACHES = 2

@@ -18,10 +18,9 @@ from morello.actions.dims.view import View, ViewAction
 from morello.machine import Target
 from morello.spec import Dtype, Memory, SpecKey
 from morello.spec.embedding import Embedding
-from morello.spec.flushing import flushing_as
 from morello.spec.graphs.convolution import squeezed
 from morello.spec.graphs.products import normal, row_product
-from morello.spec.mixes import has_dtypes
+from morello.spec.mixes import flushing_as, has_dtypes
 
 
 @dataclasses.dataclass(frozen=True, order=True)

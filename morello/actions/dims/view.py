@@ -15,9 +15,9 @@ from morello.machine import Target
 from morello.spec import Kind, Layout, SpecKey, TensorSpec
 from morello.spec.compose import Compose
 from morello.spec.embedding import ONE
-from morello.spec.flushing import flushing_as
 from morello.spec.frame import Condition, Frame
 from morello.spec.graphs.graph import Part
+from morello.spec.mixes import flushing_as
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,10 +32,10 @@ from morello.lazy import cached_property
 from morello.machine import Target
 from morello.spec import L1, Dtype, Layout, Memory, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import computed_in
-from morello.spec.flushing import dtype_between
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.cuts import Halves, cut, cuts
 from morello.spec.graphs.graph import Graph
+from morello.spec.mixes import dtype_between
 from morello.spec.operand import Operand
 from morello.spec.text.graphs import value_name
 

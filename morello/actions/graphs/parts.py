@@ -7,7 +7,6 @@ from functools import lru_cache
 from morello.actions.base import Child
 from morello.spec import MEM, Compose, Kind, Layout, Limits, SpecKey, TensorSpec
 from morello.spec.embedding import ONE
-from morello.spec.flushing import flushing
 from morello.spec.frame import Frame, Ints
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.products import normal
@@ -68,7 +67,7 @@ def _part_key(
         values = tuple(part.values[v] for v in kind.values)
         forms = followed(kind, tuple(tensors[v] for v in values))
         if flushes:
-            kind = flushing(kind, tuple(form.dtype for form in forms))
+            kind = kind.as_flushing(tuple(form.dtype for form in forms))
         return PartKey(
             SpecKey(kind, forms, serial), part.dims, values, (0,) * len(values)
         )
@@ -82,7 +81,7 @@ def _part_key(
     dtypes = tuple(form.dtype for form in inner_forms)
     if not has_dtypes(inner.kind, dtypes):
         return None
-    product = flushing(inner.kind, dtypes) if flushes else inner.kind
+    product = inner.kind.as_flushing(dtypes) if flushes else inner.kind
     dims = tuple(ONE if d == ONE else part.dims[d] for d in inner.dims)
     ones = tuple(map(inner.ones, range(len(values))))
     return PartKey(SpecKey(product, tuple(inner_forms), serial), dims, values, ones)

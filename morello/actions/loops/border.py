@@ -29,10 +29,10 @@ from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import Memory, SpecKey
 from morello.spec.compose import Compose
-from morello.spec.flushing import flushing_as
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.borders import Border as Borders
 from morello.spec.graphs.borders import Strip, border, strips
+from morello.spec.mixes import flushing_as
 from morello.spec.structure import contractions
 
 SIDES = 3

@@ -18,7 +18,6 @@ from morello.frontends.nodes.tensors import (
 )
 from morello.spec import Compose, Fill, Kind, Layout, Spec, TensorSpec, argument_tensor
 from morello.spec.elements.dtypes import Dtype, computed_in
-from morello.spec.flushing import flushing
 from morello.spec.graphs.collapsing import come_together, with_unit, without
 from morello.spec.graphs.commuting import in_order
 from morello.spec.graphs.cuts import cuts
@@ -368,7 +367,7 @@ def _checked(
     )
     places = tuple(dict.fromkeys(draft.tensors.node(n).place for n in draft.nodes))
     if draft.tensors.flushing:
-        kind = flushing(kind, dtypes)
+        kind = kind.as_flushing(dtypes)
     named = named_form(kind, sizes, forms)
     if named is not None:
         order = enumerate(named.operands)
