@@ -9,8 +9,10 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.nn import functional
 
+from morello.torch.group import read_model
 from morello.torch.larger_ops import resizing
 from morello.torch.lowering import lowered
+from morello.torch.options import Options
 from tests.torch.test_rules import FIRST, IMAGE, X, flat, numbers, same, traced
 
 pytestmark = pytest.mark.quick
@@ -241,3 +243,14 @@ def test_ops_are_whole_in_a_trace_alone() -> None:
     with resizing.whole():
         assert nodes() == 3
     assert nodes() == before > 3
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("flushing", [False, True])
+def test_products_of_attention_flush_where_they_may(flushing: bool) -> None:
+    inputs = [torch.zeros(1, 2, 8, 16, dtype=torch.bfloat16) for _ in range(3)]
+    graph = traced(torch.nn.functional.scaled_dot_product_attention, *inputs)
+    model = read_model(lowered(graph, inputs), (), Options(flushing=flushing))
+    (part,) = model.parts
+    assert part.kind.flushes == flushing
+    assert ("narrow_bf16(v2)" in part.kind.text) == flushing
