@@ -37,10 +37,12 @@ class Trial:
     """Coefficients, and how good what a search with them chooses is.
 
     Args:
-        regrets: of each Spec the time of the choice over the least that is known.
+        specs: the goals.
+        regrets: of each the time of the choice over the least that is known.
     """
 
     target: Target
+    specs: tuple[Spec, ...]
     regrets: tuple[float, ...]
 
     @property
@@ -52,6 +54,12 @@ class Trial:
     def mean(self) -> float:
         """The geometric mean."""
         return float(np.exp(np.mean(np.log(self.regrets))))
+
+    @property
+    def worst(self) -> tuple[float, Spec]:
+        """The greatest regret, and the goal that has it."""
+        place = int(np.argmax(self.regrets))
+        return self.regrets[place], self.specs[place]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,6 +179,7 @@ class _Sample:
         return tuple(
             Trial(
                 target,
+                tuple(chosen),
                 tuple(
                     known[spec][choice][1] / least[spec]
                     for spec, choice in chosen.items()

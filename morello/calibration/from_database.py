@@ -47,9 +47,7 @@ def refit(database: Overlay, target: Target) -> Calibration:
         )
     specs = {m.impl.spec for m in measured}
     after = fit(measured, target, RIDGE * max(1.0, MANY / len(specs))).after
-    trials = tuple(
-        Trial(costs, tuple(_regrets(measured, costs))) for costs in (target, after)
-    )
+    trials = tuple(_trial(measured, costs) for costs in (target, after))
     best_round = min((1, 0), key=lambda i: trials[i].score)
     fitted = describe(measured, target, trials[best_round].target)
     gigahertz = float(np.median([1e-9 * row.cycles / row.seconds for row in rows]))
@@ -86,12 +84,12 @@ def _measured(rows: Sequence[MeasuredRow], target: Target) -> Iterator[Measured]
         yield Measured(impl, row.cycles)
 
 
-def _regrets(measured: Sequence[Measured], target: Target) -> Iterator[float]:
+def _trial(measured: Sequence[Measured], target: Target) -> Trial:
     """For each goal the time of what a target prefers, of what was timed, over the
     least."""
     costs = Ledger([m.impl for m in measured], target).costs(target)
     goals: dict[Spec, list[tuple[float, float]]] = {}
     for cost, one in zip(costs.tolist(), measured, strict=True):
         goals.setdefault(one.impl.spec, []).append((cost, one.cycles))
-    for timed in goals.values():
-        yield min(timed)[1] / min(cycles for _, cycles in timed)
+    regrets = (min(all_)[1] / min(time for _, time in all_) for all_ in goals.values())
+    return Trial(target, tuple(goals), tuple(regrets))

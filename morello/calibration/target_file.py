@@ -9,6 +9,7 @@ from morello.machine import Target, print_target
 from morello.machine.digests import COST_MODEL, digests_of
 from morello.machine.file import MEASURED
 from morello.machine.host import host, model_name
+from morello.spec import print_spec
 
 
 def machine() -> str:
@@ -60,7 +61,9 @@ def trial_lines(calibration: Calibration) -> Iterator[str]:
     for index, trial in enumerate(calibration.trials):
         name = f"round {index}" if index else "before"
         note = ", kept" if index == calibration.chosen else ""
+        regret, spec = trial.worst
+        text = print_spec(spec, trial.target.limits)
         yield (
             f"{name}: regret of {len(trial.regrets)} choices {trial.mean:.3f} in "
-            f"geometric mean, {max(trial.regrets):.3f} at worst{note}"
+            f"geometric mean, {regret:.3f} at worst, of {text}{note}"
         )

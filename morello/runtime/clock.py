@@ -51,6 +51,6 @@ def cycle_by(chain: Any, samples: int) -> float:
 
 
 def _seconds(chain: Any, trips: int) -> float:
-    start = time.perf_counter()
+    start = time.thread_time()
     chain(trips, 3, 5)
-    return time.perf_counter() - start
+    return time.thread_time() - start

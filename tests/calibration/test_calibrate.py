@@ -276,3 +276,8 @@ def test_a_process_that_is_ended_is_an_error(
     assert main([*QUICK, "--jobs", "2"]) == 1
     err = capsys.readouterr().err
     assert "its process ended with exit code 9; give fewer --jobs" in err
+
+
+def test_the_worst_choice_is_named() -> None:
+    specs = tuple(parse_spec(f"matmul:{n}x8x8:f32", AVX2.limits) for n in (4, 5, 6))
+    assert module.Trial(AVX2, specs, (1.0, 1.5, 1.2)).worst == (1.5, specs[1])

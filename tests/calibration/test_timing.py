@@ -2,6 +2,7 @@
 
 import itertools
 import statistics
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -119,3 +120,8 @@ def test_rounds_go_on_until_enough_are_good(
 
 def test_nothing_has_no_times(spec: Spec) -> None:
     assert turns.cycles_of_all(spec, [], AVX2, Stopwatch()) == []
+
+
+def test_time_that_others_have_the_core_does_not_count() -> None:
+    """A thread that waits is one that has no core."""
+    assert timing._elapsed(lambda: time.sleep(0.1)) < 0.05
