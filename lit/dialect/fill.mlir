@@ -28,7 +28,7 @@ func.func @f(%a: memref<8x16xf32>) {
 #limits = #morello.limits<"vrf=16,l1=512,l2=8192">
 
 func.func @f(%a: memref<8x16xf32>) {
-  // expected-error@+1 {{fill has no value 'one'; use one of zero, lowest, highest}}
+  // expected-error@+1 {{fill has no value 'one'; use one of zero, lowest, highest, or an integer from -128 to 255 but 0}}
   "morello.fill"(%a) {limits = #limits, serial = true, sizes = array<i64: 8, 16>, tensors = [#g2], value = "one"} : (memref<8x16xf32>) -> ()
   return
 }

@@ -18,6 +18,7 @@ from morello.kernels.gemm.windows import GemmWindows
 from morello.kernels.gemv import table as gemv
 from morello.kernels.graph.rows import GraphRows
 from morello.kernels.graph.scalar import GraphScalar
+from morello.kernels.graph.taps import GraphTaps
 from morello.kernels.int_dot.floats import IntDotFloat
 from morello.kernels.int_dot.registers import IntDot
 from morello.kernels.moves.interleave import Deinterleave, Interleave
@@ -330,8 +331,18 @@ def rows_of_dots(isa: Isa) -> tuple[Kernel, ...]:
         flushing=True,
         far=True,
     )
+    taps = GraphTaps(
+        "graph_taps4",
+        isa,
+        "A graph of a filter of bytes over an image, channel by channel, four taps at "
+        "a time.",
+        unroll=4,
+        sums=isa.registers // 2,
+        taps=16,
+        room=16384,
+    )
     dots = tuple(k for k in (*exact, flushing) if isa.has(k.instructions[0]))
-    return (*dots, *gemv.rows_of_quads(isa))
+    return (*dots, taps, *gemv.rows_of_quads(isa))
 
 
 def rows_of_tiles(isa: Isa) -> tuple[Kernel, ...]:

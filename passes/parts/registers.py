@@ -193,8 +193,11 @@ class Registers(Emitter):
         return call(self.isa.instructions[op], kind, a, b)
 
     def dot_add(self, op: Op, total: Value, a: Value, b: Value) -> Value:
-        """`Emitter.dot_add`: one instruction."""
-        return call(self.isa.instructions[op], total.type, total, a, b)
+        """`Emitter.dot_add`: one instruction, for vectors of this width."""
+        kind = total.type
+        bits = kind.shape[0] * kind.element_type.width
+        stem, _, _ = self.isa.instructions[op].rpartition(".")
+        return call(f"{stem}.{bits}", kind, total, a, b)
 
     def together(self, vectors: Sequence[Value]) -> Sequence[Value]:
         """`Emitter.together`: assembly without a line, through which all pass."""

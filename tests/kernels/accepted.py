@@ -64,6 +64,9 @@ _SCALED = {
 """A graph of five operands, which is no instance of its kind: too many tests would be
 of it."""
 
+_WINDOWS = "y[h,w,c]=sum(x[h,w+j,c]*f[j,c])"
+"""A filter over an image, channel by channel."""
+
 
 @functools.cache
 def mixes(kind: Kind) -> tuple[tuple[Dtype, ...], ...]:
@@ -125,6 +128,16 @@ def _keys() -> Iterator[SpecKey]:
                     yield SpecKey(kind, tensors)
     for text, mix in _SCALED.items():
         yield from _scaled(Compose.of(parse_graph(text)), mix)
+    windows, s8, u8 = Compose.of(parse_graph(_WINDOWS)), Dtype.S8, Dtype.U8
+    for pair in ((u8, s8), (s8, u8), (s8, s8)):
+        for level in (L1, MEM):
+            forms = (
+                TensorSpec(dtype, level, Layout.row_major(operand.rank))
+                for dtype, operand in zip(
+                    (*pair, Dtype.F32), windows.operands, strict=True
+                )
+            )
+            yield SpecKey(windows, tuple(forms))
 
 
 def _scaled(kind: Kind, mix: tuple[Dtype, ...]) -> Iterator[SpecKey]:

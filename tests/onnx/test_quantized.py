@@ -175,6 +175,48 @@ def test_depthwise_filters_of_bytes_read_bytes(zero: int) -> None:
     np.testing.assert_array_equal(kernel(x, bias), right)
 
 
+@pytest.mark.parametrize("zero", [-128, -3, 127])
+@pytest.mark.parametrize("groups", [1, 4])
+def test_zeros_around_an_image_are_bytes_of_a_larger_one(
+    groups: int, zero: int
+) -> None:
+    """What their zero point adds is one number a channel, and fewer taps nowhere."""
+    w, bias = integers("int8", 4, 4 // groups, 3, 3), integers("int8", 4)
+    held = ", ".join(map(str, w.reshape(-1)))
+    text = (
+        f"(int8[1,4,5,6] x, int32[4] b) => (int8[1,4,5,6] y) <float s = {{0.5}}, "
+        f"int8 z = {{{zero}}}, int8[4,{4 // groups},3,3] w = {{{held}}}, "
+        "int8 q = {0}, float u = {256}> "
+        f"{{ y = QLinearConv<pads=[1,1,1,1], group={groups}>"
+        "(x, s, z, w, s, q, u, z, b) }"
+    )
+    read = morello.from_onnx(onnx.parser.parse_model(HEAD + text).SerializeToString())
+    assert "fill:" in str(read)
+    assert "pad(" not in str(read)
+    x = integers("int8", 1, 4, 5, 6)
+    sums = convolved(x.astype(int) - zero, w.astype(int), groups)
+    right = saturated((sums + bias[:, None, None]) * (0.25 / 256), zero, "int8")
+    kernel = read.compile(threads=1, time_limit=5)
+    np.testing.assert_array_equal(kernel(x, bias.astype(np.int32)), right)
+
+
+def test_the_scale_of_a_result_is_a_factor_of_its_weights() -> None:
+    """A result is rounded as a product with one factor, as the standard has it."""
+    rng = np.random.default_rng(4)
+    scales = rng.random(3, np.float32) + np.float32(0.01)
+    text = (
+        "(uint8[1,3,4,5] x, int8[3,3,1,1] w, float[3] t) => (uint8[1,3,4,5] y) "
+        "<float s = {0.3}, uint8 z = {7}, int8 q = {0}, float u = {9.7}> "
+        "{ y = QLinearConv(x, s, z, w, t, q, u, z) }"
+    )
+    x, w = integers("uint8", 1, 3, 4, 5), integers("int8", 3, 3, 1, 1)
+    sums = np.einsum("nchw,fc->nfhw", x.astype(int) - 7, w[:, :, 0, 0].astype(int))
+    factor = np.float32(0.3) * scales / np.float32(9.7)
+    exact = sums.astype(np.float32) * factor[:, None, None]
+    right = saturated(exact, 7, "uint8")
+    np.testing.assert_array_equal(run(text, x, w, scales), right)
+
+
 def test_one_pixel_of_integers_has_zeros_around_it() -> None:
     text = (
         "(uint8[1,2,1,1] x, int8[2,2,3,3] w) => (int32[1,2,1,1] y) <uint8 z = {5}> "

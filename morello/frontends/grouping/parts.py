@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from morello.errors import SpecError
 from morello.frontends.grouping.draft import Draft, Value
 from morello.frontends.grouping.group_dims import UnfitError, row_major
+from morello.frontends.nodes.convolution import Convolution
 from morello.frontends.nodes.tensors import (
     Given,
     Joined,
@@ -193,6 +194,8 @@ def _part(draft: Draft, outputs: tuple[int, ...]) -> Part:
     number: dict[int | Value, int] = {read: i for i, read in enumerate(inputs)}
     number |= {tensor: len(inputs) + i for i, tensor in enumerate(nodes)}
     graph_nodes = []
+    written = [plain_dims(values[number[out]].axes) for out in outputs]
+    convolves = any(Convolution.of(node) for node in nodes.values())
     for tensor, node in nodes.items():
         by_place = dict(enumerate(reads[tensor]))
         dtypes = {
@@ -206,11 +209,24 @@ def _part(draft: Draft, outputs: tuple[int, ...]) -> Part:
         numbers = {place: number[read] for place, read in by_place.items()}
         expression = renumbered(expression, numbers)
         axes, reduced = plain_dims(values[number[tensor]].axes), draft.reduced(tensor)
+        if tensor not in outputs and not convolves:
+            axes = _as_written(axes, written)
         reduction = node.reduction if reduced else MAP
         graph_nodes.append(GraphNode(axes, reduction, expression, reduced))
     wanted = tuple(sorted(Output(number[out]) for out in outputs))
     graph = Graph(tuple(v.axes for v in inputs), tuple(graph_nodes), wanted)
     return _finished(draft, graph, values)
+
+
+def _as_written(
+    axes: tuple[int, ...], outputs: list[tuple[int, ...]]
+) -> tuple[int, ...]:
+    """The axes of a value that is in no memory: in the order of an output that would
+    else be written across its vectors."""
+    for output in outputs:
+        if {*axes} <= {*output} and axes and output[-1] in axes[:-1]:
+            return tuple(sorted(axes, key=output.index))
+    return axes
 
 
 def _as_stored(expression: Expression, dtypes: dict[int, Dtype]) -> Expression:

@@ -2,13 +2,14 @@
 
 ``sum((a - p) * (b - q))`` is ``sum(a*b) - p*sum(b) - q*sum(a) + k*p*q``. In s32 each of
 these sums is exact for as many terms as 31 bits have room for, and processors multiply
-bytes several times as fast as floats. Around an image are zeros, which are no bytes
-less p: there ``sum(b)`` is of the taps that lie within.
+bytes several times as fast as floats. Zeros around an image are bytes less p where it
+is copied into a larger one that is filled with p: ``sum(b)`` is of all taps everywhere.
 """
 
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +22,13 @@ from morello.frontends.nodes.tensors import (
     Access,
     Array,
     Given,
+    Joined,
     Node,
     Tensors,
     copying,
     own_axes,
     through,
+    window_of,
 )
 from morello.spec.elements.dtypes import BYTES, Dtype
 from morello.spec.graphs.expression import Call, Constant, Expression, Reference
@@ -35,9 +38,6 @@ from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims, renamed
 _MOST_EXACT = 1 << 24
 """The largest integer up to which f32 has every one: what zero points add to sums of
 more is taken off in s32."""
-
-_MOST_PARTS = 4
-"""Sums that a product of differences is the sum of."""
 
 _MOST_ZERO = 255
 """The largest number that is taken off bytes."""
@@ -62,6 +62,11 @@ class _Factor:
 
 
 class _InBytes(Rewriter):
+    def __init__(self, old: Tensors) -> None:
+        super().__init__(old)
+        self.larger: dict[tuple[Any, ...], int] = {}
+        """Images that are filled around, by what they are copies of."""
+
     def node(self, number: int, node: Node) -> int:
         """A product of bytes, and what its zero points take off, as f32."""
         match node.expression:
@@ -77,8 +82,7 @@ class _InBytes(Rewriter):
                     factors = [self._factor(read, node.reduced) for read in reads]
                     known = [factor for factor in factors if factor is not None]
                     if len(known) == len(factors) and self._are_multiplied(known):
-                        most = _MOST_PARTS * terms * self._most(known)
-                        exact = most <= _MOST_EXACT
+                        exact = self._most(node, known) <= _MOST_EXACT
                         if is_product(node) or (exact and node.reduced):
                             return self._product(node, known, terms)
         return self.add(node)
@@ -89,9 +93,16 @@ class _InBytes(Rewriter):
         if all(isinstance(g, Given) and g.argument < 0 for g in constants):
             return False
         return not any(
-            other.zero and not _is_plain(factor.integers)
+            (other.zero and not _is_plain(factor.integers))
+            or not self._has_zero(factor)
             for factor, other in (factors, factors[::-1])
         )
+
+    def _has_zero(self, factor: _Factor) -> bool:
+        """Whether the zeros around a factor, if there are any, are bytes of it."""
+        dtype = self.new.dtype(factor.integers.tensor)
+        is_byte = dtype.lowest <= factor.zero <= dtype.highest
+        return is_byte or not any(axis.has_zeros for axis in factor.integers.axes)
 
     def _factor(self, access: Access, reduced: frozenset[int]) -> _Factor | None:
         """The bytes that a factor has; None where it has others.
@@ -208,6 +219,7 @@ class _InBytes(Rewriter):
     def _product(self, node: Node, factors: Sequence[_Factor], terms: int) -> int:
         """The sums of products as f32. They are added up in s32, or as floats where
         these are exact, as under a depthwise filter."""
+        factors = [self._surrounded(factor, node) for factor in factors]
         reads = tuple(factor.integers for factor in factors)
         product = Call("mul", (Reference(0), Reference(1)))
         # Inside of a graph of floats, contractions alone are added up in s32.
@@ -223,7 +235,7 @@ class _InBytes(Rewriter):
         accesses = [Access(sums, node_axes)]
         for factor, other in (factors, factors[::-1]):
             if factor.zero:
-                access = self._sums(node, other.integers, factor.integers)
+                access = self._sums(node, other.integers)
                 axes = renamed(access.axes, place)
                 accesses.append(Access(access.tensor, axes))
                 number = Constant(float(factor.zero))
@@ -232,8 +244,7 @@ class _InBytes(Rewriter):
         both = terms * math.prod(factor.zero for factor in factors)
         if both:
             total = Call("add", (total, Constant(float(both))))
-        most = (len(accesses) + bool(both)) * terms * self._most(factors)
-        if len(accesses) > 1 and most > _MOST_EXACT:
+        if len(accesses) > 1 and self._most(node, factors) > _MOST_EXACT:
             sums = self._map(node, total, accesses, Dtype.S32)
             total, accesses = Reference(0), [Access(sums, node_axes)]
         scale = math.prod(factor.scale for factor in factors)
@@ -254,53 +265,69 @@ class _InBytes(Rewriter):
         mapped = Node.of(node.shape, axes, MAP, total, tuple(reads), dtype, node.place)
         return self.add(mapped)
 
-    def _most(self, factors: Sequence[_Factor]) -> int:
-        """The largest product of two bytes, or of a byte and a zero point."""
-        dtypes = [self.new.dtype(factor.integers.tensor) for factor in factors]
-        sizes = [max(abs(int(d.lowest)), int(d.highest)) for d in dtypes]
-        both = zip(sizes, factors, strict=True)
-        return math.prod(max(size, abs(factor.zero)) for size, factor in both)
+    def _most(self, node: Node, factors: Sequence[_Factor]) -> int:
+        """The largest sum of products of two bytes and their zero points: of weights
+        that are known it is that of their magnitudes."""
+        terms = math.prod(node.extents[d] for d in node.reduced)
+        sizes = []
+        for factor in factors:
+            dtype = self.new.dtype(factor.integers.tensor)
+            most = max(abs(int(dtype.lowest)), int(dtype.highest))
+            sizes.append(most + abs(factor.zero))
+        sums = [terms * math.prod(sizes)]
+        for factor, other in zip(factors, reversed(sizes), strict=True):
+            known, axes = self.new.all[factor.integers.tensor], factor.integers.axes
+            array = known.array if isinstance(known, Given) else None
+            if array is None or not _is_plain(factor.integers):
+                continue
+            magnitudes = np.abs(array.astype(np.int64)) + abs(factor.zero)
+            gone = tuple(i for i, a in enumerate(axes) if a.dim in node.reduced)
+            again = terms // math.prod(array.shape[i] for i in gone)
+            sums.append(int(magnitudes.sum(axis=gone).max()) * again * other)
+        return min(sums)
 
-    def _sums(self, node: Node, factor: Access, beside: Access) -> Access:
-        """The sums of bytes along the dimensions of a product, by those that stay, of
-        those that are multiplied with elements of another factor.
-
-        Args:
-            beside: how the product reads the other factor.
-        """
-        edged = [i for i, axis in enumerate(beside.axes) if axis.has_zeros]
-        if not edged:
-            return self._sum(node, (factor,), node.reduced)
-        within = tuple(beside.axes[i] for i in edged)
-        taps = node.reduced & dims_of(within)
-        shape = tuple(self.new.all[beside.tensor].shape[i] for i in edged)
-        array = np.ones(shape, np.uint8)
-        ones = self.new.add(
-            Given(f"ones{len(self.new.all)}", shape, Dtype.U8, -1, array)
+    def _surrounded(self, factor: _Factor, node: Node) -> _Factor:
+        """A factor around which are bytes that its zero point takes off, if zeros are
+        there."""
+        read = factor.integers
+        if not factor.zero or not any(axis.has_zeros for axis in read.axes):
+            return factor
+        shape = self.new.all[read.tensor].shape
+        around = [(max(a.before, 0), max(a.after, 0)) for a in read.axes]
+        starts = tuple(before for before, _ in around)
+        whole = tuple(
+            before + size + after
+            for size, (before, after) in zip(shape, around, strict=True)
         )
-        inner = self._sum(node, (factor,), node.reduced - taps)
-        return self._sum(node, (inner, Access(ones, within)), taps)
+        key = read.tensor, starts, whole, factor.zero
+        if key not in self.larger:
+            dtype = self.new.dtype(read.tensor)
+            inside = Access(read.tensor, own_axes(shape))
+            piece = copying(inside, shape, dtype, node.place)
+            joined = Joined(whole, dtype, str(factor.zero))
+            ones = (1,) * len(shape)
+            self.larger[key] = self.new.join(joined, [(piece, starts, ones)])
+        axes = tuple(
+            axis
+            if axis.is_plain or axis == ONE
+            else window_of(axis.steps, axis.before - start, node.extents, size)
+            for axis, start, size in zip(read.axes, starts, whole, strict=True)
+        )
+        return dataclasses.replace(factor, integers=Access(self.larger[key], axes))
 
-    def _sum(
-        self, node: Node, reads: tuple[Access, ...], gone: frozenset[int]
-    ) -> Access:
-        """The sums along some dimensions of a product of what it reads, or of this by
-        itself, by the dimensions that stay."""
-        if not gone and len(reads) == 1:
-            return reads[0]
-        dims = frozenset().union(*(dims_of(read.axes) for read in reads))
-        every = [*plain_dims(node.axes), *sorted(node.reduced - gone)]
-        stay = [d for d in every if d in dims and node.extents[d] > 1]
+    def _sums(self, node: Node, factor: Access) -> Access:
+        """The sums of bytes along the dimensions of a product, by those that stay."""
+        gone = node.reduced
+        dims = dims_of(factor.axes)
+        stay = [d for d in plain_dims(node.axes) if d in dims and node.extents[d] > 1]
         order = [*stay, *sorted(gone)]
         place = {dim: i for i, dim in enumerate(order)}
-        moved = tuple(Access(read.tensor, renamed(read.axes, place)) for read in reads)
-        factors = tuple(map(Reference, range(len(reads))))
         sums = Node.of(
             tuple(node.extents[d] for d in order),
             tuple(map(IndexMap.of, range(len(stay)))) or (ONE,),
-            "sum" if gone else MAP,
-            Call("mul", factors) if len(reads) > 1 else factors[0],
-            moved,
+            "sum",
+            Reference(0),
+            (Access(factor.tensor, renamed(factor.axes, place)),),
             Dtype.S32,
             node.place,
         )

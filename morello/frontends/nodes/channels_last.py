@@ -40,6 +40,7 @@ class _Turning(Rewriter):
         self.fixed = self._fixed()
         self.order: dict[int, Order] = {}
         """Of old nodes and joined tensors; those that are missing stay as they are."""
+        self.images = self._images()
         for number, tensor in enumerate(old.all):
             if isinstance(tensor, Node):
                 self._decide(number, tensor)
@@ -54,6 +55,20 @@ class _Turning(Rewriter):
                         fixed.add(self.old.root(access.tensor))
         return fixed
 
+    def _images(self) -> dict[int, Order]:
+        """Joined tensors that convolutions read, in the order in which these do."""
+        images: dict[int, Order] = {}
+        for tensor in self.old.all:
+            convolution = self.turned(tensor) if isinstance(tensor, Node) else None
+            if convolution is not None:
+                assert isinstance(tensor, Node)
+                image = tensor.tensors[convolution.image]
+                order = _lying(convolution, tensor)
+                is_joined = isinstance(self.old.all[image], Joined)
+                if is_joined and order != tuple(range(len(order))):
+                    images[image] = order
+        return images
+
     def _decide(self, number: int, node: Node) -> None:
         whole = number
         if node.into is not None:
@@ -61,6 +76,8 @@ class _Turning(Rewriter):
             if self._deciding(node.into) != number:
                 return
         order = self._preferred(node)
+        if order is None:
+            order = self.images.get(whole)
         if order is not None and whole not in self.fixed:
             self.order[whole] = order
 
@@ -183,8 +200,7 @@ class _Turning(Rewriter):
 
     def _with_turned_reads(self, node: Node, convolution: Convolution) -> Node:
         reads = list(node.reads)
-        places = convolution.places(node)
-        order = tuple(sorted(range(len(places)), key=places.__getitem__))
+        order = _lying(convolution, node)
         reads[convolution.image] = self._read_in(node, convolution.image, order)
         order = convolution.filter_order(node)
         reads[convolution.filters] = self._read_in(node, convolution.filters, order)
@@ -210,6 +226,12 @@ class _Turning(Rewriter):
         read = Access(tensor, tuple(axes))
         dtype = self.new.dtype(tensor)
         return self.add(copying(read, shape, dtype, node.place))
+
+
+def _lying(convolution: Convolution, node: Node) -> Order:
+    """The order of an image's axes in which its channels are last."""
+    places = convolution.places(node)
+    return tuple(sorted(range(len(places)), key=places.__getitem__))
 
 
 def _in_order(values: tuple[_T, ...], order: Order) -> tuple[_T, ...]:

@@ -177,7 +177,10 @@ class GraphRows(Kernel):
 
     def op_counts(self, frame: Frame) -> OpCounts:
         """The operations of each vector, of each row and after each reduction."""
-        counts = _Counts.of(frame, self).total()
+        return self._with_lines(frame, RowCounts.of(frame, self).total())
+
+    def _with_lines(self, frame: Frame, counts: OpCounts) -> OpCounts:
+        """Operations, beside which lines arrive that are beyond L1."""
         if not reads_far(frame.key):
             return counts
         return counts.beside(self._lines(frame).lines())
@@ -234,7 +237,7 @@ class GraphRows(Kernel):
 
 
 @dataclasses.dataclass
-class _Counts:
+class RowCounts:
     """Operation counts of one run of the kernel."""
 
     frame: Frame
@@ -257,7 +260,8 @@ class _Counts:
     chain: int
 
     @classmethod
-    def of(cls, frame: Frame, kernel: GraphRows) -> "_Counts":
+    def of(cls, frame: Frame, kernel: GraphRows) -> "RowCounts":
+        """Those of a frame."""
         isa = kernel.isa
         kind, (graph, inner) = frame.key.kind, graph_seen(frame.key)
         number = computed_in(frame.key.dtypes)

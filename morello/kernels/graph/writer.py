@@ -401,14 +401,25 @@ class GraphWriter(GraphValues):
         carried = self._nest(outer if in_turn else [*outer, last], {}, initial, step)
         for i, (row, env, column, length) in enumerate(places):
             here = {**row, self.inner: column}
-            values = self._beside(env, here, length)
-            for place, reduction in enumerate(running):
-                vector = carried[i * width + place]
-                if reduction.accumulates:
-                    held = self._load(reduction.value, here, length)
-                    vector = reduction.pair(held, vector)
-                values[reduction.value] = vector
-            self._late(values, here, length)
+            mine = carried[i * width : (i + 1) * width]
+            self._finish(running, mine, here, env, length)
+
+    def _finish(
+        self,
+        running: list[Running],
+        sums: Sequence[Value],
+        at: dict[int, Any],
+        env: Env,
+        count: Value,
+    ) -> None:
+        """Everything that depends on reductions across rows, at one place."""
+        values = self._beside(env, at, count)
+        for reduction, vector in zip(running, sums, strict=True):
+            if reduction.accumulates:
+                held = self._load(reduction.value, at, count)
+                vector = reduction.pair(held, vector)
+            values[reduction.value] = vector
+        self._late(values, at, count)
 
     def _in_turn(
         self, rows: list[dict[int, Any]], columns: int, last: int

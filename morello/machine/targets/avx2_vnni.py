@@ -30,6 +30,7 @@ AVX2_VNNI = dataclasses.replace(
         "int_dot4_signed_vnni",
         "int_dot4_unsigned_vnni",
         "int_dot4_signed_lhs_vnni",
+        "graph_taps4_vnni",
         "scaled_bytes4_vnni",
         "gemv_dot4_vnni",
         "gemv_axpy4_vnni",

@@ -27,6 +27,7 @@ AVX512_VNNI_BF16 = dataclasses.replace(
         "int_dot4_signed_512",
         "int_dot4_unsigned_512",
         "int_dot4_signed_lhs_512",
+        "graph_taps4_512",
         "dot2_bf16_512",
         "scaled_bytes4_512",
         "gemv_dot4_512",

@@ -101,13 +101,14 @@ def _convolved(
 def _quantized(
     to: Expansion, y: str, scales: tuple[str, str], node: Arguments, place: int
 ) -> str:
-    """Sums of products times their scales, over the scale of the result."""
+    """Sums of products times one factor: their scales over the scale of the result."""
     factor = to.op("Mul", *scales)
     scale, zero = node.input(place), node.input(place + 1)
+    factor = to.op("Div", factor, to.reshape(_cast(to, scale, "FLOAT")))
     return to.op(
         "QuantizeLinear",
         to.op("Mul", _cast(to, y, "FLOAT"), factor),
-        to.reshape(_cast(to, scale, "FLOAT")),
+        to.number(1.0),
         to.reshape(zero),
     )
 
