@@ -3,7 +3,7 @@
 import numpy as np
 
 from morello.machine.isa import Isa
-from morello.spec import L1, L2, VRF, TensorSpec
+from morello.spec import L1, L2, VRF, Dtype, TensorSpec
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.tensors.layout import Layout
 
@@ -11,6 +11,11 @@ from morello.spec.tensors.layout import Layout
 def in_l1(*tensors: TensorSpec) -> bool:
     """Whether every operand is in the first-level cache."""
     return all(t.level is L1 for t in tensors)
+
+
+def near_form(dtype: Dtype, rank: int) -> TensorSpec:
+    """The form of a kernel's own memory: row-major, in the first-level cache."""
+    return TensorSpec(dtype, L1, Layout.row_major(rank), contiguous=True)
 
 
 def in_l2(*tensors: TensorSpec) -> bool:

@@ -21,9 +21,9 @@ from morello.kernels.graph.quads import (
 from morello.kernels.graph.shape import together_of
 from morello.kernels.graph.values import Env
 from morello.kernels.graph.writer import GraphWriter
-from morello.kernels.predicates import QUAD
+from morello.kernels.predicates import QUAD, near_form
 from morello.machine.isa import Op
-from morello.spec import L1, Dtype, Layout, Spec, TensorSpec
+from morello.spec import Dtype, Spec
 from morello.spec.graphs.graph import Graph
 from morello.spec.tensors.layout import ceil_div
 
@@ -81,8 +81,7 @@ class TapsWriter(GraphWriter):
         self._write()
 
     def _scratch(self, dtype: Dtype, rows: int, columns: int) -> Buffer:
-        form = TensorSpec(dtype, L1, Layout.row_major(2), contiguous=True)
-        return self.emitter.scratch(form, (rows, columns))
+        return self.emitter.scratch(near_form(dtype, 2), (rows, columns))
 
     def _quads(self, rows: int) -> Quads:
         taps, of = self.spec.sizes[self.of.last], self.of
