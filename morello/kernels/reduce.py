@@ -147,7 +147,7 @@ class ReduceRows(Kernel):
         lanes, masked = self.isa.lanes(dtype), takes_masks(self.isa, (dtype,))
         chains = max(self.accumulators // rows, 1)
         groups = groups_written(chains, rows)
-        return varying_counts(lanes, 1, chains, masked, groups)
+        return varying_counts(frame.sizes[along], lanes, 1, chains, masked, groups)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """A loop over groups of vectors where there are enough, then what is left."""

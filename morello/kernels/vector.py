@@ -149,7 +149,7 @@ class VectorMap(Kernel):
         if inner not in varying:
             return super().varying_counts(frame, varying)
         rows = others(frame.sizes, inner)
-        return varying_counts(self._lanes(frame.key.dtypes), rows)
+        return varying_counts(frame.sizes[inner], self._lanes(frame.key.dtypes), rows)
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Row by row, vector by vector; of long functions a few vectors in turn. Loops

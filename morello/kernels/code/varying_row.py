@@ -1,17 +1,19 @@
 """Rows whose length a call says.
 
 All rows of a run have one length. Where the last vector may have as many elements as a
-call says, under a mask, there is code for each number of vectors, chosen before the
-loops over rows: it is the code of a settled length.
+call says, under a mask, there is code for each number of vectors, with the mask and for
+a whole last vector, chosen before the loops over rows: it is the code of a settled
+length.
 """
 
 import dataclasses
 import functools
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from morello.cost.counts import OpCounts
-from morello.kernels.code.vectors import vectors_of
+from morello.kernels.code.vectors import tail_of, vectors_of
 from morello.kernels.emitter import Case, Emitter, Value
 from morello.machine.isa import Isa
 from morello.spec import Dtype
@@ -41,7 +43,7 @@ class VaryingRow:
         masked: whether the last vector may have a number of elements that a call says:
             those that remain, from one to all. Else there is a case for each number.
         groups: the most groups of vectors that are written out (`groups_written`).
-        last: the elements of the last vector, in a case.
+        last: the elements of the last vector, in a case: a number where it is whole.
         rest: the vectors after a loop over groups, the last one included, in a case.
         loops: whether there is a loop before these.
     """
@@ -70,19 +72,31 @@ class VaryingRow:
         """
         if not self.masked:
             return write(self)
-        counts = {vectors_of(size, self.lanes) for size in self.sizes}
         before, straight = self._vectors_before_last(), self.groups * self.group
-
         whole = self.emitter.linear([(before, self.lanes)])
         last = self.emitter.difference(self.size, whole)
+        is_whole = self.emitter.quotient(last, self.lanes)
 
-        def case(rest: int, loops: bool) -> Case:
-            row = dataclasses.replace(self, last=last, rest=rest, loops=loops)
-            return functools.partial(write, row)
+        def case(sizes: Iterable[int], rest: int, loops: bool) -> Case:
+            """The code of some sizes: of those that are whole vectors, of others."""
+            row = dataclasses.replace(self, rest=rest, loops=loops)
+            ends: dict[int, Case] = {}
+            for whole in {int(size % self.lanes == 0) for size in sizes}:
+                end = dataclasses.replace(row, last=self.lanes if whole else last)
+                ends[whole] = functools.partial(write, end)
+            return lambda: self.emitter.switch(is_whole, ends, like)
 
-        short = {n - 1: case(n, False) for n in counts if n <= straight}
-        rests = {(n - 1) % self.group for n in counts if n > straight}
-        long = {n: case(n + 1, True) for n in rests}
+        by_vectors: dict[bool, defaultdict[int, set[int]]]
+        by_vectors = {is_long: defaultdict(set) for is_long in (False, True)}
+        for size in self.sizes:
+            number = vectors_of(size, self.lanes)
+            is_long = number > straight
+            rest = (number - 1) % self.group if is_long else number - 1
+            by_vectors[is_long][rest].add(size)
+        short, long = (
+            {n: case(sizes, n + 1, is_long) for n, sizes in by_vectors[is_long].items()}
+            for is_long in (False, True)
+        )
         groups = self.emitter.quotient(before, self.group)
         beyond = self.emitter.linear([(groups, self.group)])
         ways: dict[int, Case] = {}
@@ -183,6 +197,7 @@ def groups_written(group: int, operations: int) -> int:
 
 
 def varying_counts(
+    count: Ints,
     lanes: int,
     rows: Ints,
     group: int = 1,
@@ -193,6 +208,7 @@ def varying_counts(
     """The operations of rows whose length a call says, beside those of a settled one.
 
     Args:
+        count: elements of a row.
         lanes: elements of a vector.
         rows: how many.
         group: see `VaryingRow`.
@@ -200,13 +216,13 @@ def varying_counts(
             each as a trip of a loop, and else each row has its own.
         groups: see there.
         stores: those at the end of a row, each of which has a case for each number of
-            elements.
+            elements, unless its vector is whole.
     """
     if not masked:
         each = group.bit_length() + lanes.bit_length() - 1
         return OpCounts.of({"scalar": 2 * rows * each})
-    once = 1 + (groups * group - 1).bit_length()
-    each = stores * (lanes.bit_length() - 1)
+    once = 2 + (groups * group - 1).bit_length()
+    each = stores * (lanes.bit_length() - 1) * tail_of(count, lanes)
     return OpCounts((), kernels=0, trips=once + rows * each)
 
 

@@ -225,9 +225,9 @@ class GraphRows(Kernel):
         group = self.unroll if masked or plan.reduced else 1
         lanes = self.isa.lanes(computed_in(frame.key.dtypes))
         operations = operations_of(frame.key, graph, inner, self.isa)
-        groups = groups_written(group, operations)
+        groups, count = groups_written(group, operations), frame.sizes[inner]
         every = product(tuple(rows))
-        return varying_counts(lanes, every, group, masked, groups, len(written))
+        return varying_counts(count, lanes, every, group, masked, groups, len(written))
 
     def emit(self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]) -> None:
         """Loops over rows, and in them over vectors."""

@@ -36,7 +36,8 @@ MOST_BOXED = 384
 """Boxes of pairs with a program each: many have one kernel."""
 
 MOST_LEAVES = 768
-"""Kernels in the programs of all ranges: one is some 250 bytes of code."""
+"""Kernels in the programs of all ranges: one is some hundred bytes of code, up to 900
+where rows are written out."""
 
 REGRETS = (0.0, *(2.0 ** (power / 4) for power in range(-4, 28)), 1e6)
 """In percent."""
