@@ -133,7 +133,7 @@ class Sampler:
     def _bests(self, way: _Way) -> Iterator[Impl]:
         """Best programs of the children, in order."""
         for _, hole in way.holes:
-            yield self._run.program(hole.spec, self._run.entry(hole.table))
+            yield self._run.best(hole.spec, hole.table)
 
     def _program(self, place: _Place, way: _Way, impls: tuple[Impl, ...]) -> Impl:
         """A program of a decision and of programs of its holes."""
@@ -173,7 +173,7 @@ class Sampler:
         return visit(self._root)
 
     def _best_way(self, place: _Place) -> _Way:
-        best = self._run.program(place.spec, self._run.entry(place.table))
+        best = self._run.best(place.spec, place.table)
         expansion = best.action.expand(Frame.of(place.spec), self._target)
         holes = self._holes(place, best.action, expansion)
         return _Way(best.action, holes, best.cost)
@@ -223,6 +223,7 @@ class Sampler:
 
     def _least(self, place: _Place) -> float:
         """The cost of the best program; infinite if there is none."""
+        self._run.reach(place.table, place.spec)
         table = self._run.entry(place.table)
         cost = table.cost(place.spec.sizes, place.spec.limits)
         return math.inf if cost is None else cost

@@ -43,6 +43,7 @@ def as_data(
         "table_parts": explanation.statistics.parts,
         "goals": dict(explanation.statistics.goals),
         "specs": explanation.statistics.specs,
+        "specs_beyond": explanation.statistics.beyond,
         "program": _node(explanation.root, top),
         "temporaries": [_temporary(t) for t in temporaries(explanation)],
         "temporary_bytes": bytes_held(explanation),

@@ -126,12 +126,12 @@ def searched_text(statistics: Statistics) -> str:
     tables = counted(statistics.tables, "table")
     if not statistics.specs:
         return f"read from {tables} of {read_text(statistics)}"
-    whole = f"found among {counted(statistics.specs, 'Spec')} in {tables}"
-    if not statistics.read:
-        return whole
-    return (
-        f"{whole}, of which {statistics.read:,} were read from {read_text(statistics)}"
-    )
+    text = f"found among {counted(statistics.specs, 'Spec')} in {tables}"
+    if statistics.read:
+        text += f", of which {statistics.read:,} were read from {read_text(statistics)}"
+    if statistics.beyond:
+        text += f"; no program comes to {statistics.beyond:,} more in them"
+    return text
 
 
 _MOST_GOALS = 3

@@ -34,6 +34,9 @@ class Statistics:
     """How many of ``read`` are parts of tables of goals with longer axes."""
     goals: tuple[tuple[str, int], ...] = ()
     """The goals that the tables of ``read`` were solved for, the most tables first."""
+    beyond: int = 0
+    """Points beside ``specs`` that the same tables have, which no program of the goal
+    comes to: they were not solved."""
 
     @property
     def compression(self) -> float | None:
@@ -62,6 +65,7 @@ class Statistics:
             sum(part.stored for part in parts),
             sum(part.parts for part in parts),
             most_first(goal for part in parts for goal in part.goals),
+            sum(part.beyond for part in parts),
         )
 
     def since(self, before: "Statistics") -> "Statistics":
@@ -80,6 +84,7 @@ class Statistics:
             self.stored,
             self.parts,
             self.goals,
+            self.beyond - before.beyond,
         )
 
 

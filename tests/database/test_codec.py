@@ -124,10 +124,21 @@ def test_a_point_is_looked_up_in_boxes_as_in_arrays(tables: tuple[Table, ...]) -
 
 
 def test_a_part_has_the_costs_of_the_whole(table: Table) -> None:
-    axes = [axis[: max(1, len(axis) // 2)] for axis in table.box.sizes]
+    axes = [axis[len(axis) // 3 : 1 + len(axis) // 2] for axis in table.box.sizes]
     box = dataclasses.replace(table.box, sizes=tuple(axes))
-    part = Packed.of(table).clip(table.id, box)
-    where = tuple(slice(extent) for extent in box.shape)
+    packed = Packed.of(table)
+    part = packed.part(table.id, box)
+    assert part is not None
+    assert part.part(table.id, table.box) is None
+    data, costs = encode_decisions(part), encode_costs(part)
+    tried = table.actions.values
+    again = decode(data, table.id, table.box, tried, lambda: costs)
+    assert np.array_equal(again.expand().costs, part.expand().costs)
+    of_whole = encode_costs(packed)
+    mixed = decode(data, table.id, table.box, tried, lambda: of_whole)
+    with pytest.raises(CodecError, match="those of other points"):
+        mixed.expand()
+    where = tuple(slice(len(axis) // 3, 1 + len(axis) // 2) for axis in table.box.sizes)
     assert np.array_equal(part.expand().costs, table.costs[where])
     assert [*part.actions.values()] == [*table.actions.values()]
 

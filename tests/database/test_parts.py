@@ -21,7 +21,7 @@ from morello.tools.morello import main
 from tests.database.small import forget_programs, spec
 from tests.search.agreement import searched
 from tests.search.goals import KINDS, goals_of, random_goal
-from tests.search.test_contexts import same
+from tests.search.test_contexts import common, same
 
 GOALS = {kind: goals_of(kind, few=3, many=8) for kind in KINDS}
 
@@ -80,12 +80,16 @@ def test_tables_of_a_larger_goal_hold_those_of_a_smaller(
 
 def check_points(rng: random.Random, packed: Packed, whole: Table) -> None:
     """Points that are looked up one by one are those of the arrays."""
-    for _ in range(min(5, whole.costs.size)):
-        point = tuple(rng.randrange(extent) for extent in whole.costs.shape)
+    decisions, costs = (
+        array[common(whole, packed.expand())]
+        for array in (whole.decisions, whole.costs)
+    )
+    for _ in range(min(5, costs.size)):
+        point = tuple(rng.randrange(extent) for extent in costs.shape)
         number = packed.decisions.at(point)
-        chosen = whole.actions.get(int(whole.decisions[point]))
+        chosen = whole.actions.get(int(decisions[point]))
         assert packed.actions.get(number) == chosen
-        assert packed.costs.at(point) == whole.costs[point]
+        assert packed.costs.at(point) == costs[point]
 
 
 def test_an_index_that_lies_is_not_believed(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from morello.actions import Select
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.dp.axes import Box
+from morello.search.dp.box import Box
 from morello.search.dp.table import NO_ACTION, Costs, TableId
 from morello.search.storage import strangers, table_store
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
@@ -112,9 +112,21 @@ def a_box(rng: random.Random, rank: int, dims: int) -> Box:
     return Box(tuple(axes[:dims]), tuple(axes[dims:]), rank - dims)
 
 
-def parts_of(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+def parts_of(
+    shape: tuple[int, ...], rng: random.Random
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """First positions and shapes: beginnings, and parts that begin anywhere."""
     every = [*itertools.product(*(range(1, extent + 1) for extent in shape))]
-    return every if len(every) < 6 else [*every[:: len(every) // 5], every[-1]]
+    some = every if len(every) < 6 else [*every[:: len(every) // 5], every[-1]]
+    parts = [((0,) * len(shape), part) for part in some]
+    for part in some:
+        ends = zip(shape, part, strict=True)
+        parts.append((tuple(rng.randint(0, n - count) for n, count in ends), part))
+    return parts
+
+
+def slices(first: tuple[int, ...], part: tuple[int, ...]) -> tuple[slice, ...]:
+    return tuple(slice(a, a + n) for a, n in zip(first, part, strict=True))
 
 
 def points_of(shape: tuple[int, ...], rng: random.Random) -> list[tuple[int, ...]]:
@@ -134,11 +146,10 @@ def test_boxes_of_decisions_are_the_array(seed: int) -> None:
     assert np.array_equal(boxes.expand(), labels)
     for point in points_of(shape, rng):
         assert boxes.at(point) == labels[point]
-    for part in parts_of(shape):
-        clipped = boxes.clip(part)
-        assert clipped.shape == part
-        cut = labels[tuple(slice(n) for n in part)]
-        assert np.array_equal(clipped.expand(), cut)
+    for first, part in parts_of(shape, rng):
+        some = boxes.part(first, part)
+        assert some.shape == part
+        assert np.array_equal(some.expand(), labels[slices(first, part)])
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -159,10 +170,11 @@ def test_boxes_of_costs_are_the_array(seed: int) -> None:
     assert np.array_equal(boxes.expand(), costs)
     for point in points_of(shape, rng):
         assert boxes.at(point) == costs[point]
-    for part in parts_of(shape):
-        axes = tuple(axis[:n] for axis, n in zip(box.axes, part, strict=True))
-        clipped = boxes.clip(axes)
-        assert np.array_equal(clipped.expand(), costs[tuple(slice(n) for n in part)])
+    for first, part in parts_of(shape, rng):
+        places = slices(first, part)
+        axes = tuple(axis[some] for axis, some in zip(box.axes, places, strict=True))
+        some = boxes.part(first, axes)
+        assert np.array_equal(some.expand(), costs[places])
     masks = []
     for lo, hi in boxes.ends.tolist():
         corner = costs[tuple(slice(a, b) for a, b in zip(lo, hi, strict=True))]
@@ -216,14 +228,17 @@ def test_a_part_of_a_table_on_the_shelf_is_a_part_of_its_arrays() -> None:
     solved.solve(goal)
     table = max(solved.tables(goal), key=lambda table: table.costs.size)
     costs = solved.run_of(goal).store.costs(table.id)
-    whole = Shelved(costs, lambda: table, "goal")
+    whole = Shelved(table.id, costs, lambda: table, "goal")
     assert whole.points == table.costs.size
     sizes = tuple(axis[: max(1, len(axis) - 1)] for axis in table.box.sizes)
     limits = tuple(axis[-1:] for axis in table.box.limits)
     assert limits != table.box.limits
     box = dataclasses.replace(table.box, sizes=sizes, limits=limits)
     identity = dataclasses.replace(table.id, sizes=sizes, free=())
-    part = whole.clip(identity, box)
+    part = whole.part(identity, box)
+    assert part is not None
+    assert whole.part(table.id, table.box) is whole
+    assert part.part(table.id, table.box) is None
     cut = (*(slice(len(axis)) for axis in sizes), *(slice(-1, None) for _ in limits))
     assert (part.goal, part.costs.box) == ("goal", box)
     assert np.array_equal(part.costs.dense, table.costs[cut])

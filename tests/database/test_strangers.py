@@ -18,7 +18,7 @@ import pytest
 
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.dp.axes import Box
+from morello.search.dp.box import Box
 from morello.search.dp.table import TableId
 from morello.search.storage import cache_key, codec
 from morello.search.storage import deflated as parts
@@ -351,9 +351,10 @@ def test_a_crafted_index_is_not_followed(
 
     def box_of(identity: TableId) -> Box:
         asked.append(identity)
-        return run.box(identity)
+        return run.whole_box(identity)
 
-    assert not run.store.fetch_part(table, box_of, run.candidates)
+    whole = run.whole_box(table)
+    assert not run.store.fetch_part(table, whole, box_of, run.candidates)
     assert asked == [table]
 
 

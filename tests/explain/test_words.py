@@ -100,6 +100,9 @@ def test_what_a_program_was_chosen_from() -> None:
     assert (
         searched_text(Statistics(7, 9000, 1.0)) == "found among 9,000 Specs in 7 tables"
     )
+    assert searched_text(Statistics(7, 9, 1.0, beyond=1000)) == (
+        "found among 9 Specs in 7 tables; no program comes to 1,000 more in them"
+    )
 
 
 def test_what_a_pin_rules_out_costs_less() -> None:

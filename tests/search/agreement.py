@@ -1,12 +1,13 @@
 """Comparing what the search found with what the enumeration found."""
 
 import dataclasses
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 
 from morello.errors import SearchError
 from morello.search import Solver
+from morello.search.dp.table import TableId, position
 from morello.spec import Limits, Spec
 from tests.search.brute_force import BruteForce, BudgetError
 
@@ -47,9 +48,28 @@ def compare(spec: Spec, solver: Solver, brute: BruteForce, found: Agreement) -> 
     _compare_tables(spec, solver, brute, found)
 
 
+def _compare_boxes(
+    spec: Spec, solver: Solver, brute: BruteForce, found: Agreement
+) -> None:
+    """Whatever Spec the enumeration came to is a point that is solved."""
+    run = solver.run_of(spec)
+    tables: defaultdict[object, list[TableId]] = defaultdict(list)
+    for identity in run.store:
+        tables[identity.key, identity.sizes].append(identity)
+    for (key, axes), family in brute.families.items():
+        for sizes, left in family.costs:
+            limits = Limits(spec.limits.memories, left)
+            boxes = [(run.whole_box(t), run.box(t)) for t in tables[key, axes]]
+            places = [[position(b, sizes, limits) for b in pair] for pair in boxes]
+            is_point = any(whole is not None for whole, _ in places)
+            if is_point and all(place is None for _, place in places):
+                found.mismatches.append(f"{key} {sizes} {left} below {spec}: left out")
+
+
 def _compare_tables(
     spec: Spec, solver: Solver, brute: BruteForce, found: Agreement
 ) -> None:
+    _compare_boxes(spec, solver, brute, found)
     for table in solver.tables(spec):
         family = brute.families.get((table.id.key, table.id.sizes))
         if family is None:

@@ -12,7 +12,7 @@ import pytest
 from morello.actions import Select
 from morello.machine import AVX2
 from morello.search import Solver
-from morello.search.dp.axes import ANY, Box
+from morello.search.dp.box import ANY, Box
 from morello.search.dp.table import Costs, Table, TableId, position, spec_at
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.search.storage.codec import decode, encode_costs, encode_decisions, summary

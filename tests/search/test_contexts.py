@@ -5,6 +5,7 @@ What goals share by `Target.plain` depends on no context.
 
 import dataclasses
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,8 +97,15 @@ def alike_without(context: OperandContext, table: Table) -> bool:
 
 
 def same(one: Table, other: Table) -> bool:
-    """Whether two tables have the same costs and choices."""
-    return np.array_equal(one.costs, other.costs) and all(
-        one.actions.get(int(a)) == other.actions.get(int(b))
-        for a, b in {*zip(one.decisions.flat, other.decisions.flat, strict=True)}
+    """Whether two tables have the same costs and choices at the points of both."""
+    ours, theirs = common(one, other), common(other, one)
+    choices = zip(one.decisions[ours].flat, other.decisions[theirs].flat, strict=True)
+    return np.array_equal(one.costs[ours], other.costs[theirs]) and all(
+        one.actions.get(int(a)) == other.actions.get(int(b)) for a, b in {*choices}
     )
+
+
+def common(one: Table, other: Table) -> Any:
+    """Where the points are in a table that another has, too."""
+    axes = zip(one.box.axes, other.box.axes, strict=True)
+    return np.ix_(*([i for i, n in enumerate(a) if n in b] for a, b in axes))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from morello.errors import ScheduleError, SearchError
 from morello.machine import AVX2
 from morello.search import Impl, Solver
-from morello.search.dp.axes import ANY
+from morello.search.dp.box import ANY
 from morello.search.dp.table import Table, spec_at
 from morello.search.queries.partial_program import Partial, complete
 from morello.spec import Spec

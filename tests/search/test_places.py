@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from morello.search.dp.axes import ANY
+from morello.search.dp.box import ANY
 from morello.search.dp.evaluate import NONE, _Along, _Others, _place, positions
 
 pytestmark = pytest.mark.quick

@@ -13,7 +13,6 @@ What is left of a cache is one coordinate where no operand can move there any mo
 
 import bisect
 import dataclasses
-import math
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -22,16 +21,11 @@ from typing import Any
 import numpy as np
 
 from morello.actions import ACTIONS, Action
-from morello.lazy import cached_property
 from morello.machine import Target
+from morello.search.dp.box import ANY, Axis, Box, mesh_of
 from morello.spec import Kind, Limits, Memory, Spec, SpecKey, TensorSpec
-from morello.spec.hashing import Interned
 from morello.spec.shares import is_worth_sharing, shares_of
 from morello.spec.structure import has_several_products, is_batch, is_place
-
-Axis = tuple[int, ...]
-"""Ascending coordinates."""
-
 
 REGISTERS = 48
 """Tiles of registers are no larger: above, graphs of several products have powers of
@@ -145,63 +139,6 @@ def _is_power(size: int) -> bool:
 def _ladder(size: int) -> Axis:
     powers = [1 << i for i in range(size.bit_length())]
     return tuple(sorted(r for p in powers for r in (p, 3 * p) if r <= size))
-
-
-ANY = -1
-"""The one coordinate of an axis that does not matter, or follows from the others."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Box(Interned):
-    """The coordinates of one table: the sizes of each dimension, then the limits."""
-
-    sizes: tuple[Axis, ...]
-    limits: tuple[Axis, ...]
-    """The values that are left of each memory: registers first, then caches."""
-    caches: int
-    """How many of the limits, the last, are those of caches."""
-
-    @cached_property
-    def axes(self) -> tuple[Axis, ...]:
-        """Every axis, in the order of the table's dimensions."""
-        return (*self.sizes, *self.limits)
-
-    @cached_property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the table's arrays."""
-        return tuple(len(axis) for axis in self.axes)
-
-    @cached_property
-    def size(self) -> int:
-        """Number of points of the box."""
-        return math.prod(self.shape)
-
-    @cached_property
-    def points(self) -> tuple[int, ...]:
-        """The shape without the caches: sizes, and what is left of registers."""
-        return self.shape[: len(self.shape) - self.caches]
-
-    @cached_property
-    def classes(self) -> tuple[int, int]:
-        """How many combinations of what is left of all caches but the farthest there
-        are, and how many classes of what is left of that one."""
-        *near, far = (1, *map(len, self.limits[len(self.limits) - self.caches :]))
-        return math.prod(near), far
-
-    @cached_property
-    def mesh(self) -> tuple[Any, ...]:
-        """The coordinates along each axis, to be read: together they broadcast to the
-        shape."""
-        return _mesh(self.axes)
-
-
-def _mesh(axes: tuple[Axis, ...]) -> tuple[Any, ...]:
-    """An open mesh of the axes, like ``np.ix_``, which takes twice as long."""
-    rank = len(axes)
-    return tuple(
-        np.asarray(axis, np.int64).reshape((1,) * dim + (-1,) + (1,) * (rank - dim - 1))
-        for dim, axis in enumerate(axes)
-    )
 
 
 Dense = frozenset[Axis]
@@ -460,7 +397,7 @@ def _fits(
 ) -> Any:
     """Mask of the sizes at which an operand has room; of a dimension that it lacks,
     ``axes`` has one size. ``full`` has the sizes of the goal, or `OWN`."""
-    operand, mesh = kind.operands[index], _mesh(axes)
+    operand, mesh = kind.operands[index], mesh_of(axes)
     operand_sizes = operand.sizes(mesh)
     fits = tensor.amount(operand_sizes) <= room
     if _may_be_gapless(tensor):  # a tile of a gapless array: see `_lying`

@@ -13,9 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from morello.actions import Action, Child
+from morello.lazy import cached_property
 from morello.machine import Target
 from morello.search.compiled.words import ABSENT, address
-from morello.search.dp.axes import ANY, Axis, Box
+from morello.search.dp.box import ANY, Axis, Box
 from morello.search.dp.table import Costs, Floats, Integers, TableId, frame_of
 from morello.spec import Limits, SpecKey
 from morello.spec.frame import Frame
@@ -37,18 +38,17 @@ class Below(Protocol):
     def box(self, identity: TableId) -> Box:
         """The box of a table."""
 
-    def child_id(
-        self,
-        parent: TableId,
-        key: SpecKey,
-        dims: tuple[int, ...],
-        action: Action | None = None,
-        role: str = "",
-    ) -> TableId:
-        """The table that a hole of a parent's table is looked up in."""
+    def holes(
+        self, identity: TableId, action: Action, evaluated: "Evaluated"
+    ) -> list[TableId]:
+        """The tables of the holes of an action on the points of a table."""
 
     def costs(self, identity: TableId) -> Costs:
         """Costs of a table that was solved before."""
+
+
+Ranges = tuple[tuple[int, int], ...]
+"""The least and the greatest of each size and of what is left of each memory."""
 
 
 Term = tuple[Array, int, int]
@@ -99,6 +99,12 @@ class Evaluated:
             return known
         return _Others(value) if np.ndim(value) else int(value)
 
+    @cached_property
+    def ranges(self) -> tuple[Ranges | None, ...]:
+        """Those of the Specs of each hole, where the action applies; None for a hole
+        that is nowhere."""
+        return tuple(_ranges(self, child) for child in self.children)
+
     def gathered(self, boxes: tuple[Box | None, ...]) -> Gathered | None:
         """The descriptor, where the tables of the holes have these boxes; None if no
         point has a program.
@@ -118,6 +124,9 @@ class Evaluations:
         self._limits = limits
         self._target = target
         self._known: dict[tuple[Action, SpecKey, Box], Evaluated | None] = {}
+        self._dims: dict[
+            tuple[Action, SpecKey, tuple[Axis, ...]], tuple[tuple[int, ...], ...]
+        ] = {}
 
     def evaluated(self, action: Action, key: SpecKey, box: Box) -> Evaluated | None:
         """An action on the points of a box; None where it applies nowhere.
@@ -133,6 +142,20 @@ class Evaluations:
             if not action.ends:
                 self._known[place] = result
             return result
+
+    def child_dims(
+        self, action: Action, key: SpecKey, whole: Box
+    ) -> tuple[tuple[int, ...], ...]:
+        """`Child.dims` of the holes of an action on all of a table: the greatest sizes
+        alone say how large dimensions are that it has not."""
+        place = action, action.relevant(key, self._target), whole.sizes
+        dims = self._dims.get(place)
+        if dims is None:
+            most = tuple(axis[-1] for axis in whole.sizes)
+            frame = Frame(place[1], most, self._limits)
+            children = action.expand(frame, self._target).children
+            dims = self._dims[place] = tuple(child.dims for child in children)
+        return dims
 
     def child_keys(self, action: Action, key: SpecKey) -> tuple[SpecKey, ...]:
         """The keys of the holes of an action."""
@@ -203,6 +226,44 @@ def _gather(evaluated: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | N
         near_each, far_each = (each for _, _, each in found_terms[-2:])
         places.append((*words_of[:-2], near_each, *words_of[-2:], far_each))
     return Gathered(tuple(arrays), words, tuple(places))
+
+
+def _ranges(parent: Evaluated, child: Child) -> Ranges | None:
+    """The least and the greatest coordinates of the Specs of a hole."""
+    there: Any = np.isfinite(parent.price)
+    if child.there is not None:
+        there = there & (np.asarray(child.there) != 0)
+    if not there.any():
+        return None
+    where = None if there.all() else there
+    values = *child.frame.sizes, *child.frame.limits.free
+    ranges = [_range(parent, value, where) for value in values]
+    for place in range(len(parent.box.axes) - parent.box.caches, len(parent.box.axes)):
+        if parent.box.axes[place] == (ANY,):  # Specs of one point may have less left
+            back = place - len(parent.box.axes)
+            ranges[back] = 0, ranges[back][1]
+    return tuple(ranges)
+
+
+def _range(parent: Evaluated, value: Any, where: Array | None) -> tuple[int, int]:
+    """The least and the greatest of coordinates, at some points of a box or at all."""
+    if not np.ndim(value):
+        return int(value), int(value)
+    along = parent.axes.get(id(value))
+    if along is not None:
+        axis = along.axis
+        if where is None or where.shape[along.dim] == 1:
+            return axis[0], axis[-1]
+        others = tuple(dim for dim in range(where.ndim) if dim != along.dim)
+        places = np.flatnonzero(where.any(axis=others))
+        return axis[places[0]], axis[places[-1]]
+    if where is not None:
+        least, greatest = np.where(where, value, _MOST), np.where(where, value, -_MOST)
+        return int(least.min()), int(greatest.max())
+    return int(np.min(value)), int(np.max(value))
+
+
+_MOST = np.iinfo(np.int64).max
 
 
 def _places(parent: Evaluated, child: Child, box: Box) -> tuple[Array, ...]:

@@ -8,10 +8,13 @@ import numpy as np
 from morello.actions import Action, Child
 from morello.machine import Target
 from morello.search.dp import axes as ax
-from morello.search.dp.axes import Axis, Box, Free, Goals
+from morello.search.dp.axes import Free, Goals
+from morello.search.dp.box import Axis, Box
+from morello.search.dp.evaluate import Evaluated, Evaluations
 from morello.search.dp.table import TableId, frame_of
 from morello.search.storage.table_store import TableStore
 from morello.spec import Limits, Memory, SpecKey
+from morello.spec.embedding import ONE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Identities:
         self.target = target
         self.store = store
         self.goals = goals
+        self.evaluations = Evaluations(limits, target)
         self._boxes: dict[TableId, Box] = {}
         self._new_axes: dict[tuple[TableId, Action | None, str, int], Axis] = {}
         """The sizes of dimensions that parents have not, of each hole."""
@@ -133,7 +137,7 @@ class Identities:
         self, parent: TableId, action: Action, role: str, dim: int
     ) -> Axis:
         """The sizes that a hole of a whole table has along a dimension of its own."""
-        frame = frame_of(parent.key, self.box(parent), self.limits)
+        frame = frame_of(parent.key, self.whole_box(parent), self.limits)
         children = action.expand(frame, self.target).children
         (child,) = (child for child in children if child.role == role)
         sizes = np.unique(child.frame.sizes[dim]).tolist()
@@ -146,6 +150,22 @@ class Identities:
         if len(sizes) > 1 or self.dense.issuperset(parent.sizes):
             self.store.dense |= {axis}
         return axis
+
+    def holes(
+        self, identity: TableId, action: Action, evaluated: Evaluated
+    ) -> list[TableId]:
+        """The tables of the holes of an action on the points of a table."""
+        keys = self.evaluations.child_keys(action, identity.key)
+        children = evaluated.children
+        every_dims = tuple(child.dims for child in children)
+        if any(dim < ONE for dims in every_dims for dim in dims):
+            whole = self.whole_box(identity)
+            if whole is not evaluated.box:
+                every_dims = self.evaluations.child_dims(action, identity.key, whole)
+        return [
+            self.child_id(identity, key, dims, action, child.role)
+            for key, dims, child in zip(keys, every_dims, children, strict=True)
+        ]
 
     def hole_id(self, parent: TableId, action: Action, child: Child) -> TableId:
         """The table that contains a child of an action; that of a loop may be the
@@ -182,8 +202,8 @@ class Identities:
             facts = self._keys[key] = _Known.of(key, self.target.plain)
         return facts
 
-    def box(self, identity: TableId) -> Box:
-        """The box of a table."""
+    def whole_box(self, identity: TableId) -> Box:
+        """The box of all points of a table."""
         box = self._boxes.get(identity)
         if box is None:
             box = ax.box(

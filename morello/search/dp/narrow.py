@@ -52,6 +52,7 @@ class NarrowRun(Run):
             whole.goals,
         )
         self.evaluations = whole.evaluations
+        self.needed = dict(whole.needed)
         self.width = width
         self._narrow: dict[TableId, tuple[Costs, Callable[[], Table]]] = {}
 
@@ -66,15 +67,17 @@ class NarrowRun(Run):
         Raises:
             SearchError: they have none.
         """
-        return self.program(spec, self.decisions(identity))
+        if not self.is_reached(identity, spec):  # not followed to the end
+            self.reaches, self.needed = False, {}
+        return super().best(spec, identity)
 
     def is_solved(self, identity: TableId) -> bool:
         """Whether a table has the best programs of all."""
-        return identity in self.store
+        return self.is_here(identity)
 
     def is_known(self, identity: TableId) -> bool:
         """Whether a table was solved, if narrowly."""
-        return identity in self.store or identity in self._narrow
+        return identity in self._narrow or self.is_here(identity)
 
     def costs(self, identity: TableId) -> Costs:
         """The costs of a table, which is solved narrowly if it is new."""
@@ -140,7 +143,7 @@ class _NarrowSolver(TableSolver):
 
     def _is_of_goals(self) -> bool:
         """Whether a Spec with all sizes of the goal has room in this table."""
-        ours, goals = self.box.sizes, self.id.sizes
+        ours, goals = self.run.whole_box(self.id).sizes, self.id.sizes
         is_cut = any(a[-1:] != b[-1:] for a, b in zip(ours, goals, strict=True))
         return not is_cut and bool(self._lies()[(-1,) * len(ours)])
 

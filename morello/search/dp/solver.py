@@ -6,7 +6,6 @@ table is solved is in `table_solver.py`.
 """
 
 import dataclasses
-import math
 import time
 from collections.abc import Callable
 
@@ -17,9 +16,10 @@ from morello.machine.operand_context import PLAIN
 from morello.processes.interrupts import check_sigint, defer_sigint
 from morello.search.dp import axes as ax
 from morello.search.dp.axes import ONE_GOAL, Goals
-from morello.search.dp.evaluate import Evaluations
+from morello.search.dp.box import Box, Spans, all_of, is_within, spans_in
 from morello.search.dp.identities import Identities
-from morello.search.dp.table import Costs, Table, TableId
+from morello.search.dp.reachable import Reachability
+from morello.search.dp.table import Costs, Table, TableId, position
 from morello.search.dp.table_solver import TableSolver
 from morello.search.garbage import rare_collections
 from morello.search.impl import Branch, Impl
@@ -180,7 +180,7 @@ class Solver:
         before = run.statistics(0.0)
         try:
             with defer_sigint(), rare_collections(), run.store.working():
-                impl = run.program(spec, run.entry(self.goal_table(spec)))
+                impl = run.best(spec, self.goal_table(spec))
         finally:  # what was solved until it was stopped counts, too
             elapsed = time.perf_counter() - start
             statistics = run.statistics(elapsed).since(before)
@@ -198,7 +198,7 @@ class Solver:
         """
         run = self.run_of(spec)
         with defer_sigint(), rare_collections(), run.store.working():
-            run.entry(self.goal_table(spec))
+            run.best(spec, self.goal_table(spec))
 
     def stored(self, spec: Spec) -> Impl | None:
         """The program of a goal that the database has, which needs no tables."""
@@ -272,6 +272,10 @@ class Solver:
         return Solution(impl, Statistics(tables, points, elapsed))
 
 
+def _nothing(identity: TableId, box: Box) -> None:
+    """Read no table."""
+
+
 def _none(spec: Spec) -> Impl:
     """Reject a Spec that is not pinned, in a search without pins."""
     raise RuntimeError(f"{spec} is not pinned")
@@ -295,9 +299,20 @@ class Run(Identities):
         self.watch = watch
         self.start = self._told = time.perf_counter()
         self.points = 0
+        self.beyond = 0
+        """Points of tables that were solved which no program of a goal needs."""
         self.impls = 0
         """Implementations that were compared."""
-        self.evaluations = Evaluations(limits, target)
+        self.reaches = not (goals.axes or pinned.pins.pins)
+        """Whether a goal is followed down first, to solve the points that it needs."""
+        self.needed: dict[TableId, Box] = {}
+        """The points that goals need of each table that they lead to; empty before the
+        first goal, and where all points are solved."""
+        self._candidates: dict[TableId, tuple[Action, ...]] = {}
+        self._misses: set[tuple[TableId, Box]] = set()
+        """Tables that were looked for in vain."""
+        self._damaged: set[TableId] = set()
+        """Tables of which what is stored cannot be."""
         self._pending: set[TableId] = set()
         self._stored: set[TableId] = set()
         """Tables from the database, of which not all that they say has been checked."""
@@ -326,18 +341,82 @@ class Run(Identities):
         self._ensure(identity)
         return self.store.entry(identity)
 
+    def box(self, identity: TableId) -> Box:
+        """The box of the points of a table that are solved."""
+        if not self.needed:
+            return self.whole_box(identity)
+        box = self.needed.get(identity)
+        if box is None:
+            self._reach(identity, all_of(self.whole_box(identity)))
+            box = self.needed[identity]
+        return box
+
+    def reach(self, identity: TableId, spec: Spec, *, through: bool = False) -> None:
+        """Have a Spec of a table solved with all that it needs, when it is asked for.
+
+        Args:
+            through: whether other tables are asked for besides those of its program:
+                all that it leads to.
+        """
+        if through or not self.is_reached(identity, spec):
+            spans = self._spans(identity, spec)
+            self._reach(identity, spans, through=through)
+
+    def is_reached(self, identity: TableId, spec: Spec) -> bool:
+        """Whether a Spec of a table is among those that are solved when it is."""
+        box = self.needed.get(identity)
+        if box is None:
+            return False
+        spans = spans_in(self.whole_box(identity), box) or ()
+        return is_within(self._spans(identity, spec), spans)
+
+    def _spans(self, identity: TableId, spec: Spec) -> Spans:
+        """Where a Spec of a table is."""
+        point = position(self.whole_box(identity), spec.sizes, spec.limits)
+        return () if point is None else tuple((place, place + 1) for place in point)
+
+    def _reach(self, identity: TableId, spans: Spans, *, through: bool = False) -> None:
+        if not self.reaches:
+            return
+        read = _nothing if through else self._read
+        work = Reachability(self, self.needed, read, is_through=through)
+        self.needed |= work.boxes(identity, spans)
+
+    def _read(self, identity: TableId, box: Box) -> Box | None:
+        """The box of a table that is here, or stored, if it has all points of another
+        one."""
+        here = self.store.box(identity)
+        if here is not None and spans_in(here, box) is not None:
+            return here
+        return box if self._fetch(identity, box) else None
+
+    def is_here(self, identity: TableId) -> bool:
+        """Whether the points of a table that are needed are solved."""
+        return self.store.box(identity) is self.box(identity)
+
     def _ensure(self, identity: TableId) -> None:
-        if identity in self.store:
-            return
         box = self.box(identity)
-        if self.store.fetch_shared(identity, self.box, self.candidates):
-            return
-        if self.store.fetch(identity, box, self.candidates) or self.store.fetch_part(
-            identity, self.box, self.candidates
+        if self.store.box(identity) is not box and not (
+            box.size and self._fetch(identity, box)
+        ):
+            self._solve(identity)
+
+    def _fetch(self, identity: TableId, box: Box) -> bool:
+        """Look for a part of a table that was solved for earlier goals; whether it is
+        here now."""
+        store, tables = self.store, (self.whole_box, self.candidates)
+        if store.fetch_shared(identity, box, *tables):
+            return True
+        place = identity, box
+        if place in self._misses or identity in self._damaged:
+            return False
+        if store.fetch(identity, box, *tables) or store.fetch_part(
+            identity, box, *tables
         ):
             self._stored.add(identity)
-            return
-        self._solve(identity)
+            return True
+        self._misses.add(place)
+        return False
 
     def decisions(self, identity: TableId) -> Table | Packed:
         """The decisions of a table; solves the table if needed."""
@@ -351,7 +430,11 @@ class Run(Identities):
     def _solve_again(self, identity: TableId) -> None:
         """Solve a table whose row in the database is damaged."""
         self._stored.discard(identity)
+        self._damaged.add(identity)
         self.store.drop(identity)
+        if self.needed:  # nobody asked what it needs
+            whole = self.whole_box(identity)
+            self._reach(identity, spans_in(whole, self.box(identity)) or ())
         self._solve(identity)
 
     def _solve(self, identity: TableId) -> None:
@@ -366,7 +449,8 @@ class Run(Identities):
         finally:  # a search that is interrupted may be taken up again
             self._pending.discard(identity)
         self.store.put(identity, costs, work.table)
-        self.points += math.prod(self.box(identity).shape)
+        self.points += self.box(identity).size
+        self.beyond += self.whole_box(identity).size - self.box(identity).size
         self.impls += work.impls
 
     def pause(self) -> None:
@@ -394,10 +478,17 @@ class Run(Identities):
             store.stored,
             store.parts,
             most_first((+store.goals).items()),
+            self.beyond,
         )
 
     def candidates(self, identity: TableId) -> tuple[Action, ...]:
         """The actions that are tried on the Specs of a table, and its pins."""
+        known = self._candidates.get(identity)
+        if known is None:
+            known = self._candidates[identity] = self._all_candidates(identity)
+        return known
+
+    def _all_candidates(self, identity: TableId) -> tuple[Action, ...]:
         actions = candidates(identity.key, identity.sizes, self.target)
         if self.dense:
             actions = tuple(a for a in actions if self.tiles(a, identity))
@@ -408,8 +499,17 @@ class Run(Identities):
         """The points of a table that pins decide."""
         return self.pinned.fixed(identity.key, self.box(identity), self.limits)
 
+    def best(self, spec: Spec, identity: TableId) -> Impl:
+        """The best program of a Spec of a table, which is solved if it is new.
+
+        Raises:
+            SearchError: there is none.
+        """
+        self.reach(identity, spec)
+        return self.program(spec, self.decisions(identity))
+
     def program(self, spec: Spec, table: Table | Packed) -> Impl:
-        """The best program of a Spec of a table.
+        """The best program of a Spec of a solved table.
 
         Raises:
             SearchError: there is none.
@@ -434,8 +534,8 @@ class Run(Identities):
         for child in expansion.children:
             if int(child.exists):
                 times = int(child.times)
-                below = self.decisions(self.hole_id(table.id, action, child))
-                impl = self.program(child.frame.spec(), below)
+                below = self.hole_id(table.id, action, child)
+                impl = self.best(child.frame.spec(), below)
                 branches.append(Branch(child.role, times, impl))
                 cost += times * impl.cost
         impl = Impl(spec, action, cost, tuple(branches))

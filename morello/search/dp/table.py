@@ -10,7 +10,8 @@ import numpy as np
 from morello.actions import Action
 from morello.lazy import cached_property
 from morello.search.compiled.words import address
-from morello.search.dp.axes import ANY, Axis, Box, Free, registers_taken
+from morello.search.dp.axes import Free, registers_taken
+from morello.search.dp.box import ANY, Axis, Box
 from morello.spec import Memory, SpecKey
 from morello.spec.frame import Frame
 from morello.spec.hashing import Interned

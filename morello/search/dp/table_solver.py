@@ -20,8 +20,9 @@ from morello.errors import SearchError
 from morello.search.compiled import compiled
 from morello.search.compiled.words import ACTION, EXTENT, HOLE, STRIDE
 from morello.search.dp import axes as ax
-from morello.search.dp.axes import Axis, Box
+from morello.search.dp.box import Axis, Box
 from morello.search.dp.evaluate import Below, Gathered, positions
+from morello.search.dp.grouping import grouped
 from morello.search.dp.limit_slices import Slices
 from morello.search.dp.table import (
     COST_BOUND,
@@ -141,34 +142,18 @@ class TableSolver:
         if not self.box.size:
             self._begin()
             return
-        loops: dict[tuple[int, SpecKey], dict[int, Action]] = {}
-        parts: dict[int, Action] = {}
-        gathers: dict[int, Action] = {}
-        along: dict[int, Action] = {}
-        before: tuple[type[Action], str] | None = None
-        for index, action in enumerate(actions):
-            if (type(action), getattr(action, "dim", None)) == before:
-                along[index] = action  # another size of the loop before it
-                continue
-            dim = action.loop_dim(self.key)
-            if dim is None:
-                stays = action.first_part(self.key) is not None
-                (parts if stays else gathers)[index] = action
-                before = None
-                continue
-            along = loops.setdefault((dim, action.loop_key(self.key)), {})
-            along[index] = action
-            before = type(action), self.key.kind.dims[dim]
-        tiles = [self.run.loop_id(self.id, k) for _, k in loops if k != self.key]
-        self._gather(gathers, tiles)
+        groups = grouped(actions, self.key)
+        loops = groups.loops.items()
+        tiles = [self.run.loop_id(self.id, k) for (_, k), _ in loops if k != self.key]
+        self._gather(groups.gathers, tiles)
         in_table = {}
-        for (dim, key), loops_along in loops.items():
+        for (dim, key), loops_along in loops:
             if key == self.key:
                 in_table[dim] = loops_along
             else:
                 self._loop_below(dim, key, loops_along)
         self._fix(actions)
-        self._loop_within(in_table, self._peels(parts))
+        self._loop_within(in_table, self._peels(groups.parts))
         self._leave_out()
 
     def _leave_out(self) -> None:
@@ -324,11 +309,7 @@ class TableSolver:
         evaluated = run.evaluations.evaluated(action, self.key, self.box)
         if evaluated is None:
             return None
-        keys = run.evaluations.child_keys(action, self.key)
-        below = [
-            run.child_id(self.id, key, child.dims, action, child.role)
-            for key, child in zip(keys, evaluated.children, strict=True)
-        ]
+        below = run.holes(self.id, action, evaluated)
         boxes = tuple(None if b == self.id else run.box(b) for b in below)
         gathered = evaluated.gathered(boxes)
         if gathered is None:

@@ -16,7 +16,7 @@ from morello.actions import Action, LoopForm
 from morello.lazy import cached_property
 from morello.machine import Target
 from morello.search.compiled.words import AXIS, PEEL, address
-from morello.search.dp.axes import Axis
+from morello.search.dp.box import Axis
 from morello.search.dp.table import Floats, Integers
 from morello.spec.frame import Frame
 from morello.spec.tensors.limits import Limits

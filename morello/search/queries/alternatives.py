@@ -105,8 +105,7 @@ class Explorer:
         if place.table is None:
             raise ScheduleError(f"a schedule decides {place.spec}, not the search")
         tables = self._solver.run_of(place.goal)
-        table = tables.table(place.table)
-        chosen = tables.program(place.spec, table)
+        chosen = tables.best(place.spec, place.table)
         rejected, dead_ends, refused = [], 0, 0
         for action in tables.candidates(place.table):
             if action == chosen.action or isinstance(action, Pinned):
@@ -143,7 +142,9 @@ class Explorer:
         by a pin."""
         if place.table is None:
             return place.decided
-        table = self._solver.run_of(place.goal).table(place.table)
+        run = self._solver.run_of(place.goal)
+        run.reach(place.table, place.spec)
+        table = run.decisions(place.table)
         action = table.decision(place.spec.sizes, place.spec.limits)
         if not isinstance(action, Pinned):
             return HOLE
@@ -189,6 +190,6 @@ class Explorer:
             return None
         run = self._solver.run_of(place.goal)
         try:
-            return run.program(place.spec, run.table(place.table))
+            return run.best(place.spec, place.table)
         except SearchError:
             return None

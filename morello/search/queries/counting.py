@@ -14,7 +14,8 @@ import numpy as np
 from morello.actions import Action
 from morello.machine import Target
 from morello.search.compiled import compiled
-from morello.search.dp.axes import Box
+from morello.search.dp.box import Box
+from morello.search.dp.evaluate import Evaluated
 from morello.search.dp.limit_slices import Slices
 from morello.search.dp.solver import Solver
 from morello.search.dp.table import Costs, Floats, Integers, TableId, position
@@ -33,8 +34,9 @@ def count_programs(spec: Spec, target: Target) -> float:
         minus infinity if there is none.
     """
     solver = Solver(target)
-    counts = _Counts(solver, spec)
-    table = counts.costs(solver.goal_table(spec))
+    root = solver.goal_table(spec)
+    solver.run_of(spec).reach(root, spec)
+    table = _Counts(solver, spec).costs(root)
     point = position(table.box, spec.sizes, spec.limits)
     return -math.inf if point is None else -float(table.dense[point])
 
@@ -59,16 +61,11 @@ class _Counts:
         """The actions that are tried on the Specs of a table."""
         return self._run.candidates(identity)
 
-    def child_id(
-        self,
-        parent: TableId,
-        key: SpecKey,
-        dims: tuple[int, ...],
-        action: Action | None = None,
-        role: str = "",
-    ) -> TableId:
-        """The table that a hole of a parent's table is looked up in."""
-        return self._run.child_id(parent, key, dims, action, role)
+    def holes(
+        self, identity: TableId, action: Action, evaluated: Evaluated
+    ) -> list[TableId]:
+        """The tables of the holes of an action on the points of a table."""
+        return self._run.holes(identity, action, evaluated)
 
     def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
         """The table of the tiles of loops, where these have another key."""

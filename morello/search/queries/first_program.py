@@ -103,7 +103,7 @@ class _Descent:
 
     def _pinned(self, spec: Spec, table: TableId) -> Impl | None:
         """The program that a pin says; None where there is none that applies."""
-        run, box = self._run, self._run.box(table)
+        run, box = self._run, self._run.whole_box(table)
         point = position(box, spec.sizes, spec.limits)
         for pin in run.pinned.pins.of(spec.key):
             if position(box, pin.spec.sizes, pin.spec.limits) == point:

@@ -17,7 +17,7 @@ import numpy as np
 from morello.actions import Action, Child
 from morello.search.compiled import compiled
 from morello.search.compiled.words import ACTION, HOLE
-from morello.search.dp.axes import Axis, Box
+from morello.search.dp.box import Axis, Box
 from morello.search.dp.evaluate import Evaluated, Gathered
 from morello.search.dp.table import Costs, Floats, Integers, TableId, position
 from morello.search.dp.table_solver import aligned
@@ -151,6 +151,7 @@ class Hypergraph:
         self.target = solver.target
         self.run = solver.run_of(goal)
         self.root = solver.goal_table(goal)
+        self.run.reach(self.root, goal, through=True)
         self.nodes: dict[TableId, Node] = {}
         self._costs: dict[TableId, Costs] = {}
         self._features: dict[str, int] = {}
@@ -277,12 +278,9 @@ class Hypergraph:
     ) -> Edge | None:
         """An action on all points of a table; None where it leads nowhere."""
         run, key = self.run, node.id.key
-        keys = run.evaluations.child_keys(action, key)
-        holes = [
-            (run.child_id(node.id, k, child.dims), child)
-            for k, child in zip(keys, evaluated.children, strict=True)
-        ]
-        boxes = tuple(None if b == node.id else run.box(b) for b, _ in holes)
+        tables = run.holes(node.id, action, evaluated)
+        holes = tuple(zip(tables, evaluated.children, strict=True))
+        boxes = tuple(None if b == node.id else run.box(b) for b in tables)
         gathered = evaluated.gathered(boxes)
         if gathered is None:
             return None

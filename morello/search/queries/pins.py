@@ -16,7 +16,8 @@ from typing import ClassVar
 from morello.actions import Action, Expansion
 from morello.errors import MorelloError, ScheduleError, SearchError
 from morello.machine import Target
-from morello.search.dp.axes import ANY, Box, matters
+from morello.search.dp.axes import matters
+from morello.search.dp.box import ANY, Box
 from morello.search.dp.table import position, spec_at
 from morello.search.impl import Impl
 from morello.search.queries.partial_program import Partial, complete

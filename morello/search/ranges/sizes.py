@@ -19,7 +19,7 @@ from morello.actions import Action, Child
 from morello.errors import SearchError
 from morello.machine import Target
 from morello.search.dp import axes as ax
-from morello.search.dp.axes import Axis
+from morello.search.dp.box import Axis
 from morello.search.dp.solver import Solver, Watch
 from morello.search.dp.table import TableId
 from morello.search.impl import Impl
@@ -73,7 +73,7 @@ class Searched:
             SearchError: there is none.
         """
         run = self.solver.run_of(self.greatest)
-        return run.program(spec, run.entry(table))
+        return run.best(spec, table)
 
     def cost(self, spec: Spec) -> float:
         """The cost of the best program of a goal; infinite where there is none."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from morello.errors import SearchError
 from morello.machine import Target
 from morello.search.dp import axes as ax
-from morello.search.dp.axes import Axis
+from morello.search.dp.box import Axis
 from morello.search.dp.solver import Solver, Watch, pins_of
 from morello.search.garbage import rare_collections
 from morello.search.impl import Impl
@@ -109,7 +109,7 @@ def search_together(
     with rare_collections(), run.store.working():
         for goal in group.goals:
             start = time.perf_counter()
-            impl = run.program(goal, run.entry(root))
+            impl = run.best(goal, root)
             statistics = run.statistics(time.perf_counter() - start)
             yield impl, statistics.since(before)
             before = statistics

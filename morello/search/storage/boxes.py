@@ -16,7 +16,7 @@ import numpy as np
 
 from morello.lazy import cached_property
 from morello.search.compiled import compiled
-from morello.search.dp.axes import Axis
+from morello.search.dp.box import Axis
 from morello.search.dp.table import NO_ACTION, Costs, Floats, Integers
 
 Words = np.ndarray[Any, np.dtype[np.int32]]
@@ -80,10 +80,9 @@ class LabelBoxes:
         hits = _hits(self.ends, point)
         return int(self.labels[hits[0]]) if hits.size else NO_ACTION
 
-    def clip(self, shape: tuple[int, ...]) -> "LabelBoxes":
-        """The part from the origin to ``shape``, nowhere more than that of the
-        table."""
-        ends, inside = _clip(self.ends, shape)
+    def part(self, first: tuple[int, ...], shape: tuple[int, ...]) -> "LabelBoxes":
+        """The labels of a part of the table, from a first position on."""
+        ends, inside = _parted(self.ends, first, shape)
         return LabelBoxes(
             shape, np.ascontiguousarray(ends[inside]), self.labels[inside]
         )
@@ -185,18 +184,19 @@ class CostBoxes:
             ]
         return float(values[0])
 
-    def clip(self, axes: tuple[Axis, ...]) -> "CostBoxes":
-        """The part whose axes are the beginnings ``axes`` of those of the table."""
-        ends, inside = _clip(self.ends, tuple(map(len, axes)))
+    def part(self, first: tuple[int, ...], axes: tuple[Axis, ...]) -> "CostBoxes":
+        """The costs of a part of the table, from a first position on; its axes are
+        parts of those of the table."""
+        ends, inside = _parted(self.ends, first, tuple(map(len, axes)))
         old, new = self.ends[inside], np.ascontiguousarray(ends[inside])
         grid = self.corners[inside].reshape(len(new), *(2,) * self.dims)
         for dim in range(self.dims):
-            if len(axes[dim]) == len(self.axes[dim]):
+            if axes[dim] == self.axes[dim]:
                 continue
-            axis = np.asarray(self.axes[dim], np.int64)
-            first = axis[new[:, 0, dim]]
-            spans = (axis[ends[:, 1, dim] - 1] - first for ends in (old, new))
-            grid = _shorten(grid, dim, *spans)
+            whole, some = (np.asarray(a[dim], np.int64) for a in (self.axes, axes))
+            before = (whole[old[:, 0, dim]], whole[old[:, 1, dim] - 1])
+            after = (some[new[:, 0, dim]], some[new[:, 1, dim] - 1])
+            grid = _shorten(grid, dim, before, after)
         varying = self.varying[inside]
         told = grid.reshape(len(new), 1 << self.dims)[_told(varying, self.dims)]
         return CostBoxes(axes, self.dims, new, varying, told)
@@ -233,28 +233,39 @@ def _hits(ends: Words, point: tuple[int, ...]) -> Integers:
     return np.flatnonzero(inside.all(axis=1))
 
 
-def _clip(ends: Words, shape: tuple[int, ...]) -> tuple[Words, Any]:
-    """Boxes cut off at ``shape``, and which of them are not empty."""
-    clipped = ends.copy()
-    clipped[:, 1] = np.minimum(ends[:, 1], np.asarray(shape, np.int32))
-    return clipped, (clipped[:, 0] < clipped[:, 1]).all(axis=1)
+def _parted(
+    ends: Words, first: tuple[int, ...], shape: tuple[int, ...]
+) -> tuple[Words, Any]:
+    """Boxes in a part of a table, and which of them are not empty."""
+    start = np.asarray(first, np.int32)
+    parted = np.clip(ends - start, 0, np.asarray(shape, np.int32))
+    return parted, (parted[:, 0] < parted[:, 1]).all(axis=1)
 
 
-def _shorten(grid: Integers, dim: int, before: Integers, after: Integers) -> Integers:
-    """Corners of boxes that end earlier along a size axis, on which costs are affine.
+def _shorten(
+    grid: Integers,
+    dim: int,
+    before: tuple[Integers, Integers],
+    after: tuple[Integers, Integers],
+) -> Integers:
+    """Corners of boxes of which a part remains along a size axis, on which costs are
+    affine.
 
     Args:
         grid: the corners, n x 2 x ... x 2.
-        before: for each box, how far its last coordinate was from the first.
-        after: how far it is.
+        before: the first and the last coordinate of each box.
+        after: those of its part.
     """
     low, high = grid.take(0, dim + 1), grid.take(1, dim + 1)
     sides = (-1, *(1,) * (low.ndim - 1))
-    span = np.maximum(before, 1).reshape(sides)
+    span = np.maximum(before[1] - before[0], 1).reshape(sides)
     rise = high - low
     shared = np.maximum(np.gcd(rise, span), 1)  # the product is a cost: no overflow
-    end = low + rise // shared * (after.reshape(sides) // (span // shared))
-    return np.stack([low, end], axis=dim + 1)
+    corners = (
+        low + rise // shared * ((end - before[0]).reshape(sides) // (span // shared))
+        for end in after
+    )
+    return np.stack([*corners], axis=dim + 1)
 
 
 @functools.lru_cache(maxsize=_SHAPES)

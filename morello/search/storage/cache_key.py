@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from morello.machine import Target
 from morello.machine.fallback import second_costs
-from morello.search.dp.axes import Axis, Free, Goals
+from morello.search.dp.axes import Free, Goals
+from morello.search.dp.box import Axis
 from morello.search.dp.table import TableId
 from morello.search.storage.database import ROW_FORMAT
 from morello.spec import Limits, SpecKey

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from morello.actions import Action
-from morello.search.dp.axes import Box
+from morello.search.dp.box import Box, part_of, spans_in
 from morello.search.dp.table import COST_BOUND, TableId
 from morello.search.queries.pins import Pinned
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
@@ -49,7 +49,7 @@ def encode_costs(table: Packed) -> bytes:
     """The bytes of a table's costs."""
     costs = table.costs
     return encode_part(
-        {},
+        {"axes": _axes_text(table.box)},
         costs.ends.astype("<u2"),
         costs.varying.astype("<u2"),
         costs.told.astype("<i8"),
@@ -59,7 +59,7 @@ def encode_costs(table: Packed) -> bytes:
 def decode(
     data: bytes,
     identity: TableId,
-    box: Box,
+    whole: Box,
     candidates: Callable[[], Collection[Action]],
     costs: Callable[[], bytes],
 ) -> Packed:
@@ -69,7 +69,7 @@ def decode(
     Args:
         data: what `encode_decisions` gave.
         identity: of the table that is expected.
-        box: its box.
+        whole: the box of all its points; the table may have a part of them.
         candidates: gives the actions that are tried on its Specs.
         costs: gives what `encode_costs` gave.
 
@@ -78,8 +78,7 @@ def decode(
     """
     with refusing():
         header, (ends, labels) = read_part(data, ("<u2", "<u2"))
-        if header["axes"] != [list(axis) for axis in box.axes]:
-            raise CodecError("the axes are others")
+        box = _box(header["axes"], whole)
         actions = {n: read_action(data, (Pinned,)) for n, *data in header["actions"]}
         if not all(type(n) is int and 0 <= n <= _MOST_ACTIONS for n in actions):
             raise CodecError("a decision is no number of an action")
@@ -98,7 +97,9 @@ def decode(
 
 def _costs(data: bytes, box: Box) -> CostBoxes:
     with refusing():
-        _, (ends, varying, told) = read_part(data, ("<u2", "<u2", "<i8"))
+        header, (ends, varying, told) = read_part(data, ("<u2", "<u2", "<i8"))
+        if header["axes"] != [list(axis) for axis in box.axes]:
+            raise CodecError("the costs are those of other points")
         if told.size and not (told.min() >= 0 and told.max() < COST_BOUND):
             raise CodecError("a cost is out of range")
         masks = varying.astype(np.int32)
@@ -122,6 +123,21 @@ def summary(decisions: bytes, costs: bytes) -> tuple[int, int, int]:
 
 
 _NONE = np.empty(0, np.int32)
+
+
+def _box(axes: Any, whole: Box) -> Box:
+    """The box of the points that a table has.
+
+    Raises:
+        CodecError: it is no part of that of all points.
+    """
+    count = len(whole.sizes)
+    coordinates = tuple(map(tuple, axes))
+    if len(coordinates) == len(whole.axes):
+        box = Box(coordinates[:count], coordinates[count:], whole.caches)
+        if whole.axes == box.axes or (spans := spans_in(whole, box)):
+            return whole if whole.axes == box.axes else part_of(whole, spans)
+    raise CodecError("the axes are others")
 
 
 @lru_cache(maxsize=4096)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from morello.actions import Action
 from morello.lazy import cached_property
-from morello.search.dp.axes import Box
+from morello.search.dp.box import Box, spans_in
 from morello.search.dp.table import NO_ACTION, Costs, Table, TableId, position
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.spec import Limits
@@ -39,19 +39,26 @@ class Packed:
             goal,
         )
 
-    def clip(self, identity: TableId, box: Box) -> "Packed":
-        """The part of the table that is another's, of a goal with shorter axes.
+    def part(self, identity: TableId, box: Box) -> "Packed | None":
+        """Some points of the table, as another one: of a goal with shorter axes, or
+        those alone that a goal needs. None if it has not all of them.
 
         Args:
             identity: of that table.
-            box: its box: each axis is the beginning of that of this one.
+            box: the points.
         """
+        spans = spans_in(self.box, box)
+        if not spans:
+            return None
+        if box is self.box:
+            return dataclasses.replace(self, id=identity)
+        first = tuple(start for start, _ in spans)
         return Packed(
             identity,
             box,
             self.actions,
-            self.decisions.clip(box.shape),
-            lambda: self.costs.clip(box.axes),
+            self.decisions.part(first, box.shape),
+            lambda: self.costs.part(first, box.axes),
             self.goal,
         )
 

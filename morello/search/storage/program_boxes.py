@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.search.dp.axes import Axis
+from morello.search.dp.box import Axis
 from morello.search.storage.boxes import LabelBoxes
 from morello.search.storage.deflated import (
     SMALL,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterator
 import numpy as np
 
 from morello.processes.forks import defer_forks
-from morello.search.dp.axes import Box
+from morello.search.dp.box import Box, spans_in
 from morello.search.dp.table import Costs, Table, TableId
 
 SHELF_POINTS = 1 << 25
@@ -49,6 +49,7 @@ class Once:
 class Shelved:
     """A solved table, and the goal that it was solved for."""
 
+    identity: TableId
     costs: Costs
     table: Callable[[], Table]
     """Gives all of it."""
@@ -60,30 +61,38 @@ class Shelved:
         """How many Specs it has."""
         return self.costs.box.size
 
-    def clip(self, identity: TableId, box: Box) -> "Shelved":
-        """The part that is the table of a goal with shorter axes, or of Specs with all
-        of a memory free.
+    def part(self, identity: TableId, box: Box) -> "Shelved | None":
+        """Some points of the table, as another one: of a goal with shorter axes, of
+        Specs with all of a memory free, or those alone that a goal needs. None if it
+        has not all of them.
 
         Args:
             identity: of that table.
-            box: its box: each axis of sizes is the beginning of that of this one, each
-                of limits the end.
+            box: the points.
         """
-        sizes = tuple(slice(len(axis)) for axis in box.sizes)
-        limits = tuple(slice(-len(axis), None) for axis in box.limits)
-        part = *sizes, *limits
-        place = self.costs.place.reshape(tuple(map(len, self.costs.box.limits)))
+        whole = self.costs.box
+        spans = spans_in(whole, box)
+        if not spans:
+            return None
+        if whole is box and identity is self.identity:
+            return self
+        dims = len(box.sizes)
+        places = tuple(slice(*ends) for ends in spans)
+        limits = places[dims:]
+        place = self.costs.place.reshape(tuple(map(len, whole.limits)))
         left = place[limits].reshape(-1).tolist()
         numbers = {number: n for n, number in enumerate(dict.fromkeys(left))}
-        slices = self.costs.slices[sizes].take([*numbers], axis=-1)
+        slices = self.costs.slices[places[:dims]].take([*numbers], axis=-1)
         costs = Costs(box, slices, np.asarray([numbers[n] for n in left], np.int64))
 
-        def clipped() -> Table:
-            whole = self.table()
-            decisions = np.ascontiguousarray(whole.decisions[part])
-            return Table(identity, box, whole.actions, costs, decisions)
+        def parted() -> Table:
+            table = self.table()
+            decisions = table.decisions[places]
+            return Table(
+                identity, box, table.actions, costs, np.ascontiguousarray(decisions)
+            )
 
-        return Shelved(costs, Once(clipped), self.goal)
+        return Shelved(identity, costs, Once(parted), self.goal)
 
 
 Rank = tuple[float, int]

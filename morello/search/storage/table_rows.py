@@ -49,9 +49,12 @@ _FITS = f"length(decisions) < {MOST_BYTES} AND length(costs) < {MOST_BYTES}"
 GET = f"SELECT {_HEAD}, {_REST} FROM tables WHERE key = ? AND {_FITS}"
 GET_DECISIONS = f"SELECT {_HEAD}, checksum FROM tables WHERE key = ? AND {_FITS}"
 SELECT = f"SELECT {_COLUMNS} FROM tables WHERE {_FITS}"
+_MORE = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS.split(", ")[1:])
 INSERT = (
-    f"INSERT OR IGNORE INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT INTO tables ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    f"ON CONFLICT (key) DO UPDATE SET {_MORE} WHERE excluded.points > tables.points"
 )
+"""A row of more points of a table replaces one of fewer: goals need parts of tables."""
 
 
 def fields_of(row: Row) -> tuple[object, ...]:

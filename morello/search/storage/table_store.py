@@ -8,38 +8,27 @@ again from the boxes.
 """
 
 import contextlib
-import dataclasses
 import functools
 import json
-import math
 import threading
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Container, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
-import numpy as np
-
-from morello.actions import Action, may_drop
 from morello.machine import Target
-from morello.search.dp.axes import ONE_GOAL, Axis, Box, Dense, Goals, lies
+from morello.search.dp.axes import ONE_GOAL, Goals
+from morello.search.dp.box import Box, spans_in
 from morello.search.dp.table import Costs, Table, TableId
 from morello.search.storage.cache_key import TableKeys, text_of
 from morello.search.storage.codec import decode, encode_costs, encode_decisions
 from morello.search.storage.deflated import CodecError
+from morello.search.storage.likeness import Candidates, Likeness, Wholes, cut_from
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.schema import Cover
 from morello.search.storage.shelf import Once, Shelf, Shelved
-from morello.search.storage.strangers import bounded_json, read_axis
 from morello.search.storage.table_rows import Row
 from morello.spec import Limits
-from morello.spec.structure import is_common
-
-_MOST_POINTS = 1 << 31
-"""An index that names a larger table is not ours: none is solved."""
-
-Candidates = Callable[[TableId], tuple[Action, ...]]
-"""Gives the actions that are tried on the Specs of a table."""
 
 DENSE_BYTES = 448 << 20
 """The room for dense arrays."""
@@ -105,10 +94,13 @@ class TableStore:
         """Totals of the tables that were solved and compressed: points, boxes
         of decisions and boxes of costs."""
         self._counting = threading.Lock()
+        self._likeness = Likeness(self, room)
         self._keys = TableKeys(target, limits, room, pins, goals)
         self._stored_keys: Container[bytes] | None = None
         """Keys and bases that the database had when one was first looked for."""
         self._packed: dict[TableId, Packed | Future[Packed] | Shelved] = {}
+        self._boxes: dict[TableId, Box] = {}
+        """The points that each of these tables has."""
         self._unpacked: OrderedDict[TableId, Shelved] = OrderedDict()
         """Stored tables that are not packed, the oldest first."""
         self._unpacked_points = 0
@@ -136,6 +128,10 @@ class TableStore:
 
     def __contains__(self, identity: TableId) -> bool:
         return identity in self._packed
+
+    def box(self, identity: TableId) -> Box | None:
+        """The points that a table has; None for one that is not here."""
+        return self._boxes.get(identity)
 
     def table(self, identity: TableId) -> Table:
         """A table that is here, dense."""
@@ -166,31 +162,41 @@ class TableStore:
             packed = self._packed[identity] = packed.result()
         return packed
 
-    def fetch(self, identity: TableId, box: Box, actions: Candidates) -> bool:
+    def fetch(
+        self, identity: TableId, box: Box, wholes: Wholes, actions: Candidates
+    ) -> bool:
         """Look for a table in the database; whether it is here now.
 
-        One that is damaged counts as missing. Its costs are read when they are first
-        asked for.
+        One that is damaged, or has not all points, counts as missing. Its costs are
+        read when they are first asked for.
 
         Args:
             identity: which.
-            box: its box.
-            actions: gives the candidates on it.
+            box: the points that are needed.
+            wholes: gives the box of all points of a table.
+            actions: gives the candidates on one.
         """
         if self.database is None:
             return False
         key = self._keys.row(identity)
-        data = self.database.decisions(key) if self._may_be(key) else None
+        if not self._may_be(key):
+            return False
+        table = self._read(identity, key, wholes, actions)
+        return table is not None and self._take(identity, box, table)
+
+    def _read(
+        self, identity: TableId, key: bytes, wholes: Wholes, actions: Candidates
+    ) -> Packed | None:
+        """The table of a row; None if it is not there, or damaged."""
+        assert self.database is not None
+        data = self.database.decisions(key)
         if data is None:
-            return False
-        try:
-            packed = decode(
-                data, identity, box, lambda: actions(identity), self._costs_of(key)
-            )
-        except CodecError:
-            return False
-        self._take(identity, packed)
-        return True
+            return None
+        tried = functools.partial(actions, identity)
+        with contextlib.suppress(CodecError):
+            costs = self._costs_of(key)
+            return decode(data, identity, wholes(identity), tried, costs)
+        return None
 
     def _may_be(self, key: bytes) -> bool:
         """Whether the database may have a row, or an index, of a key: most tables of a
@@ -200,11 +206,29 @@ class TableStore:
             self._stored_keys = self.database.keys()
         return key in self._stored_keys
 
-    def _take(self, identity: TableId, packed: Packed) -> None:
-        """Keep a table of the database."""
-        self._packed[identity] = packed
+    def _take(self, identity: TableId, box: Box, whole: Packed) -> bool:
+        """Keep some points of a table of the database, if it has them; whether it
+        does."""
+        table = whole.part(identity, box)
+        if table is None:
+            return False
+        self._forget(identity)
+        self._packed[identity], self._boxes[identity] = table, box
         self.stored += 1
-        self.goals[packed.goal] += 1
+        self.goals[table.goal] += 1
+        return True
+
+    def _forget(self, identity: TableId) -> None:
+        """Let go of a table of which other points are needed."""
+        if self._boxes.pop(identity, None) is None:
+            return
+        if isinstance(self._packed[identity], Future):
+            self.entry(identity)
+        del self._packed[identity]
+        if identity in self._unpacked:
+            self._is_packed(identity)
+        dense = self._dense.pop(identity, None)
+        self._bytes -= 0 if dense is None else dense.slices.nbytes
 
     def _costs_of(self, key: bytes) -> Callable[[], bytes]:
         """Reads the costs of a row."""
@@ -219,76 +243,65 @@ class TableStore:
 
     def drop(self, identity: TableId) -> None:
         """Forget a table of the database that cannot be: it is solved again."""
-        packed = self._packed.pop(identity)
+        packed = self._packed[identity]
         assert isinstance(packed, Packed)
+        self._forget(identity)
         self.stored -= 1
         self.goals[packed.goal] -= 1
 
     def fetch_part(
-        self, identity: TableId, boxes: Callable[[TableId], Box], actions: Candidates
+        self, identity: TableId, box: Box, wholes: Wholes, actions: Candidates
     ) -> bool:
         """Look for a table of another goal that has this one as its part.
 
-        Where the axes of both goals begin alike as far as the box of this table goes,
-        and it is a beginning of the box of the other, both choose among the same
-        programs at each point: tiles and remainders are smaller than what they are cut
-        from, and what is known to be contiguous has the sizes of whole goals in either.
-
         Args:
             identity: which; it is not in the database itself.
-            boxes: gives the box of a table.
+            box: the points that are needed.
+            wholes: gives the box of all points of a table.
             actions: gives the candidates on one.
         """
         if self.database is None or not identity.key.serial:
             return False  # how work is shared out may depend on the whole of an axis
-        box = boxes(identity)
         base = self._keys.base(identity)
         for cover in self.database.covers(base) if self._may_be(base) else ():
-            other = _other(identity, cover, box)
+            other = cut_from(identity, cover.sizes, wholes(identity))
             if other is None or self._keys.row(other) != cover.key:
                 continue
-            whole = boxes(other)
-            if not _begins(box.axes, whole.axes):
+            if not self._likeness.is_longer(other, identity, wholes, actions):
                 continue
-            if not self._is_alike(identity, other, box, actions):
-                continue
-            data = self.database.decisions(cover.key)
-            with contextlib.suppress(CodecError):
-                if data is not None:
-                    costs = self._costs_of(cover.key)
-                    whole_table = decode(
-                        data, other, whole, functools.partial(actions, other), costs
-                    )
-                    part = whole_table.clip(identity, box)
-                    self._take(identity, part)
-                    self.parts += 1
-                    return True
+            table = self._read(other, cover.key, wholes, actions)
+            if table is not None and self._take(identity, box, table):
+                self.parts += 1
+                return True
         return False
 
     def fetch_shared(
-        self, identity: TableId, boxes: Callable[[TableId], Box], actions: Candidates
+        self, identity: TableId, box: Box, wholes: Wholes, actions: Candidates
     ) -> bool:
         """Look for a table among those of this process, or for one that has it as its
         part: of a goal with longer axes, or with less of a memory left, too.
 
         Args:
             identity: which.
-            boxes: gives the box of a table.
+            box: the points that are needed.
+            wholes: gives the box of all points of a table.
             actions: gives the candidates on one.
         """
         if self.shelf is None:
             return False
         key = self._keys.shelf(identity)
-        table, is_earlier = self.shelf.get(key, identity), True
+        whole, is_earlier = self.shelf.get(key, identity), True
+        table = whole and whole.part(identity, box)
         if table is None:
-            box = boxes(identity)
-            for other, whole in self.shelf.others(key):
-                if self._has_part(other, whole.costs.box, identity, box, actions):
+            for other, longer in self.shelf.others(key):
+                if spans_in(longer.costs.box, box) is None:
+                    continue
+                if self._likeness.has_part(other, identity, wholes, actions):
                     self.shelf.get(key, other)  # it was read
-                    table = whole.clip(identity, box)
+                    table = longer.part(identity, box)
                     is_longer = other.sizes != identity.sizes
                     self.parts += is_longer
-                    is_earlier = is_longer or table.goal != self.goal
+                    is_earlier = is_longer or longer.goal != self.goal
                     break
         if table is None:
             return False
@@ -298,57 +311,15 @@ class TableStore:
         self._keep(identity, table, is_new)
         return True
 
-    def _has_part(
-        self,
-        other: TableId,
-        whole: Box,
-        identity: TableId,
-        box: Box,
-        actions: Candidates,
-    ) -> bool:
-        """Whether a table in memory has another one, with its box, as a part."""
-        limits = zip(box.limits, whole.limits, strict=True)
-        if not all(left == theirs[-len(left) :] for left, theirs in limits):
-            return False
-        return identity.sizes == other.sizes or (
-            identity.key.serial
-            and _begin_alike(identity.sizes, other.sizes, box)
-            and _begins(box.sizes, whole.sizes)
-            and self._is_alike(identity, other, box, actions)
-        )
-
     def _keep(self, identity: TableId, table: Shelved, is_new: bool) -> None:
         """Keep a table, and write it if it is new to a database that is written."""
+        self._forget(identity)
+        self._boxes[identity] = table.costs.box
         if is_new:
             self._pack_soon(identity, table)
         else:
             self._put_off(identity, table)
         self._hold(identity, table.costs)
-
-    def _is_alike(
-        self, one: TableId, other: TableId, box: Box, actions: Candidates
-    ) -> bool:
-        """Whether two goals leave the same programs out of a box (`axes.lies`), and
-        share out the dimensions of which no two elements have something in common in
-        the same way: that depends on the whole of others. A dimension that is always 1
-        in one alone is dropped there first."""
-        kind = one.key.kind
-        if may_drop(kind, one.sizes) != may_drop(kind, other.sizes):
-            return False
-        if any(is_common(kind, d) for d in range(len(kind.dims))) and not set(
-            actions(one)
-        ) <= set(actions(other)):
-            return False
-        masks = [
-            lies(t.key, t.sizes, box, self.room, self._dense_like(one, t))
-            for t in (one, other)
-        ]
-        return np.array_equal(*masks)
-
-    def _dense_like(self, one: TableId, other: TableId) -> Dense:
-        """The axes of another table that are dense, as those of one are."""
-        pairs = zip(one.sizes, other.sizes, strict=True)
-        return frozenset(long for axis, long in pairs if axis in self.dense)
 
     def put(self, identity: TableId, costs: Costs, table: Callable[[], Table]) -> None:
         """Keep a table that was solved.
@@ -357,9 +328,9 @@ class TableStore:
             costs: its costs.
             table: gives all of it.
         """
-        solved = Shelved(costs, Once(table), self.goal)
-        self._keep(identity, solved, self._writes)
-        if self.shelf is not None:
+        solved = Shelved(identity, costs, Once(table), self.goal)
+        self._keep(identity, solved, self._writes and solved.points > 0)
+        if self.shelf is not None and solved.points:
             self.shelf.put(self._keys.shelf(identity), identity, solved)
 
     @property
@@ -410,11 +381,12 @@ class TableStore:
         self._backlog += points
         while self._waiting:
             oldest, fewer = self._waiting[0]
-            packed = self._packed[oldest]
+            packed = self._packed.get(oldest)
             done = not isinstance(packed, Future) or packed.done()
             if not done and self._backlog <= WAITING_POINTS:
                 return
-            self.entry(oldest)
+            if packed is not None:
+                self.entry(oldest)
             self._waiting.popleft()
             self._backlog -= fewer
 
@@ -479,34 +451,3 @@ class TableStore:
             oldest, gone = self._dense.popitem(last=False)
             self.entry(oldest)  # its arrays are packed before they go
             self._bytes -= gone.slices.nbytes
-
-
-def _other(identity: TableId, cover: Cover, box: Box) -> TableId | None:
-    """The table of an index, if its goal's axes begin as those of this one's do."""
-    try:
-        axes = bounded_json(cover.sizes)
-        sizes = tuple(map(read_axis, axes))
-    except (ValueError, TypeError):
-        return None
-    if math.prod(map(len, sizes)) > _MOST_POINTS:
-        return None
-    if not _begin_alike(identity.sizes, sizes, box):
-        return None
-    return dataclasses.replace(identity, sizes=sizes)
-
-
-def _begins(short: tuple[Axis, ...], long: tuple[Axis, ...]) -> bool:
-    """Whether each axis is the beginning of the other's."""
-    return len(short) == len(long) and all(
-        a == b[: len(a)] for a, b in zip(short, long, strict=True)
-    )
-
-
-def _begin_alike(one: tuple[Axis, ...], other: tuple[Axis, ...], box: Box) -> bool:
-    """Whether the axes of two goals are alike up to the greatest sizes of a box, which
-    is the first one's."""
-    return len(one) == len(other) and all(
-        a[:count] == b[:count]
-        for a, b, sizes in zip(one, other, box.sizes, strict=True)
-        for count in [a.index(sizes[-1]) + 1 if sizes else 0]
-    )

@@ -257,6 +257,7 @@ def _search_data(kernel: Kernel) -> dict[str, Any] | None:
         "table_parts": statistics.parts,
         "goals": dict(statistics.goals),
         "specs": statistics.specs,
+        "specs_beyond": statistics.beyond,
         "impls": statistics.impls,
         "compression": statistics.compression,
         "compression_decisions": statistics.compression_decisions,

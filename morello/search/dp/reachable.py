@@ -1,0 +1,238 @@
+"""The points of each table that programs of a goal need: a pass from the goal down.
+
+Before anything is solved, each table gets the box of the points that some program may
+come to, as bounds on each axis. It is closed: a loop in the table leads to all smaller
+sizes, and what an action leaves in another table, wherever it applies in the box, is in
+the box of that. So the optimum of the goal is that of whole tables, whatever they cost.
+
+A table is visited once all that leads to it was, as a rule: one of which more is needed
+later is visited again.
+"""
+
+import heapq
+import itertools
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Protocol
+
+from morello.actions import Action
+from morello.search.dp.axes import goal_dims
+from morello.search.dp.box import (
+    ANY,
+    Box,
+    Spans,
+    all_of,
+    is_within,
+    part_of,
+    spans_in,
+    united,
+)
+from morello.search.dp.evaluate import Evaluated, Evaluations, Ranges
+from morello.search.dp.grouping import Grouped, grouped
+from morello.search.dp.table import TableId
+from morello.spec import SpecKey
+
+WHOLE = 2
+"""A table is solved whole unless so many times fewer points are needed: the more of
+them are whole, the more do goals share, and the more do keys share what an action says
+on a box."""
+
+
+class Tables(Protocol):
+    """The interface through which the pass asks what leads where."""
+
+    evaluations: Evaluations
+
+    def candidates(self, identity: TableId) -> tuple[Action, ...]:
+        """The actions that are tried on the Specs of a table."""
+
+    def whole_box(self, identity: TableId) -> Box:
+        """The box of all points of a table."""
+
+    def holes(
+        self, identity: TableId, action: Action, evaluated: Evaluated
+    ) -> list[TableId]:
+        """The tables of the holes of an action."""
+
+    def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
+        """The table of the tiles of loops, where these have another key."""
+
+    def pause(self) -> None:
+        """Let Ctrl-C, or what watches the search, end it."""
+
+
+class Reachability:
+    """One pass, from points of a table.
+
+    Args:
+        tables: tell what leads where.
+        known: the boxes of earlier passes, which only grow.
+        read: gives the box of a table that need not be solved for its points in another
+            one, so that the pass ends there; None for one that has to be solved.
+        is_through: whether tables are followed though an earlier pass was there.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        known: dict[TableId, Box],
+        read: Callable[[TableId, Box], Box | None],
+        is_through: bool = False,
+    ) -> None:
+        self._tables = tables
+        self._known = known
+        self._read = read
+        self._is_through = is_through
+        self._spans: dict[TableId, Spans] = {}
+        self._boxes: dict[TableId, Box] = {}
+        self._waiting: list[tuple[tuple[int, ...], int, TableId]] = []
+        self._queued: set[TableId] = set()
+        self._numbers = itertools.count()
+
+    def boxes(self, root: TableId, spans: Spans) -> dict[TableId, Box]:
+        """The boxes of ``root`` and of all that its points lead to.
+
+        Args:
+            spans: those points.
+        """
+        self._need(root, spans)
+        self._queue(root)
+        while self._waiting:
+            _, _, identity = heapq.heappop(self._waiting)
+            self._queued.discard(identity)
+            self._boxes[identity] = self._visit(identity)
+        return self._boxes
+
+    def _visit(self, identity: TableId) -> Box:
+        """Add what the points of a table need of others; the answer is its box."""
+        tables, key = self._tables, identity.key
+        tables.pause()
+        whole = tables.whole_box(identity)
+        groups = grouped(tables.candidates(identity), key)
+        spans: Spans | None = None
+        box = whole
+        while spans != self._spans[identity]:
+            spans = _closed(identity, whole, self._spans[identity], groups)
+            box = part_of(whole, spans)
+            read = self._read(identity, box)
+            if read is not None:
+                self._spans[identity] = spans_in(whole, read) or ()
+                return read
+            self._spans[identity] = spans
+            for action in (*groups.parts.values(), *groups.gathers.values()):
+                if not action.ends:
+                    self._follow(identity, action, box)
+        for dim, tiles in groups.loops:
+            if tiles != key:
+                below = tables.loop_id(identity, tiles)
+                self._need(below, _of_tiles(tables.whole_box(below), box, dim))
+        return box
+
+    def _follow(self, identity: TableId, action: Action, box: Box) -> None:
+        """Add what an action leaves of the Specs of a box."""
+        tables = self._tables
+        evaluated = tables.evaluations.evaluated(action, identity.key, box)
+        if evaluated is None:
+            return
+        holes = tables.holes(identity, action, evaluated)
+        for hole, ranges in zip(holes, evaluated.ranges, strict=True):
+            spans = ranges and _located(tables.whole_box(hole), ranges)
+            self._need(hole, spans or ())
+
+    def _need(self, identity: TableId, spans: Spans) -> None:
+        """Add points of a table, or that it has none that are needed so far."""
+        before = self._spans.get(identity)
+        if before is None:
+            whole = self._tables.whole_box(identity)
+            known = self._known.get(identity)
+            before = () if known is None else spans_in(whole, known) or ()
+            self._spans[identity] = before
+            if known is None:
+                self._boxes[identity] = part_of(whole, before)
+            if self._is_through and united(before, spans):
+                self._queue(identity)
+        if spans is before or is_within(spans, before):
+            return
+        self._spans[identity] = united(before, spans)
+        self._queue(identity)
+
+    def _queue(self, identity: TableId) -> None:
+        """Let a table be visited, again if it was before."""
+        if self._spans[identity] and identity not in self._queued:
+            self._queued.add(identity)
+            turn = rank(identity.key), next(self._numbers)
+            heapq.heappush(self._waiting, (*turn, identity))
+
+
+def _closed(identity: TableId, whole: Box, spans: Spans, groups: Grouped) -> Spans:
+    """The points that those of a table lead to by loops and first parts, and with them
+    those of other goals that share the table; all points where few could be left out.
+    """
+    closed = list(spans)
+    for dim, tiles in groups.loops:
+        if tiles == identity.key:
+            closed[dim] = 0, closed[dim][1]
+    for action in groups.parts.values():
+        dim, size = action.first_part(identity.key) or (0, 0)
+        if size in whole.sizes[dim]:
+            first, last = closed[dim]
+            closed[dim] = min(first, whole.sizes[dim].index(size)), last
+    for dim in goal_dims(identity.key, identity.sizes):
+        closed[dim] = 0, len(whole.sizes[dim])
+    points = 1
+    for first, last in closed:
+        points *= last - first
+    return all_of(whole) if points * WHOLE > whole.size else tuple(closed)
+
+
+@lru_cache(maxsize=65536)
+def _located(whole: Box, ranges: Ranges) -> Spans:
+    """Where all points of a table are whose coordinates are from the least to the
+    greatest of some; nothing where there are none."""
+    spans = []
+    for axis, (least, greatest) in zip(whole.axes, ranges, strict=True):
+        if axis == (ANY,):
+            spans.append((0, 1))
+            continue
+        first, last = bisect_left(axis, least), bisect_right(axis, greatest)
+        if first >= last:
+            return ()
+        spans.append((first, last))
+    return tuple(spans)
+
+
+@lru_cache(maxsize=65536)
+def _of_tiles(whole: Box, box: Box, dim: int) -> Spans:
+    """Where the tiles are that loops over a dimension make of the Specs of a box: any
+    smaller size along it, and those of the box along the others."""
+    ranges = []
+    for place, (axis, theirs) in enumerate(zip(box.axes, whole.axes, strict=True)):
+        if not axis or not theirs:
+            return ()
+        if place == dim:
+            ranges.append((0, axis[-1] - 1))
+        elif axis == (ANY,):
+            ranges.append((theirs[0], theirs[-1]))
+        else:
+            ranges.append((axis[0], axis[-1]))
+    return _located(whole, tuple(ranges))
+
+
+@lru_cache(maxsize=65536)
+def rank(key: SpecKey) -> tuple[int, ...]:
+    """A number of a key that is as a rule less than those of keys that it leads to."""
+    kind, graph = key.kind, key.kind.as_graph
+    tensors = key.tensors
+    return (
+        int(kind.moves_data),
+        0 if graph is None else -len(graph.nodes),
+        0 if graph is None else -len(graph.padded_dims),
+        -len(kind.dims),
+        int(kind.accumulates),
+        int(key.serial),
+        sum(len(tensor.level.path) for tensor in tensors),
+        sum(tensor.dtype.itemsize for tensor in tensors),
+        sum(tensor.layout.is_packed for tensor in tensors),
+        -sum(tensor.contiguous for tensor in tensors),
+    )
