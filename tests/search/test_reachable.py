@@ -14,6 +14,7 @@ import pytest
 from morello.errors import SearchError
 from morello.machine import AVX2
 from morello.search import Solver
+from morello.search.dp import reachable
 from morello.search.dp.box import (
     Box,
     all_of,
@@ -38,6 +39,12 @@ SPECS = 1500
 """Specs below a goal that are looked at."""
 
 CONVOLUTION = "conv:1x4x8x8x4x3x3:f32:pad=1:layout=nhwc"
+
+
+@pytest.fixture(autouse=True)
+def small_goals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small goals are followed as large ones are."""
+    monkeypatch.setattr(reachable, "FEW_SIZES", 0)
 
 
 def whole(target: object, goal: Spec) -> Solver:

@@ -65,6 +65,7 @@ class Identities:
         self.store = store
         self.goals = goals
         self.evaluations = Evaluations(limits, target)
+        self._below_of: dict[tuple[TableId, Action], list[TableId]] = {}
         self._boxes: dict[TableId, Box] = {}
         self._new_axes: dict[tuple[TableId, Action | None, str, int], Axis] = {}
         """The sizes of dimensions that parents have not, of each hole."""
@@ -155,6 +156,9 @@ class Identities:
         self, identity: TableId, action: Action, evaluated: Evaluated
     ) -> list[TableId]:
         """The tables of the holes of an action on the points of a table."""
+        known = self._below_of.get((identity, action))
+        if known is not None:
+            return known
         keys = self.evaluations.child_keys(action, identity.key)
         children = evaluated.children
         every_dims = tuple(child.dims for child in children)
@@ -162,10 +166,12 @@ class Identities:
             whole = self.whole_box(identity)
             if whole is not evaluated.box:
                 every_dims = self.evaluations.child_dims(action, identity.key, whole)
-        return [
+        below = [
             self.child_id(identity, key, dims, action, child.role)
             for key, dims, child in zip(keys, every_dims, children, strict=True)
         ]
+        self._below_of[identity, action] = below
+        return below
 
     def hole_id(self, parent: TableId, action: Action, child: Child) -> TableId:
         """The table that contains a child of an action; that of a loop may be the

@@ -11,6 +11,7 @@ later is visited again.
 
 import heapq
 import itertools
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from functools import lru_cache
@@ -20,6 +21,7 @@ from morello.actions import Action
 from morello.search.dp.axes import goal_dims
 from morello.search.dp.box import (
     ANY,
+    Axis,
     Box,
     Spans,
     all_of,
@@ -37,6 +39,15 @@ WHOLE = 2
 """A table is solved whole unless so many times fewer points are needed: the more of
 them are whole, the more do goals share, and the more do keys share what an action says
 on a box."""
+
+FEW_SIZES = 4096
+"""Goals with so many combinations of sizes are not followed: to follow one takes as
+long as some hundred thousand points, which the tables of these hardly have."""
+
+
+def pays(axes: tuple[Axis, ...]) -> bool:
+    """Whether a goal with these axes has so many points that it pays to follow it."""
+    return math.prod(map(len, axes)) > FEW_SIZES
 
 
 class Tables(Protocol):
@@ -180,9 +191,7 @@ def _closed(identity: TableId, whole: Box, spans: Spans, groups: Grouped) -> Spa
             closed[dim] = min(first, whole.sizes[dim].index(size)), last
     for dim in goal_dims(identity.key, identity.sizes):
         closed[dim] = 0, len(whole.sizes[dim])
-    points = 1
-    for first, last in closed:
-        points *= last - first
+    points = math.prod(last - first for first, last in closed)
     return all_of(whole) if points * WHOLE > whole.size else tuple(closed)
 
 

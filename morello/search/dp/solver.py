@@ -18,7 +18,7 @@ from morello.search.dp import axes as ax
 from morello.search.dp.axes import ONE_GOAL, Goals
 from morello.search.dp.box import Box, Spans, all_of, is_within, spans_in
 from morello.search.dp.identities import Identities
-from morello.search.dp.reachable import Reachability
+from morello.search.dp.reachable import Reachability, pays
 from morello.search.dp.table import Costs, Table, TableId, position
 from morello.search.dp.table_solver import TableSolver
 from morello.search.garbage import rare_collections
@@ -376,7 +376,7 @@ class Run(Identities):
         return () if point is None else tuple((place, place + 1) for place in point)
 
     def _reach(self, identity: TableId, spans: Spans, *, through: bool = False) -> None:
-        if not self.reaches:
+        if not self.reaches or not (self.needed or pays(identity.sizes)):
             return
         read = _nothing if through else self._read
         work = Reachability(self, self.needed, read, is_through=through)
