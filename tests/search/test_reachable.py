@@ -43,8 +43,10 @@ CONVOLUTION = "conv:1x4x8x8x4x3x3:f32:pad=1:layout=nhwc"
 
 @pytest.fixture(autouse=True)
 def small_goals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small goals are followed as large ones are."""
+    """Small goals are followed as large ones are, and no table is solved whole unless
+    all of it is needed."""
     monkeypatch.setattr(reachable, "FEW_SIZES", 0)
+    monkeypatch.setattr(reachable, "WHOLE", 1)
 
 
 def whole(target: object, goal: Spec) -> Solver:

@@ -35,7 +35,7 @@ from morello.search.dp.grouping import Grouped, grouped
 from morello.search.dp.table import TableId
 from morello.spec import SpecKey
 
-WHOLE = 2
+WHOLE = 4
 """A table is solved whole unless so many times fewer points are needed: the more of
 them are whole, the more do goals share, and the more do keys share what an action says
 on a box."""
