@@ -23,7 +23,7 @@ from morello.search.dp.box import (
     spans_in,
     united,
 )
-from morello.search.dp.solver import Run
+from morello.search.dp.run import Run
 from morello.search.dp.table import TableId, position
 from morello.search.storage.shelf import Shelf
 from morello.spec import Kind, Spec, parse_spec

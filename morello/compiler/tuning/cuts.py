@@ -28,7 +28,8 @@ from morello.errors import MorelloError, ScheduleError, SearchError
 from morello.machine import Target
 from morello.runtime import clock
 from morello.search import Solution, Statistics
-from morello.search.dp.solver import Watch, pins_of
+from morello.search.dp.run import Watch
+from morello.search.dp.solver import pins_of
 from morello.search.impl import Impl
 from morello.search.queries.measured import Measured, keep_measured, measured_key
 from morello.search.queries.partial_program import Partial

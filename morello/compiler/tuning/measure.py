@@ -5,7 +5,8 @@ from morello.compiler.tuning.cuts import tune_cuts
 from morello.compiler.tuning.tuner import Plan, tune
 from morello.machine import Target
 from morello.search import Solver
-from morello.search.dp.solver import Watch, pins_of
+from morello.search.dp.run import Watch
+from morello.search.dp.solver import pins_of
 from morello.search.queries.measured import Measured, find_measured, measured_key
 from morello.search.ranges.cover import CoverOptions
 from morello.search.storage.overlay import Overlay

@@ -17,7 +17,7 @@ import numpy as np
 
 from morello.actions import Action
 from morello.search.dp import axes as ax
-from morello.search.dp.solver import Run, Watch
+from morello.search.dp.run import Run, Watch
 from morello.search.dp.table import Costs, Floats, Table, TableId
 from morello.search.dp.table_solver import TableSolver
 from morello.search.impl import Impl

@@ -95,6 +95,8 @@ class Reachability:
         self._known = known
         self._read = read
         self._is_through = is_through
+        self.has_read = False
+        """Whether it ended at a table that need not be solved."""
         self._spans: dict[TableId, Spans] = {}
         self._boxes: dict[TableId, Box] = {}
         self._waiting: list[tuple[tuple[int, ...], int, TableId]] = []
@@ -128,6 +130,7 @@ class Reachability:
             box = part_of(whole, spans)
             read = self._read(identity, box)
             if read is not None:
+                self.has_read = True
                 self._spans[identity] = spans_in(whole, read) or ()
                 return read
             self._spans[identity] = spans

@@ -1,48 +1,36 @@
 """The search: solve all Specs of a key at once, each key once, lowest first.
 
-Read `Solver.solve`, then `Run.table`. Tables depend on each other as their keys do:
-levels only go down, layouts go from unpacked to packed, kinds get simpler. How one
-table is solved is in `table_solver.py`.
+Read `Solver.solve`, then `Run.best` in `run.py`.
 """
 
 import dataclasses
 import time
-from collections.abc import Callable
 
-from morello.actions import Action, candidates
 from morello.errors import MorelloError, SearchError
 from morello.machine import Target
 from morello.machine.operand_context import PLAIN
-from morello.processes.interrupts import check_sigint, defer_sigint
+from morello.processes.interrupts import defer_sigint
 from morello.search.dp import axes as ax
 from morello.search.dp.axes import ONE_GOAL, Goals
-from morello.search.dp.box import Box, Spans, all_of, is_within, spans_in
-from morello.search.dp.identities import Identities
-from morello.search.dp.reachable import Reachability, pays
-from morello.search.dp.table import Costs, Table, TableId, position
-from morello.search.dp.table_solver import TableSolver
+from morello.search.dp.run import Run, Watch
+from morello.search.dp.table import Table, TableId
 from morello.search.garbage import rare_collections
-from morello.search.impl import Branch, Impl
+from morello.search.impl import Impl
 from morello.search.queries.partial_program import Partial, complete
 from morello.search.queries.pins import (
-    Fixed,
-    Pinned,
     PinnedPrograms,
     Pins,
     full_text,
     read_pins,
 )
-from morello.search.statistics import Statistics, most_first, peak_bytes
+from morello.search.statistics import Statistics, peak_bytes
 from morello.search.storage.cache_key import family
-from morello.search.storage.deflated import CodecError
 from morello.search.storage.measured_rows import MeasuredRow
 from morello.search.storage.overlay import Overlay
-from morello.search.storage.packed_table import Packed
 from morello.search.storage.schema import ProgramRow, SearchRow
 from morello.search.storage.shelf import Shelf
 from morello.search.storage.table_store import TableStore
 from morello.spec import Limits, Spec, print_spec
-from morello.spec.frame import Frame
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,14 +43,6 @@ class Solution:
     """Whether the whole space was searched; if not, there may be a better program."""
     measured: tuple[MeasuredRow, ...] = ()
     """The programs that were timed, if the choice is by measurement."""
-
-
-Watch = Callable[[Statistics], None]
-"""Told of a search before each table that is solved, and at times within; what it
-raises ends the search, and every table that was solved by then is kept."""
-
-_SILENCE = 0.05
-"""Seconds in a table after which what watches the search is told again."""
 
 
 class Solver:
@@ -272,275 +252,9 @@ class Solver:
         return Solution(impl, Statistics(tables, points, elapsed))
 
 
-def _nothing(identity: TableId, box: Box) -> None:
-    """Read no table."""
-
-
 def _none(spec: Spec) -> Impl:
     """Reject a Spec that is not pinned, in a search without pins."""
     raise RuntimeError(f"{spec} is not pinned")
-
-
-class Run(Identities):
-    """The tables of all goals with one set of limits."""
-
-    def __init__(
-        self,
-        limits: Limits,
-        room: Limits,
-        target: Target,
-        store: TableStore,
-        pinned: PinnedPrograms,
-        watch: Watch | None = None,
-        goals: Goals = ONE_GOAL,
-    ) -> None:
-        super().__init__(limits, room, target, store, goals)
-        self.pinned = pinned
-        self.watch = watch
-        self.start = self._told = time.perf_counter()
-        self.points = 0
-        self.beyond = 0
-        """Points of tables that were solved which no program of a goal needs."""
-        self.impls = 0
-        """Implementations that were compared."""
-        self.reaches = not (goals.axes or pinned.pins.pins)
-        """Whether a goal is followed down first, to solve the points that it needs."""
-        self.needed: dict[TableId, Box] = {}
-        """The points that goals need of each table that they lead to; empty before the
-        first goal, and where all points are solved."""
-        self._candidates: dict[TableId, tuple[Action, ...]] = {}
-        self._misses: set[tuple[TableId, Box]] = set()
-        """Tables that were looked for in vain."""
-        self._damaged: set[TableId] = set()
-        """Tables of which what is stored cannot be."""
-        self._pending: set[TableId] = set()
-        self._stored: set[TableId] = set()
-        """Tables from the database, of which not all that they say has been checked."""
-        self._impls: dict[tuple[TableId, Spec], Impl] = {}
-
-    def table(self, identity: TableId) -> Table:
-        """The solved table, solving it and what it needs first if it is new."""
-        self._ensure(identity)
-        try:
-            return self.store.table(identity)
-        except CodecError:
-            self._solve_again(identity)
-            return self.table(identity)
-
-    def costs(self, identity: TableId) -> Costs:
-        """The costs of a table, without its decisions; solves the table if needed."""
-        self._ensure(identity)
-        try:
-            return self.store.costs(identity)
-        except CodecError:
-            self._solve_again(identity)
-            return self.costs(identity)
-
-    def entry(self, identity: TableId) -> Packed:
-        """The compressed boxes of a table; solves the table if needed."""
-        self._ensure(identity)
-        return self.store.entry(identity)
-
-    def box(self, identity: TableId) -> Box:
-        """The box of the points of a table that are solved."""
-        if not self.needed:
-            return self.whole_box(identity)
-        box = self.needed.get(identity)
-        if box is None:
-            self._reach(identity, all_of(self.whole_box(identity)))
-            box = self.needed[identity]
-        return box
-
-    def reach(self, identity: TableId, spec: Spec, *, through: bool = False) -> None:
-        """Have a Spec of a table solved with all that it needs, when it is asked for.
-
-        Args:
-            through: whether other tables are asked for besides those of its program:
-                all that it leads to.
-        """
-        if through or not self.is_reached(identity, spec):
-            spans = self._spans(identity, spec)
-            self._reach(identity, spans, through=through)
-
-    def is_reached(self, identity: TableId, spec: Spec) -> bool:
-        """Whether a Spec of a table is among those that are solved when it is."""
-        box = self.needed.get(identity)
-        if box is None:
-            return False
-        spans = spans_in(self.whole_box(identity), box) or ()
-        return is_within(self._spans(identity, spec), spans)
-
-    def _spans(self, identity: TableId, spec: Spec) -> Spans:
-        """Where a Spec of a table is."""
-        point = position(self.whole_box(identity), spec.sizes, spec.limits)
-        return () if point is None else tuple((place, place + 1) for place in point)
-
-    def _reach(self, identity: TableId, spans: Spans, *, through: bool = False) -> None:
-        if not self.reaches or not (self.needed or pays(identity.sizes)):
-            return
-        read = _nothing if through else self._read
-        work = Reachability(self, self.needed, read, is_through=through)
-        self.needed |= work.boxes(identity, spans)
-
-    def _read(self, identity: TableId, box: Box) -> Box | None:
-        """The box of a table that is here, or stored, if it has all points of another
-        one."""
-        here = self.store.box(identity)
-        if here is not None and spans_in(here, box) is not None:
-            return here
-        return box if self._fetch(identity, box) else None
-
-    def is_here(self, identity: TableId) -> bool:
-        """Whether the points of a table that are needed are solved."""
-        return self.store.box(identity) is self.box(identity)
-
-    def _ensure(self, identity: TableId) -> None:
-        box = self.box(identity)
-        if self.store.box(identity) is not box and not (
-            box.size and self._fetch(identity, box)
-        ):
-            self._solve(identity)
-
-    def _fetch(self, identity: TableId, box: Box) -> bool:
-        """Look for a part of a table that was solved for earlier goals; whether it is
-        here now."""
-        store, tables = self.store, (self.whole_box, self.candidates)
-        if store.fetch_shared(identity, box, *tables):
-            return True
-        place = identity, box
-        if place in self._misses or identity in self._damaged:
-            return False
-        if store.fetch(identity, box, *tables) or store.fetch_part(
-            identity, box, *tables
-        ):
-            self._stored.add(identity)
-            return True
-        self._misses.add(place)
-        return False
-
-    def decisions(self, identity: TableId) -> Table | Packed:
-        """The decisions of a table; solves the table if needed."""
-        return self.entry(identity)
-
-    def _solved_anew(self, identity: TableId) -> Table | Packed:
-        """A table in the place of a stored one that says what cannot be."""
-        self._solve_again(identity)
-        return self.decisions(identity)
-
-    def _solve_again(self, identity: TableId) -> None:
-        """Solve a table whose row in the database is damaged."""
-        self._stored.discard(identity)
-        self._damaged.add(identity)
-        self.store.drop(identity)
-        if self.needed:  # nobody asked what it needs
-            whole = self.whole_box(identity)
-            self._reach(identity, spans_in(whole, self.box(identity)) or ())
-        self._solve(identity)
-
-    def _solve(self, identity: TableId) -> None:
-        if identity in self._pending:
-            raise RuntimeError(f"the keys are not a DAG at {identity.key}")
-        self._tell()
-        self._pending.add(identity)
-        try:
-            work = TableSolver(self, identity)
-            costs = work.solve()
-            del work.run  # its table is kept by what it refers to: no circle
-        finally:  # a search that is interrupted may be taken up again
-            self._pending.discard(identity)
-        self.store.put(identity, costs, work.table)
-        self.points += self.box(identity).size
-        self.beyond += self.whole_box(identity).size - self.box(identity).size
-        self.impls += work.impls
-
-    def pause(self) -> None:
-        """Let Ctrl-C, or what watches the search, end it in the middle of a table."""
-        if time.perf_counter() - self._told >= _SILENCE:
-            self._tell()
-
-    def _tell(self) -> None:
-        check_sigint()
-        self._told = time.perf_counter()
-        if self.watch is not None:
-            self.watch(self.statistics(self._told - self.start))
-
-    def statistics(self, seconds: float) -> Statistics:
-        """Statistics of the search so far, which took so many seconds."""
-        store = self.store
-        return Statistics(
-            len(store),
-            self.points,
-            seconds,
-            self.impls,
-            *store.tally,
-            peak_bytes(),
-            store.goals.total(),
-            store.stored,
-            store.parts,
-            most_first((+store.goals).items()),
-            self.beyond,
-        )
-
-    def candidates(self, identity: TableId) -> tuple[Action, ...]:
-        """The actions that are tried on the Specs of a table, and its pins."""
-        known = self._candidates.get(identity)
-        if known is None:
-            known = self._candidates[identity] = self._all_candidates(identity)
-        return known
-
-    def _all_candidates(self, identity: TableId) -> tuple[Action, ...]:
-        actions = candidates(identity.key, identity.sizes, self.target)
-        if self.dense:
-            actions = tuple(a for a in actions if self.tiles(a, identity))
-        pins = self.pinned.pins.of(identity.key)
-        return (*actions, *(pin.action for pin in pins))
-
-    def fixed(self, identity: TableId) -> tuple[Fixed, ...]:
-        """The points of a table that pins decide."""
-        return self.pinned.fixed(identity.key, self.box(identity), self.limits)
-
-    def best(self, spec: Spec, identity: TableId) -> Impl:
-        """The best program of a Spec of a table, which is solved if it is new.
-
-        Raises:
-            SearchError: there is none.
-        """
-        self.reach(identity, spec)
-        return self.program(spec, self.decisions(identity))
-
-    def program(self, spec: Spec, table: Table | Packed) -> Impl:
-        """The best program of a Spec of a solved table.
-
-        Raises:
-            SearchError: there is none.
-        """
-        known = self._impls.get((table.id, spec))
-        if known is not None:
-            return known
-        action = table.decision(spec.sizes, spec.limits)
-        if action is None:
-            if table.id in self._stored:
-                return self.program(spec, self._solved_anew(table.id))
-            raise SearchError(
-                f"no program exists for {spec}", _remedy(spec, self.target)
-            )
-        if isinstance(action, Pinned):
-            return self.pinned.program(action, spec)
-        branches = []
-        expansion = action.expand(Frame.of(spec), self.target)
-        if table.id in self._stored and expansion.refusal():
-            return self.program(spec, self._solved_anew(table.id))
-        cost = int(expansion.cost)
-        for child in expansion.children:
-            if int(child.exists):
-                times = int(child.times)
-                below = self.hole_id(table.id, action, child)
-                impl = self.best(child.frame.spec(), below)
-                branches.append(Branch(child.role, times, impl))
-                cost += times * impl.cost
-        impl = Impl(spec, action, cost, tuple(branches))
-        self._impls[table.id, spec] = impl
-        return impl
 
 
 def pins_of(database: Overlay | None, target: Target) -> Pins:
@@ -574,11 +288,3 @@ def _check_registers(spec: Spec, target: Target) -> None:
                 f"target {target.name} has {have}",
                 f"use smaller sizes, or operands in {memory.source}",
             )
-
-
-def _remedy(spec: Spec, target: Target) -> str:
-    dtypes = ",".join(map(str, spec.dtypes))
-    return (
-        f"target {target.name} has no kernels that make up {spec.kind.label} on "
-        f"{dtypes} with these layouts and limits"
-    )

@@ -23,7 +23,8 @@ from morello.errors import MorelloError, SearchError, shortened
 from morello.machine import Target
 from morello.processes.interrupts import defer_sigint
 from morello.search.dp.narrow import NarrowRun
-from morello.search.dp.solver import Solution, Solver, Watch, pins_of
+from morello.search.dp.run import Watch
+from morello.search.dp.solver import Solution, Solver, pins_of
 from morello.search.garbage import rare_collections
 from morello.search.impl import Impl
 from morello.search.queries.first_program import first_programs

@@ -19,7 +19,8 @@ from numbers import Real
 from morello.actions import Range
 from morello.errors import SearchError, shortened
 from morello.machine import Target
-from morello.search.dp.solver import Solution, Solver, Watch
+from morello.search.dp.run import Watch
+from morello.search.dp.solver import Solution, Solver
 from morello.search.impl import Impl
 from morello.search.ranges.area import Area, Part
 from morello.search.ranges.boxes import Boxed

@@ -20,7 +20,8 @@ from morello.errors import SearchError
 from morello.machine import Target
 from morello.search.dp import axes as ax
 from morello.search.dp.box import Axis
-from morello.search.dp.solver import Solver, Watch
+from morello.search.dp.run import Watch
+from morello.search.dp.solver import Solver
 from morello.search.dp.table import TableId
 from morello.search.impl import Impl
 from morello.search.statistics import Statistics

@@ -15,7 +15,8 @@ from morello.errors import SearchError
 from morello.machine import Target
 from morello.search.dp import axes as ax
 from morello.search.dp.box import Axis
-from morello.search.dp.solver import Solver, Watch, pins_of
+from morello.search.dp.run import Watch
+from morello.search.dp.solver import Solver, pins_of
 from morello.search.garbage import rare_collections
 from morello.search.impl import Impl
 from morello.search.ranges.sizes import closed
