@@ -9,7 +9,6 @@ contiguous has the sizes of whole goals in either.
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
@@ -31,25 +30,17 @@ Wholes = Callable[[TableId], Box]
 """Gives the box of all points of a table."""
 
 
-class Goals(Protocol):
-    """The goals whose tables are compared."""
-
-    @property
-    def dense(self) -> Dense:
-        """The axes of sizes that are goals each."""
-
-
+@dataclasses.dataclass(frozen=True)
 class Likeness:
     """Compares tables of goals.
 
     Args:
-        goals: those of this search.
         room: what one operand of a goal may take.
+        dense: the axes of sizes that are goals each.
     """
 
-    def __init__(self, goals: Goals, room: Limits) -> None:
-        self._goals = goals
-        self._room = room
+    room: Limits
+    dense: Dense
 
     def is_longer(
         self, other: TableId, one: TableId, wholes: Wholes, actions: Candidates
@@ -90,7 +81,7 @@ class Likeness:
         ) <= set(actions(other)):
             return False
         masks = [
-            lies(t.key, t.sizes, box, self._room, self._dense_like(one, t))
+            lies(t.key, t.sizes, box, self.room, self._dense_like(one, t))
             for t in (one, other)
         ]
         return np.array_equal(*masks)
@@ -98,7 +89,7 @@ class Likeness:
     def _dense_like(self, one: TableId, other: TableId) -> Dense:
         """The axes of another table that are dense, as those of one are."""
         pairs = zip(one.sizes, other.sizes, strict=True)
-        return frozenset(long for axis, long in pairs if axis in self._goals.dense)
+        return frozenset(long for axis, long in pairs if axis in self.dense)
 
 
 def cut_from(identity: TableId, text: str, box: Box) -> TableId | None:

@@ -94,7 +94,6 @@ class TableStore:
         """Totals of the tables that were solved and compressed: points, boxes
         of decisions and boxes of costs."""
         self._counting = threading.Lock()
-        self._likeness = Likeness(self, room)
         self._keys = TableKeys(target, limits, room, pins, goals)
         self._stored_keys: Container[bytes] | None = None
         """Keys and bases that the database had when one was first looked for."""
@@ -267,7 +266,8 @@ class TableStore:
             other = cut_from(identity, cover.sizes, wholes(identity))
             if other is None or self._keys.row(other) != cover.key:
                 continue
-            if not self._likeness.is_longer(other, identity, wholes, actions):
+            likeness = Likeness(self.room, self.dense)
+            if not likeness.is_longer(other, identity, wholes, actions):
                 continue
             table = self._read(other, cover.key, wholes, actions)
             if table is not None and self._take(identity, box, table):
@@ -293,10 +293,11 @@ class TableStore:
         whole, is_earlier = self.shelf.get(key, identity), True
         table = whole and whole.part(identity, box)
         if table is None:
+            likeness = Likeness(self.room, self.dense)
             for other, longer in self.shelf.others(key):
                 if spans_in(longer.costs.box, box) is None:
                     continue
-                if self._likeness.has_part(other, identity, wholes, actions):
+                if likeness.has_part(other, identity, wholes, actions):
                     self.shelf.get(key, other)  # it was read
                     table = longer.part(identity, box)
                     is_longer = other.sizes != identity.sizes
