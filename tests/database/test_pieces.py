@@ -17,7 +17,7 @@ from morello.machine import AVX2
 from morello.search import Solver
 from morello.search.dp.box import Box
 from morello.search.dp.table import NO_ACTION, Costs, TableId
-from morello.search.storage import strangers, table_store
+from morello.search.storage import likeness, strangers, table_store
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.search.storage.database import Database
 from morello.search.storage.overlay import Overlay
@@ -298,7 +298,7 @@ def test_with_little_room_tables_are_the_same(
     ],
 )
 def test_axes_begin_with_others(short: Any, long: Any, begins: bool) -> None:
-    assert table_store._begins(short, long) == begins
+    assert likeness._begins(short, long) == begins
 
 
 @pytest.mark.parametrize("sizes", [[0, 1], [2, 1], [1, 1], [1, True], [1, 2.0], ["1"]])

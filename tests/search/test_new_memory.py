@@ -274,7 +274,8 @@ def test_tables_have_an_axis_for_each_of_three_caches(
     assert found.mismatches == []
     used = {str(node.action) for node in nodes(solver.solve(spec).impl)}
     assert "select(from_side)" in used
-    boxes = [table.box for table in solver.tables(spec)]
+    run = solver.run_of(spec)
+    boxes = [*map(run.whole_box, run.store)]
     assert {box.caches for box in boxes} == {3}
     assert any(all(len(axis) > 1 for axis in box.limits[1:]) for box in boxes)
     with pytest.raises(ScheduleError, match="L1 is farther than SIDE"):
