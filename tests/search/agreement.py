@@ -37,7 +37,7 @@ def searched(solver: Solver, spec: Spec) -> int | None:
 
 def compare(spec: Spec, solver: Solver, brute: BruteForce, found: Agreement) -> None:
     """Compare a goal, and every Spec that its enumeration finished."""
-    with mock.patch.multiple(reachable, FEW_SIZES=0, WHOLE=1):
+    with mock.patch.multiple(reachable, FEW_SIZES=0, WORTH=0):
         cost = searched(solver, spec)
     try:
         best = brute.best(spec)

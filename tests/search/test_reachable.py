@@ -46,7 +46,7 @@ def small_goals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small goals are followed as large ones are, and no table is solved whole unless
     all of it is needed."""
     monkeypatch.setattr(reachable, "FEW_SIZES", 0)
-    monkeypatch.setattr(reachable, "WHOLE", 1)
+    monkeypatch.setattr(reachable, "WORTH", 0)
 
 
 def whole(target: object, goal: Spec) -> Solver:

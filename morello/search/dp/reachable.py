@@ -35,10 +35,10 @@ from morello.search.dp.grouping import Grouped, grouped
 from morello.search.dp.table import TableId
 from morello.spec import SpecKey
 
-WHOLE = 4
-"""A table is solved whole unless so many times fewer points are needed: the more of
-them are whole, the more do goals share, and the more do keys share what an action says
-on a box."""
+WORTH = 512
+"""How many points have to be left out of a table, times how many times more it has than
+are needed; else it is solved whole. The more tables are, the more do goals share, and
+keys share what an action says on a box, which takes as long as thousands of points."""
 
 FEW_SIZES = 4096
 """Goals with so many combinations of sizes are not followed: to follow one takes as
@@ -195,7 +195,8 @@ def _closed(identity: TableId, whole: Box, spans: Spans, groups: Grouped) -> Spa
     for dim in goal_dims(identity.key, identity.sizes):
         closed[dim] = 0, len(whole.sizes[dim])
     points = math.prod(last - first for first, last in closed)
-    return all_of(whole) if points * WHOLE > whole.size else tuple(closed)
+    is_less = (whole.size - points) * whole.size >= WORTH * points
+    return tuple(closed) if is_less else all_of(whole)
 
 
 @lru_cache(maxsize=65536)
