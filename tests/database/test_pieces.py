@@ -15,9 +15,10 @@ import pytest
 from morello.actions import Select
 from morello.machine import AVX2
 from morello.search import Solver
+from morello.search.dp import likeness
 from morello.search.dp.box import Box
 from morello.search.dp.table import NO_ACTION, Costs, TableId
-from morello.search.storage import likeness, strangers, table_store
+from morello.search.storage import strangers, table_store
 from morello.search.storage.boxes import CostBoxes, LabelBoxes
 from morello.search.storage.database import Database
 from morello.search.storage.overlay import Overlay

@@ -18,11 +18,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from morello.machine import Target
 from morello.search.dp.axes import ONE_GOAL, Goals
 from morello.search.dp.box import Box, spans_in
+from morello.search.dp.likeness import Candidates, Likeness, Wholes, cut_from
 from morello.search.dp.table import Costs, Table, TableId
 from morello.search.storage.cache_key import TableKeys, text_of
 from morello.search.storage.codec import decode, encode_costs, encode_decisions
 from morello.search.storage.deflated import CodecError
-from morello.search.storage.likeness import Candidates, Likeness, Wholes, cut_from
 from morello.search.storage.overlay import Overlay
 from morello.search.storage.packed_table import Packed
 from morello.search.storage.schema import Cover
