@@ -254,3 +254,17 @@ def test_products_of_attention_flush_where_they_may(flushing: bool) -> None:
     (part,) = model.parts
     assert part.kind.flushes == flushing
     assert ("narrow_bf16(v2)" in part.kind.text) == flushing
+
+
+def test_factors_that_are_copies_of_narrow_numbers_are_read_as_they_are() -> None:
+    inputs = [torch.zeros(1, n, 8, 16, dtype=torch.bfloat16) for n in (4, 2, 2)]
+    graph = traced(
+        lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, enable_gqa=True
+        ),
+        *inputs,
+    )
+    simple = lowered(graph, inputs)
+    models = [read_model(simple, (), Options(flushing=f)) for f in (False, True)]
+    counts = [len(model.parts) for model in models]
+    assert counts[0] == counts[1]

@@ -8,7 +8,7 @@ a factor may still be applied after it is rounded.
 from morello.frontends.grouping.groups import is_product
 from morello.frontends.nodes.rewriting import Rewriter
 from morello.frontends.nodes.tensors import Node, Tensors
-from morello.spec.graphs.expression import Call, Expression
+from morello.spec.graphs.expression import Call, Expression, Reference
 from morello.spec.graphs.graph import MAP
 
 
@@ -34,9 +34,17 @@ class _Narrowing(Rewriter):
 
     def node(self, number: int, node: Node) -> int:
         """Round a factor, unless the program does."""
-        if number in self.factors and node.reduction == MAP:
+        is_factor = number in self.factors and node.reduction == MAP
+        if is_factor and not self._is_narrow(node):
             node = node.changed(expression=_rounded(node))
         return self.add(node)
+
+    def _is_narrow(self, node: Node) -> bool:
+        """Whether a map copies numbers of its dtype, as where heads are repeated."""
+        match node.expression:
+            case Reference(place) | Call("copy", (Reference(place),)):
+                return self.new.element(node.reads[place].tensor) == node.dtype
+        return False
 
 
 def _rounded(node: Node) -> Expression:
