@@ -33,6 +33,10 @@ def parsed(text: str) -> Spec:
         "move:1..9x7:f32:dst=[1,0]",
         "fill:2..12/2x5:f32",
         "move:3x12..18:f32:dst=[1,0]",
+        # Operands that lie in L2 at first, of more lines than it has for copies.
+        "sum:3x8..80/8:f32:l2=8",
+        "softmax:1..12x32:f32:l2=10",
+        "matmul:4x8..40/8x16:f32:l2=10",
     ],
 )
 def test_each_size_costs_what_a_search_of_it_alone_finds(text: str) -> None:

@@ -218,13 +218,14 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
 
 
 def _group(spec: Spec, call: Call, target: Target) -> Hashable:
-    """A key that calls have in common which are searched together."""
+    """A key that calls have in common which are searched together. An operand may take
+    what it takes at the greatest size: no smaller one reaches points above its own."""
     ones = tuple(size == 1 for size in call)
     if len(call) > 1:
         return ones
     goal = spec.point(*call)
     context = target.at(goal, spec)
-    return context, ax.room(goal, context), _others(spec, goal), ax.fine(goal), ones
+    return context, _others(spec, goal), ax.fine(goal), ones
 
 
 def _searched_up_to(spec: Spec, one: SizeRange) -> int:
