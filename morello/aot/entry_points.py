@@ -2,9 +2,10 @@
 
 import dataclasses
 import enum
+import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from morello.machine.architectures import HOST
 from morello.runtime.calls.call_size import call_sizes
@@ -12,6 +13,7 @@ from morello.runtime.calls.call_table import ALIGNMENT
 from morello.runtime.calls.glue import FOLDER
 from morello.runtime.calls.parameter import Parameter, SizeAxis
 from morello.spec import Layout
+from morello.spec.spec import MOST_RANGES
 
 _BASE = HOST.base_attributes
 """Attributes of functions that run before the CPU is checked."""
@@ -159,8 +161,9 @@ define void @{function}(ptr %from, ptr %strides, ptr %to) {_BASE} {{
 """
 
 
-def _words(words: Sequence[int]) -> str:
+def _words(numbers: Iterable[int]) -> str:
     """A constant array."""
+    words = list(numbers)
     return f"[{len(words)} x i64] [{', '.join(f'i64 {int(word)}' for word in words)}]"
 
 
@@ -170,8 +173,12 @@ def _memory(parameter: Parameter) -> list[int]:
     row, apart = parameter.row if parameter.strides else (0, 0)
     if parameter.any_row:
         apart = 0
-    others = parameter.rows - 1
-    return [parameter.nbytes, size, row, apart, size, others, parameter.is_output]
+    numbers = [axis.number for axis in parameter.sizes for _ in axis.axes]
+    return [
+        *(parameter.size_bytes or parameter.nbytes, size, row, apart, size),
+        *(parameter.rows - 1, parameter.is_output),
+        *(numbers.count(number) for number in range(MOST_RANGES)),
+    ]
 
 
 def entry_points(
@@ -203,9 +210,8 @@ def sizes_of(parameters: Sequence[Parameter]) -> tuple[SizeAxis, ...]:
 
 def declaration(name: str, parameters: Sequence[Parameter], workspace: bool) -> str:
     """LLVM IR that declares a kernel of another module."""
-    numbers = sum(bool(parameter.any_row) for parameter in parameters)
-    numbers += len(sizes_of(parameters))
-    types = ["ptr"] * (len(parameters) + workspace) + ["i64"] * numbers
+    types = ["ptr"] * (len(parameters) + workspace)
+    types += ["i64"] * len(_numbers(parameters))
     return f"declare void @{name}({', '.join(types)})"
 
 
@@ -277,10 +283,15 @@ def _arguments(parameters: Sequence[Parameter], workspace: bool) -> str:
     """The arguments of a kernel."""
     arguments = [f"array{i}" for i in range(len(parameters))]
     arguments += ["workspace"] * workspace
-    numbers = [f"size{axis.number}" for axis in sizes_of(parameters)]
-    numbers += [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
     pointers = [f"ptr %{argument}" for argument in arguments]
-    return ", ".join([*pointers, *(f"i64 %{number}" for number in numbers)])
+    return ", ".join([*pointers, *(f"i64 %{n}" for n in _numbers(parameters))])
+
+
+def _numbers(parameters: Sequence[Parameter]) -> list[str]:
+    """The names of the sizes that a call says, then of its distances of rows."""
+    sizes = [f"size{axis.number}" for axis in sizes_of(parameters)]
+    rows = [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
+    return sizes + rows
 
 
 def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -> str:
@@ -288,30 +299,27 @@ def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -
     memories = [_memory(parameter) for parameter in parameters]
     pointers = [f"array{i}" for i in range(len(parameters))]
     if workspace_bytes:
-        memories.append([workspace_bytes, ALIGNMENT, 0, 0, 1, 0, 1])
+        memories.append([workspace_bytes, ALIGNMENT, 0, 0, 1, 0, 1, 0, 0])
         pointers.append("workspace")
-    words = _words([word for memory in memories for word in memory])
-    rows = [f"array{i}.row" for i, each in enumerate(parameters) if each.any_row]
+    axes, numbers = sizes_of(parameters), _numbers(parameters)
     arguments = _arguments(parameters, workspace_bytes > 0)
     asks, count = supported_name(name), len(pointers)
-    known, sized = f"@{name}.memories", ""
-    if sizes_of(parameters):
-        known = "%memories"
-        sized = _sized(name, parameters, sum(map(len, memories)))
     return f"""
-@{name}.memories = internal constant {words}
+@{name}.memories = internal constant {_words(itertools.chain(*memories))}
+@{name}.ranges = internal constant {_words(itertools.chain(*map(_range, axes)))}
 
 define i32 @{name}({arguments}) {_BASE} {{
   %starts = alloca [{count} x ptr]
-  %rows = alloca [{len(rows)} x i64]
+  %numbers = alloca [{len(numbers)} x i64]
   %known = call i32 @{asks}()
   %supported = icmp ne i32 %known, 0
   br i1 %supported, label %checks, label %unsupported
 checks:
-{sized}{_stores("ptr", pointers, "starts")}
-{_stores("i64", rows, "rows")}
+{_stores("ptr", pointers, "starts")}
+{_stores("i64", numbers, "numbers")}
   %status = call i32 {_CHECK}(
-      ptr {known}, i64 {count}, ptr %starts, ptr %rows)
+      ptr @{name}.memories, i64 {count}, ptr %starts,
+      ptr @{name}.ranges, i64 {len(axes)}, ptr %numbers)
   %good = icmp eq i32 %status, {Status.OK.value}
   br i1 %good, label %run, label %refused
 run:
@@ -324,43 +332,9 @@ unsupported:
 }}"""
 
 
-def _sized(name: str, parameters: Sequence[Parameter], words: int) -> str:
-    """Check the sizes of a call, and make the memories of arrays that have them.
-
-    Args:
-        name: of the checked function.
-        parameters: of the kernel.
-        words: the number of words of all memories.
-    """
-    kind, lines = f"[{words} x i64]", []
-    for axis in sizes_of(parameters):
-        sizes, n = axis.sizes, axis.number
-        lines += [
-            f"  %past{n} = sub i64 %size{n}, {sizes[0]}",
-            f"  %over{n} = urem i64 %past{n}, {sizes.step}",
-            f"  %even{n} = icmp eq i64 %over{n}, 0",
-            f"  %inside{n} = icmp ule i64 %past{n}, {sizes[-1] - sizes[0]}",
-            f"  %fits{n} = and i1 %even{n}, %inside{n}",
-            f"  br i1 %fits{n}, label %sized{n}, label %unsized{n}",
-            f"unsized{n}:\n  ret i32 {Status.SIZE.value}\nsized{n}:",
-        ]
-    lines += [
-        f"  %memories = alloca {kind}",
-        f"  %known.memories = load {kind}, ptr @{name}.memories",
-        f"  store {kind} %known.memories, ptr %memories",
-    ]
-    for i, each in enumerate(parameters):
-        if each.sizes:
-            place, total = i * len(_memory(each)), f"{each.size_bytes}"
-            numbers = [axis.number for axis in each.sizes for _ in axis.axes]
-            for step, n in enumerate(numbers):
-                lines.append(f"  %bytes{i}.{step} = mul i64 %size{n}, {total}")
-                total = f"%bytes{i}.{step}"
-            lines += [
-                f"  %bytes{i}.at = getelementptr i64, ptr %memories, i64 {place}",
-                f"  store i64 {total}, ptr %bytes{i}.at",
-            ]
-    return "\n".join(lines) + "\n"
+def _range(axis: SizeAxis) -> list[int]:
+    """Words of the struct ``Range`` that ``entry.c`` reads."""
+    return [axis.sizes[0], axis.sizes.step, axis.sizes[-1]]
 
 
 def _stores(kind: str, values: Sequence[str], to: str) -> str:

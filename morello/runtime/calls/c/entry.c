@@ -11,12 +11,18 @@ typedef struct {
   word apart;     /* bytes from row to row; 0 where a call says it */
   word itemsize, other_rows;
   word is_written;
+  word powers[2]; /* how often `bytes` is multiplied by each size that a call says */
 } Memory;
+
+/* The sizes that a call may say. */
+typedef struct {
+  word least, step, greatest;
+} Range;
 
 /* Bytes that no process can address. */
 #define TOO_MANY ((word)1 << 56)
 
-enum { OK, SHORT_ROW = 6, NULL_POINTER = 2, MISALIGNED = 3, OVERLAP = 4 };
+enum { OK, NULL_POINTER = 2, MISALIGNED, OVERLAP, SHORT_ROW = 6, SIZE };
 
 /* Whether rows share bytes of arrays that cover each other: they may lie in each
    other's gaps where both are equally far apart. */
@@ -28,11 +34,17 @@ static bool rows_meet(const Memory *one, const Memory *other, word apart,
   return offset < one->row || offset + other->row > apart;
 }
 
-/* 0, or the status that the checked function returns; `rows` are the elements from row
-   to row of each array of which a call says them. */
+/* 0, or the status that the checked function returns; `numbers` are a size for each
+   range, then the elements from row to row of each array of which a call says them. */
 int check_entry(const Memory *memories, word count, char *const *starts,
-                const word *rows) {
+                const Range *ranges, word range_count, const word *numbers) {
   word apart[count], bytes[count];
+  const word *rows = numbers + range_count;
+  for (word n = 0; n < range_count; n++) {
+    const Range *range = &ranges[n];
+    if (numbers[n] < range->least || numbers[n] > range->greatest) return SIZE;
+    if ((numbers[n] - range->least) % range->step) return SIZE;
+  }
   for (word i = 0; i < count; i++) {
     if (!starts[i]) return NULL_POINTER;
     if ((uintptr_t)starts[i] & (memories[i].alignment - 1)) return MISALIGNED;
@@ -41,6 +53,8 @@ int check_entry(const Memory *memories, word count, char *const *starts,
     const Memory *memory = &memories[i];
     apart[i] = memory->apart;
     bytes[i] = memory->bytes;
+    for (word n = 0; n < range_count; n++)
+      for (word times = 0; times < memory->powers[n]; times++) bytes[i] *= numbers[n];
     if (!memory->row || memory->apart) continue;
     word row = *rows++, size = memory->itemsize;
     word most = TOO_MANY / size / (memory->other_rows + 1);
