@@ -118,7 +118,8 @@ def check_ranges(spec: Spec) -> None:
         SpecError: an operand is not row-major.
     """
     reason = why_settled(spec)
-    for number in spec.kind.call_sizes:
+    graph = spec.kind.as_graph
+    for number in () if graph is None else graph.call_sizes:
         if number >= len(spec.ranges):
             reason = f"a number of it follows from size({number}), which no call says"
     for one in spec.ranges:

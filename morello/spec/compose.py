@@ -155,23 +155,6 @@ class Compose(Kind):
         narrow = {value for value, dtype in pairs if dtype.is_upper_half}
         return Compose.of(self.graph, may_flush(self.graph, narrow))
 
-    def at(self, sizes: tuple[Any, ...]) -> Kind:
-        """`Kind.at`."""
-        if not self.call_sizes:
-            return self
-        part = canonical(with_sizes(self.graph, sizes.__getitem__))
-        return Compose.of(part.graph, self.flushing)
-
-    @cached_property
-    def call_sizes(self) -> frozenset[int]:
-        """`Kind.call_sizes`."""
-        sizes: set[int] = set()
-        for node in self.graph.nodes:
-            for part in parts(node.expression):
-                if isinstance(part, SizeNumber):
-                    part.computed(sizes.add, operation=lambda *_: None)
-        return frozenset(sizes)
-
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """f32, or a narrow float for inputs and for outputs that are maps; or s32.
         Inputs may be integers that widen to that."""
@@ -297,6 +280,15 @@ class Compose(Kind):
         held = read(len(self.graph.inputs))
         result = paired(elements, node.reduction, number, held, result)
         return elements.convert(result, number, dtypes[-1])
+
+
+def kind_of_call(kind: Kind, sizes: tuple[int, ...]) -> Kind:
+    """The kind with the numbers that follow from the sizes of a call, if it has any."""
+    graph = kind.as_graph
+    if graph is None or not graph.call_sizes:
+        return kind
+    part = canonical(with_sizes(graph, sizes.__getitem__))
+    return Compose.of(part.graph, kind.flushes)
 
 
 _NARROW = ", ".join(str(d) for d in Dtype if d.widens_to(Dtype.S32))

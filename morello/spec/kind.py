@@ -113,19 +113,6 @@ class Kind(ABC):
         """Whether its output is its input, element by element."""
         return self.moves_data and any(o.is_read for o in self.operands)
 
-    @property
-    def call_sizes(self) -> frozenset[int]:
-        """The sizes of a call from which numbers follow, by their numbers."""
-        return frozenset()
-
-    def at(self, sizes: tuple[Any, ...]) -> "Kind":
-        """The kind of a call; only numbers that follow from sizes differ.
-
-        Args:
-            sizes: for each range of sizes the one of the call, or another name of it.
-        """
-        return self
-
     @abstractmethod
     def check_dtypes(self, dtypes: tuple[Dtype, ...]) -> None:
         """Refuse a mix of dtypes that has no meaning (`SpecError`)."""

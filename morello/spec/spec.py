@@ -13,6 +13,7 @@ from morello import new_arrays
 from morello.errors import SpecError
 from morello.lazy import cached_property
 from morello.spec.checking import random_inputs
+from morello.spec.compose import kind_of_call
 from morello.spec.elements.dtypes import Dtype
 from morello.spec.hashing import HashedOnce, Interned
 from morello.spec.kind import Array, Kind, each
@@ -264,7 +265,7 @@ class Spec(HashedOnce):
             SpecError: there are more or less, or one is not in its range.
         """
         point = self.point(*sizes)
-        return dataclasses.replace(point, kind=self.kind.at(sizes))
+        return dataclasses.replace(point, kind=kind_of_call(self.kind, sizes))
 
     def point(self, *sizes: int) -> "Spec":
         """The Spec that the programs of a call are of: its numbers still follow from

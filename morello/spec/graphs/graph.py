@@ -24,6 +24,7 @@ from morello.spec.graphs.expression import (
     SizeNumber,
     depth,
     numbers_last,
+    parts,
     references,
     renumbered,
     rewritten,
@@ -98,6 +99,16 @@ class Graph(HashedOnce):
     def count(self) -> int:
         """The number of values."""
         return len(self.inputs) + len(self.nodes)
+
+    @cached_property
+    def call_sizes(self) -> frozenset[int]:
+        """The sizes of a call from which numbers follow, by their numbers."""
+        sizes: set[int] = set()
+        for node in self.nodes:
+            for part in parts(node.expression):
+                if isinstance(part, SizeNumber):
+                    part.computed(sizes.add, operation=lambda *_: None)
+        return frozenset(sizes)
 
     @property
     def node_values(self) -> range:

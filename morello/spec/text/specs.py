@@ -61,7 +61,8 @@ def parse_operands(text: str, limits: Limits) -> tuple[Spec, tuple[Operand, ...]
     plain = dict(options)
     kind, sizes = _kind(text, written.numbers, written.greatest, options)
     ranges = tuple(_settled(text, written, one, sizes, plain) for one in written.ranges)
-    if kind.call_sizes and list(ranges) != sorted(ranges):
+    follows = kind.as_graph is not None and kind.as_graph.call_sizes
+    if follows and list(ranges) != sorted(ranges):
         order = sorted(range(len(ranges)), key=ranges.__getitem__)
         numbers = tuple(order.index(n) if n >= 0 else n for n in written.numbers)
         kind, _ = _kind(text, numbers, written.greatest, plain)
