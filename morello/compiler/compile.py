@@ -39,34 +39,31 @@ def compile(
             operand that is packed once may leave its layout to the search:
             ``matmul:1x512x512:f32:rhs=any``; `Kernel.pack` then gives the argument. Or
             a program: what `from_mlir`, `from_onnx` or `trace` returns.
-        target: the machine to compile for: a name, optionally with numbers in braces,
-            ``@FILE``, or a `Target`. If it is left out: the target of the given
-            schedule, else ``MORELLO_TARGET``, else the known target that is nearest to
-            this machine (``native``).
-        threads: the most threads that a call may use, at least 1. If it is left out:
-            the number of the given schedule, else ``MORELLO_THREADS``, else the number
-            of processors that this process may use.
+        target: the machine: a name, optionally with numbers in braces, ``@FILE``, or a
+            `Target`. The default is the target of the given schedule, else
+            ``MORELLO_TARGET``, else ``native``: the known one nearest to this machine.
+        threads: the most threads that a call may use, at least 1. The default is the
+            number of the given schedule, else ``MORELLO_THREADS``, else the number of
+            processors that this process may use.
         schedule: a module with the Spec and a schedule, as `Kernel.schedule` gives it,
             used instead of a search. Its holes are searched, and `Kernel.schedule` is
             then the complete schedule.
         db: the database of solved Specs: a path, several with ``:`` between them (the
-            first is written), or ``none``. If it is left out, ``MORELLO_DB`` names it;
-            without that there is none.
+            first is written), or ``none``. The default is ``MORELLO_DB``, else none.
         time_limit: seconds after which there should be a kernel. The search stops
             earlier, by what code takes, with the best program that it knows (then
             ``Kernel.solution.complete`` is false). Or a `Patience`, which can say more.
         tune: whether measurements on this machine decide. True, or a number of seconds
             that it may take, times programs of different classes, unless that was done
-            before, and the fastest is the kernel; it is kept in the database, or
-            without one as long as the process lives. If it is left out, a choice that
-            was measured before is used, if there is one. False is the model's choice,
-            the same on every machine. ``"learned"`` is, of programs of different
-            classes, the choice of the learned model of the target, for calls with one
-            thread; nothing is measured, and it is the same on every machine, too.
+            before, and takes the fastest, which the database keeps, or without one the
+            process. The default is a choice that was measured before, if there is one.
+            False is the model's choice. ``"learned"`` is the choice of the target's
+            learned model among programs of different classes, for calls with one
+            thread. Neither measures, and both are the same on every machine.
         regret: of a Spec with a size that each call says (``matmul:1..64x256x256``):
             how much more than its best program a size may cost, in percent. The more,
-            the fewer programs the kernel has. If it is left out: nothing, unless that
-            takes more programs than a kernel has.
+            the fewer programs the kernel has. The default is 0, or the least for which
+            the kernel has few enough.
         load: False for a machine that this one is not: the kernel is there to be saved,
             read and pickled, and its code is loaded at the first call alone.
 

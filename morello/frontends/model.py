@@ -135,7 +135,7 @@ class Model(Program):
         """Search the best program of each part, and compile all as one function.
 
         Args:
-            target, threads, db: as `morello.compile` takes them.
+            target, threads, db, load: as `morello.compile` takes them.
             time_limit: as `morello.compile` takes it. Each search has a part of what is
                 left (`part_of_time`), so that one may end and another not; what all
                 leave is for those that were stopped.
@@ -149,7 +149,6 @@ class Model(Program):
             keep: the name under which the kernel is kept for the next process, beside
                 the machine code (`morello.frontends.kept_kernels`).
             jobs: how many processes search; each takes up to 600 MB.
-            load: as `morello.compile` takes it.
             partition: ``rule`` for the parts that the model lists; ``cost`` for those
                 of the least cost that the search finds among these, pieces of them,
                 two joined, and maps computed again where they are read. It takes

@@ -47,7 +47,7 @@ def searched_parts(
     progress: Progress | None,
     pack: bool | None,
     answers: dict[OpenSpec, Answer],
-    jobs: int = 1,
+    jobs: int,
 ) -> tuple[list[Compiled], list[Packed]]:
     """The best program of each part that is a Spec; one without becomes several.
 
@@ -66,6 +66,34 @@ def searched_parts(
     Raises:
         SearchError: a part of one node has none.
     """
+    searched = _searched(tensors, parts, driver, progress, pack, answers, jobs)
+    go_on(dict.fromkeys(g for _, g in searched if g is not None), answers, driver)
+    steps: list[Compiled] = []
+    weights: list[Packed] = []
+    copies: Copies = {}
+    for part, wanted in searched:
+        if isinstance(part, PlainPart):
+            steps.append(part)
+            continue
+        assert wanted is not None
+        program = answers[wanted].program
+        assert program is not None
+        part, panels = packed(tensors, part, program[0], wanted.open, copies)
+        weights += panels
+        steps.append((part, *program))
+    return steps, weights
+
+
+def _searched(
+    tensors: Tensors,
+    parts: Sequence[Step],
+    driver: Driver,
+    progress: Progress | None,
+    pack: bool | None,
+    answers: dict[OpenSpec, Answer],
+    jobs: int,
+) -> list[tuple[Step, OpenSpec | None]]:
+    """The parts that have programs, each with its goal, whose answer is known."""
     machine, search = driver.target, driver.search
     searched: list[tuple[Step, OpenSpec | None]] = []
 
@@ -80,11 +108,7 @@ def searched_parts(
         answers.update(search_beside(goals, driver, jobs, tell))
     while rest:
         part, wanted = rest.pop(0)
-        if wanted is None:
-            searched.append((part, wanted))
-            continue
-        assert not isinstance(part, PlainPart)
-        if wanted not in answers or answers[wanted].program is None:
+        if isinstance(part, Part) and wanted is not None and _lacks(answers, wanted):
             later = {g for _, g in rest if g is not None} - {wanted, *answers}
             search.part = part_of_time(wanted.spec, (g.spec for g in later))
             number = len(answers) + (wanted not in answers)
@@ -101,22 +125,12 @@ def searched_parts(
                 rest[:0] = [(p, goal(p)) for p in smaller]
                 continue
         searched.append((part, wanted))
-    go_on(dict.fromkeys(g for _, g in searched if g is not None), answers, driver)
-    steps: list[Compiled] = []
-    weights: list[Packed] = []
-    copies: Copies = {}
-    for part, wanted in searched:
-        if isinstance(part, PlainPart):
-            steps.append(part)
-            continue
-        assert wanted is not None
-        program_of_part = answers[wanted].program
-        assert program_of_part is not None
-        spec, solution = program_of_part
-        part, panels = packed(tensors, part, spec, wanted.open, copies)
-        weights += panels
-        steps.append((part, spec, solution))
-    return steps, weights
+    return searched
+
+
+def _lacks(answers: dict[OpenSpec, Answer], goal: OpenSpec) -> bool:
+    """Whether no program of a goal is known."""
+    return goal not in answers or answers[goal].program is None
 
 
 def goal_of(
