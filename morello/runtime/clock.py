@@ -39,9 +39,14 @@ def cycle() -> float:
 
 
 def cycle_by(chain: Any, samples: int) -> float:
-    """Seconds of a cycle, by the chain as a function.
+    """Seconds of a cycle, from the time of a chain of dependent instructions.
 
-    A long run less a short one: what a call from Python takes is in both.
+    The time of a short run is subtracted from that of a long one, as both contain the
+    call from Python.
+
+    Args:
+        chain: the compiled function, whose first argument is the number of trips.
+        samples: how often each run is timed; the shortest time counts.
     """
     short, long = (
         min(_seconds(chain, trips) for _ in range(samples))

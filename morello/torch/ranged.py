@@ -73,7 +73,7 @@ class _Batch:
 
 
 def _batch(graph: GraphModule, most: int) -> _Batch | str:
-    """The symbol of a graph that is a batch; or why there is none."""
+    """The symbol of a graph that is a batch, or the reason why it has none."""
     values = [n.meta["val"] for n in graph.graph.find_nodes(op="placeholder")]
     places: dict[Any, tuple[int, int]] = {}
     symbols: set[Any] = set()

@@ -195,7 +195,7 @@ class _Resolver:
         return PipelineTextError(self.text, element.offset, what, remedy)
 
     def refuse_ours(self, outer: Element) -> None:
-        """Refuse our passes in a pipeline on another op than a module."""
+        """Refuse Morello's passes in a pipeline that does not run on modules."""
         if outer.name not in (MODULE, ANY):
             self.refuse_nested(outer)
 

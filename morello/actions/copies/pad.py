@@ -117,7 +117,7 @@ class Pad(Action):
         )
 
     def padded(self, key: SpecKey) -> Padded | str:
-        """The parts; or why there are none."""
+        """The Specs that the action leaves, or the reason why it does not apply."""
         return _padded(self.operand, self.layout, key)
 
     @classmethod
@@ -134,8 +134,9 @@ class Pad(Action):
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target
     ) -> Iterator["Pad"]:
-        """Each input that windows reach beyond, as it is and as products ask for it;
-        others as products or `Merge` ask for them."""
+        """A padded copy of each input that windows reach beyond, row-major and in the
+        layouts that products ask for; and one of each other input in the layouts that
+        products or `Merge` ask for."""
         for action in _tried(key):
             if not isinstance(action.padded(key), str):
                 yield action

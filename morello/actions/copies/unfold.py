@@ -113,7 +113,7 @@ class Unfold(Action):
 
 @lru_cache(maxsize=65536)
 def unfolded_key(key: SpecKey) -> Unfolded | str:
-    """The parts; or why there are none."""
+    """The Specs that the action leaves, or the reason why it does not apply."""
     kind, graph = key.kind, key.kind.as_graph
     image_windows = None if graph is None else windows(graph)
     if graph is None or image_windows is None:

@@ -35,7 +35,7 @@ class Collapse(ViewAction):
     inner: str
 
     def view(self, key: SpecKey) -> View | str:
-        """The key with one dimension for both; or why there is none."""
+        """The key with one dimension for both, or the reason why none has."""
         return _collapsed(self, key)
 
     @classmethod

@@ -32,7 +32,7 @@ class Drop(ViewAction):
     dim: str
 
     def view(self, key: SpecKey) -> View | str:
-        """The key without the dimension; or why there is none."""
+        """The key without the dimension, or the reason why it has to stay."""
         return _dropped(self.dim, key)
 
     @classmethod

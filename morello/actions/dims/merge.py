@@ -31,7 +31,8 @@ class Merge(ViewAction):
     takes_ranges: ClassVar[bool] = True
 
     def view(self, key: SpecKey) -> View | str:
-        """The key with one dimension for taps and channels; or why there is none."""
+        """The key with one dimension for taps and channels, or the reason why none
+        has."""
         return _merged(key)
 
     def passes(self, spec: Spec) -> bool:

@@ -31,7 +31,7 @@ class Squeeze(ViewAction):
     takes_ranges: ClassVar[bool] = True
 
     def view(self, key: SpecKey) -> View | str:
-        """The product of matrices; or why there is none."""
+        """The product of matrices, or the reason why the action does not apply."""
         return _squeezed(key)
 
     @classmethod

@@ -65,7 +65,7 @@ class ViewAction(Action):
 
     @abstractmethod
     def view(self, key: SpecKey) -> View | str:
-        """The Specs that it leaves; or why there are none."""
+        """The Specs that it leaves, or the reason why it does not apply."""
 
     def expand(self, frame: Frame, target: Target) -> Expansion:
         """Hole ``body``; no cost of its own."""

@@ -131,7 +131,7 @@ class Cut(Action):
         return f"temporary@{self.level}{' again' if self.again else ''}"
 
     def cutting(self, key: SpecKey, target: Target) -> Cutting | str:
-        """The halves; or why there are none."""
+        """The halves, or the reason why the action does not apply."""
         return _cutting(self, key, target.lanes(self.level, Dtype.F32))
 
     @classmethod
@@ -242,7 +242,7 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
 
 @lru_cache(maxsize=65536)
 def named(graph: Graph, nodes: str, again: str) -> Halves | str:
-    """The halves that an action names; or why there are none.
+    """The halves that an action names, or the reason why it does not apply.
 
     Args:
         graph: to be cut.

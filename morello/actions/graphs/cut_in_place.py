@@ -85,7 +85,7 @@ class CutInPlace(Action):
         return "temporary in place"
 
     def cutting(self, key: SpecKey) -> Cutting | str:
-        """The halves; or why there are none."""
+        """The halves, or the reason why the action does not apply."""
         return _cutting(self.nodes, key)
 
     def output(self, key: SpecKey) -> int:

@@ -96,7 +96,7 @@ class Strips(Action):
         return f"{self.name} {self.dim}"
 
     def bordered(self, key: SpecKey) -> Bordered | str:
-        """The key of the strips; or why there is no border."""
+        """The key of the strips, or the reason why the action does not apply."""
         return _bordered(self.dim, key)
 
     @classmethod

@@ -52,7 +52,7 @@ class Taps(Strips):
         return by_role(parts, [strip.rows for strip in parts].index(most))
 
     def bordered(self, key: SpecKey) -> Bordered | str:
-        """The key of the taps; or why there are none."""
+        """The key of the taps, or the reason why the action does not apply."""
         if any(not form.is_read for form in key.kind.operands if form.is_written):
             return f"{key.kind.label} overwrites an output: let it add first"
         return super().bordered(key)

@@ -152,7 +152,8 @@ def _hole(action: Rewriting, child: Any, spec: Spec, grid: tuple[int, ...]) -> L
 
 
 def _places(action: Rewriting, exists: Array, grid: tuple[int, ...]) -> list[Array]:
-    """The places of the sizes of each range that have a hole: all of them together."""
+    """Indices of the sizes of each range at which an action leaves a child Spec; it
+    leaves one at every combination of these."""
     there = exists.reshape(grid)
     axes = range(len(grid))
     places = [

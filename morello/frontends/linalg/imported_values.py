@@ -89,10 +89,10 @@ class ImportedValues:
         self.refusals.append(dataclasses.replace(refusal, op=name))
 
     def name(self, op: ir.Operation, inside: ir.Location | None = None) -> str:
-        """The name of an op in the program, which may have another one now.
+        """The name that an op had in the program, before rewrites renamed it.
 
         Args:
-            inside: of an op inside of it, where that is meant.
+            inside: the location of an op in its regions, whose name is meant instead.
         """
         return self.names.get(key_of(inside or op.location), op.name)
 

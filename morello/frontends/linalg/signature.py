@@ -133,7 +133,8 @@ def _is_unsigned(kind: ir.Type) -> bool:
 
 
 def _signless(kind: ir.Type) -> ir.Type | None:
-    """A tensor type with signless elements; None where they are."""
+    """A tensor type of integers with a sign, or without one, as signless ones; None for
+    every other type."""
     kind = kind.maybe_downcast()
     if not isinstance(kind, ir.RankedTensorType):
         return None

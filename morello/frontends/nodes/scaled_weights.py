@@ -64,9 +64,9 @@ class _Scaling(Rewriter):
         return scales
 
     def _is_scale(self, node: Node, place: int, call: Call) -> bool:
-        """Whether a call scales what is read by what is known before a call of the
-        model, which goes along axes of the weights, and is more than a number: that
-        takes no time after a product."""
+        """Whether an expression multiplies a read value by a factor that is known
+        before the model runs and has axes of the weights. A factor that is one number is left
+        after the product, where it takes no time."""
         scale = _scale_of(call, Reference(place))
         if scale is None:
             return False

@@ -44,11 +44,11 @@ class Identities:
     """Names the tables of goals with one set of limits.
 
     Args:
-        limits: of the goals.
-        room: what one operand of a goal may take.
-        target: what they are solved for.
+        limits: the limits of the goals.
+        room: the memory that one operand of a goal may take.
+        target: the machine that the goals are solved for.
         store: the tables.
-        goals: those that are searched together.
+        goals: the goals that are searched together.
     """
 
     def __init__(
