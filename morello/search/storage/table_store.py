@@ -34,10 +34,8 @@ DENSE_BYTES = 448 << 20
 """The room for dense arrays."""
 
 FEW_POINTS = 100_000
-"""A table of so many points is packed sooner than a second thread is asked to, which
-would hold up the first: they share the interpreter, and hand it over at each call of
-machine code. Searches of small Specs, whose tables have fewer, take 0.8 to 0.9 of the
-time that they take with 10,000 (docs/internals/search.md)."""
+"""Tables of up to so many points are packed at once: handing them to a second thread
+costs more in switches of the interpreter's lock (docs/internals/search.md)."""
 
 TOGETHER = 64
 """How many tables are written at once: a transaction takes as long as to pack one."""
@@ -122,8 +120,7 @@ class TableStore:
 
     def packed(self) -> Iterator[Packed]:
         """Every table, as boxes."""
-        for identity in tuple(self._packed):
-            yield self.entry(identity)
+        return map(self.entry, tuple(self._packed))
 
     def __contains__(self, identity: TableId) -> bool:
         return identity in self._packed
@@ -338,9 +335,8 @@ class TableStore:
     def _writes(self) -> bool:
         """Whether tables go to a database."""
         database = self.database
-        if database is None or database.top is None:
-            return False
-        return database.keeps_tables
+        is_written = database is not None and database.top is not None
+        return is_written and database.keeps_tables
 
     def _put_off(self, identity: TableId, solved: Shelved) -> None:
         """Leave a table as it is; the oldest are packed where there are too many."""
@@ -361,16 +357,10 @@ class TableStore:
         idle = self._last is None or self._last.done()  # tables are stored in turn
         if self._worker is None or (idle and table.points <= FEW_POINTS):
             self._packed[identity] = self._pack(table)
-        else:
-            self._pack_later(identity, table)
-
-    def _pack_later(self, identity: TableId, table: Shelved) -> None:
-        """Hand a table to the second thread; where it cannot be started (a limit of the
-        system, or of an interpreter that may have one thread) it is packed now."""
-        assert self._worker is not None
+            return
         try:
             self._last = self._worker.submit(self._pack, table)
-        except RuntimeError:
+        except RuntimeError:  # a limit of the system, or of an interpreter's threads
             self._packed[identity] = self._pack(table)
             return
         self._packed[identity] = self._last
