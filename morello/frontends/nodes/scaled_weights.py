@@ -65,8 +65,8 @@ class _Scaling(Rewriter):
 
     def _is_scale(self, node: Node, place: int, call: Call) -> bool:
         """Whether an expression multiplies a read value by a factor that is known
-        before the model runs and has axes of the weights. A factor that is one number is left
-        after the product, where it takes no time."""
+        before the model runs and has axes of the weights. A factor that is one number
+        is left after the product, where it takes no time."""
         scale = _scale_of(call, Reference(place))
         if scale is None:
             return False

@@ -62,29 +62,6 @@ _MOST_ROUNDS = 8
 """The most rounds of rules for nodes that rules and functions give."""
 
 
-def _softsign(to: Expansion, node: Arguments) -> Results:
-    x = node.input(0)
-    return [to.op("Div", x, to.op("Add", to.op("Abs", x), to.number(1)))]
-
-
-def _swish(to: Expansion, node: Arguments) -> Results:
-    x = node.input(0)
-    scaled = to.op("Mul", x, to.number(node.get("alpha", 1.0)))
-    return [to.op("Mul", x, to.op("Sigmoid", scaled))]
-
-
-def _rms_norm(to: Expansion, node: Arguments) -> Results:
-    """x over the root of the mean of its squares, times a weight."""
-    x, weight = node.input(0), node.input(1)
-    shape = to.shape(x)
-    if shape is None:
-        return None
-    axes = to.numbers(*range(node.get("axis", -1) % len(shape), len(shape)))
-    mean = to.op("ReduceMean", to.op("Mul", x, x), axes)
-    root = to.op("Sqrt", to.op("Add", mean, to.number(node.get("epsilon", 1e-5))))
-    return [to.op("Mul", to.op("Div", x, root), weight)]
-
-
 def _layer_norm(to: Expansion, node: Arguments) -> Results:
     """A norm whose mean or deviation is a result, too, which torch-mlir lacks."""
     x, scale, bias = (node.input(place) for place in range(3))
@@ -244,11 +221,8 @@ _RULES: Rules = {
     "MeanVarianceNormalization": windows.normalised,
     "Pad": _padded,
     "ReduceProd": windows.product_along,
-    "RMSNormalization": _rms_norm,
     "RotaryEmbedding": _rotary,
     "Slice": slices.within,
-    "Softsign": _softsign,
-    "Swish": _swish,
     **bits.RULES,
     **deformed.RULES,
     **dropout.RULES,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import CompileError
-from morello.frontends.onnx_ops.reads import check_read
+from morello.frontends.onnx_ops.reads import check_read, versions_of
 from morello.frontends.onnx_ops.writing import NodeWriter
 
 
@@ -46,8 +46,7 @@ class Expansion(NodeWriter):
         self._kind = ""
         self._final = final
         self._rules, self._of_any_dtype = rules, of_any_dtype
-        versions = [opset.version for opset in proto.opset_import if not opset.domain]
-        self.version: int = max(versions, default=1)
+        self.version = versions_of(proto).get("", 1)
 
     def _inferred(self, proto: Any) -> Any:
         try:
@@ -97,7 +96,7 @@ class Expansion(NodeWriter):
         Raises:
             CompileError: it has not.
         """
-        versions = {opset.domain: opset.version for opset in self._model.opset_import}
+        versions = versions_of(self._model)
         check_read(node, versions, arguments.attributes_read, arguments.inputs_read)
         for name in node.output[len(results) :]:
             if name:

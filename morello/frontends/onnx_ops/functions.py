@@ -13,6 +13,7 @@ import numpy as np
 
 from morello.errors import CompileError
 from morello.frontends.onnx_ops.folding import folded
+from morello.frontends.onnx_ops.reads import schema_of, versions_of
 from morello.frontends.onnx_ops.writing import copied
 
 VERSION = 18
@@ -56,23 +57,23 @@ def modern(proto: Any) -> Any:
     for node in proto.graph.node:
         if node.domain == "com.microsoft" and node.op_type in _ADOPTED:
             node.domain = ""
-    versions = [opset.version for opset in proto.opset_import if not opset.domain]
-    for node in proto.graph.node if versions and versions[0] < _SCANS else ():
+    version = versions_of(proto).get("", VERSION)
+    for node in proto.graph.node if version < _SCANS else ():
         if node.op_type == "Scan":  # the converter drops its batch
             raise CompileError(
-                f"{node.name} (onnx.Scan) is of version {versions[0]} of the "
+                f"{node.name} (onnx.Scan) is of version {version} of the "
                 f"operators, and {_SCANS} is the first one that is read here",
                 "export the model with newer operators",
             )
-    if versions and versions[0] < _BROADCASTS:
+    if version < _BROADCASTS:
         proto = _with_channels(proto)
     if proto.ir_version < _CONSTANTS:
         proto.ir_version = _CONSTANTS
-    if versions and versions[0] < VERSION:
+    if version < VERSION:
         converter: Any = importlib.import_module("onnx.version_converter")
         with contextlib.suppress(RuntimeError, ValueError):  # then as it is
             converted = converter.convert_version(proto, VERSION)
-            _say_defaults(converted.graph, proto.graph, versions[0])
+            _say_defaults(converted.graph, proto.graph, version)
             return converted
     return proto
 
@@ -172,10 +173,11 @@ def inlined(proto: Any) -> Any:
     Returns:
         The same object where there are none.
     """
+    versions = versions_of(proto)
     wanted = {
         (node.domain, node.op_type)
         for node in proto.graph.node
-        if node.op_type not in _KNOWN and _is_function(node, proto)
+        if node.op_type not in _KNOWN and _is_function(node, versions)
     }
     if not wanted:
         return proto
@@ -192,22 +194,9 @@ def inlined(proto: Any) -> Any:
     return proto
 
 
-def _schema(node: Any, proto: Any) -> Any:
-    """The standard's definition of an op, or None."""
-    onnx: Any = importlib.import_module("onnx")
-    version = next(
-        (opset.version for opset in proto.opset_import if opset.domain == node.domain),
-        1,
-    )
-    try:
-        return onnx.defs.get_schema(node.op_type, version, node.domain)
-    except onnx.defs.SchemaError:
-        return None
-
-
-def _is_function(node: Any, proto: Any) -> bool:
+def _is_function(node: Any, versions: dict[str, int]) -> bool:
     """Whether the standard defines an op by others."""
-    schema = _schema(node, proto)
+    schema = schema_of(node, versions)
     return bool(
         schema and (schema.has_function or schema.has_context_dependent_function)
     )
@@ -216,8 +205,9 @@ def _is_function(node: Any, proto: Any) -> bool:
 def _write_defaults(proto: Any, wanted: set[tuple[str, str]]) -> None:
     """Give functions the attributes they leave out: the inliner writes none where an op
     of the body refers to one."""
+    versions = versions_of(proto)
     for node in proto.graph.node:
-        schema = _schema(node, proto)
+        schema = schema_of(node, versions)
         if (node.domain, node.op_type) in wanted and schema.has_function:
             names = {attribute.name for attribute in node.attribute}
             node.attribute.extend(

@@ -365,11 +365,6 @@ def _close(value: Array, array: Array) -> bool:
     return value.shape == array.shape and bool(np.allclose(value, array, 1e-6, 0))
 
 
-def _cropped(call: Call) -> Parameter:
-    (result,) = call.results
-    return _fixed(*(result[axis] for axis in _own_axes(call)))
-
-
 def _image(call: Call) -> Parameter:
     """The size of the grid of an affine map, whose batch and channels are not in it."""
     (result,) = call.results
@@ -426,7 +421,7 @@ def _axis_of(rank: int, axes: Sequence[int]) -> Parameter | Choice | None:
 
 _SLOTS: dict[str, dict[int, Callable[[Call], Parameter | Choice | None]]] = {
     "AffineGrid": {1: _image},
-    "CenterCropPad": {1: _cropped},
+    "CenterCropPad": {1: _sizes},
     "CumProd": {1: _one_axis},
     "CumSum": {1: _one_axis},
     "DFT": {2: _transformed},

@@ -152,7 +152,7 @@ def refuse_unread(proto: Any) -> None:
         CompileError: the first node of which it does not.
     """
     empty = {held.name for held in proto.graph.initializer if 0 in held.dims}
-    versions = {opset.domain: opset.version for opset in proto.opset_import}
+    versions = versions_of(proto)
     for node in proto.graph.node:
         op = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
         unread = set(_UNREAD_INPUTS.get(op, ()))
@@ -164,6 +164,11 @@ def refuse_unread(proto: Any) -> None:
         if op in READ or not node.domain:
             attributes = READ.get(op, "").split()
             check_read(node, versions, attributes, inputs)
+
+
+def versions_of(proto: Any) -> dict[str, int]:
+    """The version of the operators of each domain."""
+    return {opset.domain: opset.version for opset in proto.opset_import}
 
 
 def check_read(
@@ -183,7 +188,7 @@ def check_read(
     Raises:
         CompileError: an attribute or an input is not, and has not its default.
     """
-    schema = _schema(node, versions)
+    schema = schema_of(node, versions)
     for place, name in enumerate(node.input):
         if name and place not in inputs:
             formal = _input_name(schema, place)
@@ -205,7 +210,7 @@ def _refusal(node: Any, what: str) -> CompileError:
     )
 
 
-def _schema(node: Any, versions: dict[str, int]) -> Any:
+def schema_of(node: Any, versions: dict[str, int]) -> Any:
     """The definition of a node's op in the ONNX standard; None if it has none."""
     definitions: Any = importlib.import_module("onnx.defs")
     try:
