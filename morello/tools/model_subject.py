@@ -20,12 +20,13 @@ from morello.search.compiled import compiled, is_compiled
 from morello.search.storage.overlay import NONE, default_path, open_database
 from morello.spec import Array, OpenSpec
 from morello.tools.array_files import read_array
+from morello.tools.common_flags import Searched
 from morello.tools.flags import Shapes
 from morello.tools.input_output import UsageError, input_name, read_mlir
 from morello.tools.model_files import ONNX
 from morello.tools.progress import progress, search_text
 from morello.tools.request import Request, tool_target
-from morello.tools.subjects import Files, Options, Subject, sources_text
+from morello.tools.subjects import Files, Subject, sources_text
 from morello.tools.table import time_text
 
 _TOLERANCES = {"float32": 1e-3, "bfloat16": 5e-2, "float16": 1e-2}
@@ -146,7 +147,7 @@ class ModelSubject(Subject):
 
     kind = "model"
 
-    def __init__(self, options: Options, seed: int) -> None:
+    def __init__(self, options: Searched, seed: int) -> None:
         self.target: Target = tool_target(options.target)
         self.model = read_model(
             options.spec, options.fallback, options.schedule, options.shape

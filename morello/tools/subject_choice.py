@@ -1,10 +1,11 @@
 """The program that a command line names, a Spec or a model: `subject_of`."""
 
+from morello.tools.common_flags import Searched
 from morello.tools.model_files import is_model
-from morello.tools.subjects import Options, SpecSubject, Subject
+from morello.tools.subjects import SpecSubject, Subject
 
 
-def subject_of(options: Options, seed: int) -> Subject:
+def subject_of(options: Searched, seed: int) -> Subject:
     """The program that a command line names.
 
     Raises:

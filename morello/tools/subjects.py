@@ -9,52 +9,12 @@ from morello.compiler.tuning.trial import Trial
 from morello.errors import ArgumentError
 from morello.spec import Array
 from morello.tools.array_files import logical_shapes, read_operand
-from morello.tools.flags import Shapes
+from morello.tools.common_flags import Searched
 from morello.tools.request import Request
 from morello.tools.table import target_text
 
 Files = Sequence[tuple[str, str]]
 """Names of inputs, and the files of their elements: ``--input``."""
-
-
-class Options(Protocol):
-    """Flags of the commands that compile."""
-
-    @property
-    def spec(self) -> str:
-        """A Spec, or the name of a file with a model."""
-
-    @property
-    def target(self) -> str | None:
-        """The target; None for the default."""
-
-    @property
-    def fallback(self) -> bool:
-        """Whether upstream's plain lowering takes the heavy ops without a Spec."""
-
-    @property
-    def winograd(self) -> bool:
-        """Whether convolutions may be computed by Winograd's algorithm."""
-
-    @property
-    def shape(self) -> Shapes:
-        """The shapes of inputs of a model of ONNX."""
-
-    @property
-    def schedule(self) -> str | None:
-        """A file with a schedule."""
-
-    @property
-    def db(self) -> str | None:
-        """The databases."""
-
-    @property
-    def time_limit(self) -> float | None:
-        """Seconds after which the search stops."""
-
-    @property
-    def jobs(self) -> int:
-        """How many processes search."""
 
 
 class Verdict(Protocol):
@@ -137,47 +97,42 @@ class SpecSubject(Subject):
 
     kind = "spec"
 
-    def __init__(self, options: Options, seed: int) -> None:
-        self._request = Request.read(
+    def __init__(self, options: Searched, seed: int) -> None:
+        self.request = Request.read(
             options.spec,
             options.target,
             options.schedule,
             options.db,
             options.time_limit,
         )
-        self.schedule = self._request.schedule
+        self.schedule = self.request.schedule
         self._seed = seed
         self._files: dict[str, str] = {}
         self._given: dict[int, Array] = {}
         self._trial: Trial | None = None
 
     @property
-    def request(self) -> Request:
-        """The Spec, its target, and its schedule."""
-        return self._request
-
-    @property
     def text(self) -> str:
         """The Spec in its shortest form."""
-        return self._request.text
+        return self.request.text
 
     @property
     def trial(self) -> Trial:
         """The inputs; they are drawn at the first use."""
         if self._trial is None:
-            self._trial = Trial.make(self._request.goal.spec, self._seed, self._given)
+            self._trial = Trial.make(self.request.goal.spec, self._seed, self._given)
         return self._trial
 
     def compile(self, threads: int, tune: bool | None) -> Kernel:
         """The kernel."""
         trial = self.trial  # sizes beyond the machine's memory are not searched for
-        kernel = self._request.compile(threads, tune=tune)
+        kernel = self.request.compile(threads, tune=tune)
         self._trial = trial.settled(kernel.spec)
         return kernel
 
     def read(self, files: Files) -> None:
         """Take inputs from files."""
-        spec = self._request.goal.spec
+        spec = self.request.goal.spec
         readable = {o.name: i for i, o in enumerate(spec.kind.operands) if o.is_read}
         for name, path in files:
             if name not in readable:
@@ -215,7 +170,7 @@ class SpecSubject(Subject):
     @property
     def sources(self) -> str:
         """The file of each input, or the seed."""
-        kind = self._request.goal.spec.kind
+        kind = self.request.goal.spec.kind
         names = [operand.name for operand in kind.operands if operand.is_read]
         return sources_text(names, self._files, self._seed)
 
