@@ -347,9 +347,8 @@ _Dtypes = tuple[torch.dtype, ...]
 
 def dtypes_of(op: Any) -> tuple[_Dtypes, _Dtypes]:
     """The dtypes that the first tensor that an op reads may have, and all others."""
-    if op in VIEWS | SPLITS | CREATED | MOVES | {aten._to_copy.default}:
-        return FLOATS + INTEGERS, FLOATS + INTEGERS
-    if op in EXACT | FLOATED:
+    moved = VIEWS | SPLITS | CREATED | MOVES | {aten._to_copy.default}
+    if op in moved | EXACT | FLOATED:
         return FLOATS + INTEGERS, FLOATS + INTEGERS
     if op in WHOLE:
         return COUNTS, COUNTS

@@ -31,31 +31,6 @@ from morello.torch.ops import (
 )
 
 
-class _Support(OperatorSupportBase):
-    """Tells PyTorch's partitioner which nodes may be in a group.
-
-    Args:
-        is_left: whether a node is in none, though it may be.
-    """
-
-    def __init__(self, is_left: Callable[[Node], bool]) -> None:
-        self._is_left = is_left
-
-    def is_node_supported(
-        self, submodules: Mapping[str, torch.nn.Module], node: Node
-    ) -> bool:
-        del submodules  # of graphs with other graphs in them
-        if node.op != "call_function":
-            return False
-        source = node.args[0] if is_take(node) else node
-        return _is_supported(source) and not self._is_left(source)
-
-
-def _is_supported(node: Any) -> bool:
-    """Whether an op, and all that is taken of its results, may be in a group."""
-    return isinstance(node, Node) and not why_not(node)
-
-
 def is_of_integers(node: Node) -> bool:
     """Whether an op computes of places and masks alone, and of numbers."""
     data = [source for source in node.all_input_nodes if not _is_number(source)]
@@ -221,17 +196,36 @@ def groups_of(
     Args:
         is_left: whether no group takes a node, though one may.
     """
+
+    def is_taken(node: Node) -> bool:
+        source = node.args[0] if is_take(node) else node
+        is_known = isinstance(source, Node) and not why_not(source)
+        return is_known and not is_left(source)
+
+    return [
+        _without_outer_views(graph, nodes)
+        for nodes in _partitions(graph, is_taken)
+        if any(node.target in COMPUTED for node in nodes)
+    ]
+
+
+def _partitions(
+    graph: GraphModule, is_taken: Callable[[Node], bool]
+) -> list[list[Node]]:
+    """The largest groups of calls that may be in one, the nodes of each in order."""
+
+    class Support(OperatorSupportBase):
+        def is_node_supported(self, submodules: Any, node: Node) -> bool:
+            return node.op == "call_function" and is_taken(node)
+
     partitioner = CapabilityBasedPartitioner(
-        graph, _Support(is_left), allows_single_node_partition=True
+        graph, Support(), allows_single_node_partition=True
     )
-    partitions = [list(p.nodes) for p in partitioner.propose_partitions()]
-    groups = []
-    for nodes in partitions:
-        order = {node: place for place, node in enumerate(graph.graph.nodes)}
-        in_order = sorted(nodes, key=order.__getitem__)
-        if any(node.target in COMPUTED for node in in_order):
-            groups.append(_without_outer_views(graph, in_order))
-    return groups
+    order = {node: place for place, node in enumerate(graph.graph.nodes)}
+    return [
+        sorted(partition.nodes, key=order.__getitem__)
+        for partition in partitioner.propose_partitions()
+    ]
 
 
 def _without_outer_views(graph: GraphModule, nodes: list[Node]) -> list[Node]:
@@ -299,32 +293,13 @@ def _is_view(node: Node) -> bool:
     return node.target in VIEWS | SPLITS
 
 
-class _NotRefused(OperatorSupportBase):
-    """Whether a node of a lowered graph is not one of some."""
-
-    def __init__(self, refused: Collection[Node]) -> None:
-        self._refused = frozenset(refused)
-
-    def is_node_supported(
-        self, submodules: Mapping[str, torch.nn.Module], node: Node
-    ) -> bool:
-        del submodules  # of graphs with other graphs in them
-        if is_take(node) and node.args[0] in self._refused:
-            return False
-        return node.op == "call_function" and node not in self._refused
-
-
 def groups_without(graph: GraphModule, refused: Collection[Node]) -> list[list[Node]]:
     """The nodes of each group of a lowered graph that has no refused node."""
-    partitioner = CapabilityBasedPartitioner(
-        graph, _NotRefused(refused), allows_single_node_partition=True
-    )
-    order = {node: place for place, node in enumerate(graph.graph.nodes)}
-    groups = [
-        sorted(partition.nodes, key=order.__getitem__)
-        for partition in partitioner.propose_partitions()
-    ]
-    return [nodes for nodes in groups if _crosses_plainly(nodes)]
+
+    def is_taken(node: Node) -> bool:
+        return node not in refused and not (is_take(node) and node.args[0] in refused)
+
+    return [nodes for nodes in _partitions(graph, is_taken) if _crosses_plainly(nodes)]
 
 
 def _crosses_plainly(nodes: list[Node]) -> bool:

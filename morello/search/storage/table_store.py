@@ -35,7 +35,7 @@ DENSE_BYTES = 448 << 20
 
 FEW_POINTS = 100_000
 """Tables of up to so many points are packed at once: handing them to a second thread
-costs more in switches of the interpreter's lock (docs/internals/search.md)."""
+costs more in switches of the interpreter's lock."""
 
 TOGETHER = 64
 """How many tables are written at once: a transaction takes as long as to pack one."""
@@ -335,8 +335,9 @@ class TableStore:
     def _writes(self) -> bool:
         """Whether tables go to a database."""
         database = self.database
-        is_written = database is not None and database.top is not None
-        return is_written and database.keeps_tables
+        if database is None or database.top is None:
+            return False
+        return database.keeps_tables
 
     def _put_off(self, identity: TableId, solved: Shelved) -> None:
         """Leave a table as it is; the oldest are packed where there are too many."""
@@ -391,14 +392,11 @@ class TableStore:
             try:
                 yield
             finally:
-                self._settle()
+                for identity, entry in tuple(self._packed.items()):
+                    if isinstance(entry, Future):
+                        self.entry(identity)
+                self._write(1)
                 self._worker = None
-
-    def _settle(self) -> None:
-        for identity, entry in tuple(self._packed.items()):
-            if isinstance(entry, Future):
-                self.entry(identity)
-        self._write(1)
 
     def _write(self, least: int) -> None:
         """Write to the database what is packed, if there are so many tables."""
