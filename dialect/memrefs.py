@@ -21,6 +21,12 @@ DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 """Stands for a stride or an offset that is known when the program runs."""
 
 
+def index(value: int) -> ir.Value:
+    """A constant of type index at the current insertion point."""
+    constant: ir.Value = dialect("arith").ConstantOp(ir.IndexType.get(), value).result
+    return constant
+
+
 def scaled(stride: int, by: int) -> int:
     """A stride, or an offset, times a number."""
     return DYNAMIC if stride == DYNAMIC else stride * by

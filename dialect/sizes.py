@@ -14,7 +14,7 @@ from typing import Any
 
 from morello.actions import Hole
 from morello.dialect.attributes import attribute_of, string_of
-from morello.dialect.memrefs import DYNAMIC
+from morello.dialect.memrefs import DYNAMIC, index
 from morello.errors import SpecError
 from morello.mlir import dialect, ir
 from morello.spec import Kind, SizeRange, Spec
@@ -159,9 +159,8 @@ def size_value(op: Any, spec: Spec, number: int = 0) -> ir.Value:
     size = sizes_of(op, spec)[number]
     value = call_size(op, size.number)
     for step in size.steps:
-        factor = arith.ConstantOp(ir.IndexType.get(), abs(step)).result
         op_class = arith.RemUIOp if step > 0 else arith.MulIOp
-        value = op_class(value, factor).result
+        value = op_class(value, index(abs(step))).result
     return value
 
 
@@ -209,11 +208,11 @@ def sized_view(
     arith, memref = dialect("arith"), dialect("memref")
     strides, offset = kind.get_strides_and_offset()
     values: list[ir.Value] = []
-    row: ir.Value = arith.ConstantOp(ir.IndexType.get(), 1).result
+    row = index(1)
     for place in reversed(range(1, len(strides))):
         extent = sizes.get(place)
         if extent is None:
-            extent = arith.ConstantOp(ir.IndexType.get(), kind.shape[place]).result
+            extent = index(kind.shape[place])
         row = arith.MulIOp(row, extent).result
         if strides[place - 1] == DYNAMIC:
             values.append(row)

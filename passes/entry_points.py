@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
+from morello.dialect.memrefs import index
 from morello.dialect.sizes import places_of_sizes, sized_view, sizes_taken
 from morello.mlir import all_ops, dialect, ir
 from morello.passes.base import Pass, PassFailure
@@ -194,8 +195,7 @@ def _rows_apart(value: ir.Value, row: ir.Value, kind: ir.MemRefType) -> ir.Value
     arith, memref = dialect("arith"), dialect("memref")
     steps = [row]
     for extent in reversed(kind.shape[1:-1]):
-        size = arith.ConstantOp(ir.IndexType.get(), extent)
-        steps.append(arith.MulIOp(steps[-1], size).result)
+        steps.append(arith.MulIOp(steps[-1], index(extent)).result)
     shape, strides = list(kind.shape), [*[_DYNAMIC] * len(steps), 1]
     view: ir.Value = memref.ReinterpretCastOp(
         kind, value, [], [], steps[::-1], [0], shape, strides

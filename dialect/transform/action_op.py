@@ -13,11 +13,11 @@ at the transform op.
 
 import dataclasses
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from morello.actions import Action, Hole, Rewrite
-from morello.dialect.build import spec_of
+from morello.dialect.build import build_spec_op, spec_of
 from morello.dialect.definition import Operand, Result, transform
 from morello.dialect.ops import SPEC_OPS
 from morello.dialect.places import place
@@ -38,6 +38,9 @@ from morello.lazy import cached_property
 from morello.mlir import ir
 from morello.spec import Spec
 
+Left = Mapping[str, ir.Operation]
+"""The op that a rewriting leaves for each role."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Site:
@@ -52,9 +55,17 @@ class Site:
         """The memref operands of the op."""
         return list(self.op.operands)
 
-    def hole(self, role: str) -> Hole | None:
-        """The hole that the action predicts for a role, if there is one."""
-        return next((h for h in self.rewrite.holes if h.role == role), None)
+    @property
+    def holes(self) -> dict[str, Hole]:
+        """The holes that the action predicts, by role."""
+        return {hole.role: hole for hole in self.rewrite.holes}
+
+    def fill(self, operands: Mapping[str, Sequence[ir.Value]]) -> Left:
+        """The op of each hole, given the memrefs of every role that may have one."""
+        return {
+            role: build_spec_op(hole.spec, operands[role])
+            for role, hole in self.holes.items()
+        }
 
     @property
     def itself(self) -> Hole:
@@ -65,9 +76,6 @@ class Site:
 MOST_SPECS = 10_000
 """The most Specs of one handle. Every action can double them, so a short schedule could
 ask for any number."""
-
-Left = Mapping[str, ir.Operation]
-"""The op that a rewriting leaves for each role."""
 
 Build = Callable[[Site, Any], Left]
 """Builds what replaces the op of a site, given the action; cannot fail."""
@@ -165,7 +173,7 @@ class ActionOp:
                 left[role].append(child)
                 pass_goal(site.op, child)
                 if site.spec.ranges:
-                    hole = site.hole(role) or site.itself
+                    hole = site.holes.get(role) or site.itself
                     pass_sizes(site.op, site.spec, child, hole)
             record(site.op, action, site.rewrite, children)
             try:

@@ -8,7 +8,7 @@ one of the two is enough.
 
 import dataclasses
 
-from morello.dialect.memrefs import DYNAMIC, moved, tile_extent
+from morello.dialect.memrefs import DYNAMIC, index, moved, tile_extent
 from morello.mlir import dialect, ir
 from morello.spec import Layout, Operand, TensorSpec
 from morello.spec.tensors.layout import PhysicalDim
@@ -53,7 +53,7 @@ def elements(operand: Operand, dim: int, start: Start) -> Start:
     step, divisor = operand.step(dim), operand.map(dim).divisor
     variable = start.variable
     if variable is not None and step > 1:
-        variable = dialect("arith").MulIOp(variable, _index(step)).result
+        variable = dialect("arith").MulIOp(variable, index(step)).result
     if variable is not None and divisor > 1:
         variable = _divided(variable, divisor)
     return Start(start.offset * step // divisor, variable)
@@ -81,24 +81,19 @@ def _offset(
 def _odd_even(inside: ir.Value, pack: int) -> ir.Value:
     """The index of an element in an odd-even pack: even elements come first."""
     arith = dialect("arith")
-    odd = arith.MulIOp(_remainder(inside, 2), _index(pack // 2)).result
+    odd = arith.MulIOp(_remainder(inside, 2), index(pack // 2)).result
     place: ir.Value = arith.AddIOp(_divided(inside, 2), odd).result
     return place
 
 
 def _divided(value: ir.Value, by: int) -> ir.Value:
-    quotient: ir.Value = dialect("arith").DivUIOp(value, _index(by)).result
+    quotient: ir.Value = dialect("arith").DivUIOp(value, index(by)).result
     return quotient
 
 
 def _remainder(value: ir.Value, by: int) -> ir.Value:
-    rest: ir.Value = dialect("arith").RemUIOp(value, _index(by)).result
+    rest: ir.Value = dialect("arith").RemUIOp(value, index(by)).result
     return rest
-
-
-def _index(value: int) -> ir.Value:
-    constant: ir.Value = dialect("arith").ConstantOp(ir.IndexType.get(), value).result
-    return constant
 
 
 def _subview(

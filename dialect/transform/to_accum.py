@@ -7,7 +7,6 @@ maximum inside of a graph gets a ``memref.alloc`` of its own.
 
 from morello.actions import ToAccum
 from morello.actions.to_accum import INITS, filled, reformed
-from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graphs.parts import buffer_of, places_in
 
@@ -15,10 +14,8 @@ from morello.dialect.transform.graphs.parts import buffer_of, places_in
 def apply_to_accum(site: Site, action: ToAccum) -> Left:
     """Build the fills and the op that accumulates."""
     form = site.spec.kind.reform
-    body = site.hole("body")
     assert form is not None
-    assert body is not None
-    tensors = reformed(site.spec.key, form)
+    body, tensors = site.holes["body"], reformed(site.spec.key, form)
     memrefs = [
         buffer_of(site, tensors[i], body.spec.shape(i), places_in(body, i))
         if at < 0
@@ -29,10 +26,7 @@ def apply_to_accum(site: Site, action: ToAccum) -> Left:
     operands |= {
         role: [memrefs[out]] for role, out in zip(INITS, filled(form), strict=False)
     }
-    return {
-        hole.role: build_spec_op(hole.spec, operands[hole.role])
-        for hole in site.rewrite.holes
-    }
+    return site.fill(operands)
 
 
 TO_ACCUM = ActionOp.define(ToAccum, (*INITS, "body"), apply_to_accum)

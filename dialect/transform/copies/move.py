@@ -9,7 +9,6 @@ buffer (``body``); a ``morello.move`` back if the Spec writes it (``epilogue``).
 
 from morello.actions import Move
 from morello.actions.copies.move import copies
-from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graphs.parts import buffer_of, places_in
 from morello.mlir import ir
@@ -27,15 +26,12 @@ def apply_move(site: Site, action: Move) -> Left:
         "body": memrefs,
         "epilogue": [buffer, source],
     }
-    return {
-        hole.role: build_spec_op(hole.spec, operands[hole.role])
-        for hole in site.rewrite.holes
-    }
+    return site.fill(operands)
 
 
 def _buffer(site: Site, index: int) -> ir.Value | None:
     """A new memref for the operand; None where the move copies nothing."""
-    body = site.hole("body")
+    body = site.holes.get("body")
     if body is None:
         return None
     dest = body.spec.tensors[index]

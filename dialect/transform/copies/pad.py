@@ -6,7 +6,6 @@ where it is among the zeros (``copy``); and the op on the buffer (``body``).
 """
 
 from morello.actions.copies.pad import Pad, Padded
-from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graphs.parts import buffer_of, joined, part_at, places_in
 from morello.spec.graphs.borders import copied
@@ -15,10 +14,8 @@ from morello.spec.graphs.borders import copied
 def apply_pad(site: Site, action: Pad) -> Left:
     """Build the buffer and the ops."""
     padded = action.padded(site.spec.key)
-    holes = {hole.role: hole.spec for hole in site.rewrite.holes}
-    body = site.hole("body")
+    body = site.holes["body"]
     assert isinstance(padded, Padded)
-    assert body is not None
     shape, places = body.spec.shape(padded.operand), places_in(body, padded.operand)
     room = buffer_of(site, padded.room, shape, places)
     source = site.operands[padded.operand]
@@ -34,8 +31,7 @@ def apply_pad(site: Site, action: Pad) -> Left:
         reached = joined(reached, layout, padded.run[0])
     memrefs = list(site.operands)
     memrefs[padded.operand] = room
-    operands = {"fill": [room], "copy": [reached, inside], "body": memrefs}
-    return {role: build_spec_op(spec, operands[role]) for role, spec in holes.items()}
+    return site.fill({"fill": [room], "copy": [reached, inside], "body": memrefs})
 
 
 PAD = ActionOp.define(Pad, ("fill", "copy", "body"), apply_pad)

@@ -6,7 +6,6 @@ that into the buffer (handle ``copy``); and the op on the buffer (``body``).
 """
 
 from morello.actions.copies.unfold import Unfold, Unfolded, unfolded_key
-from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graphs.parts import buffer_of, overlapping, places_in
 from morello.mlir import ir
@@ -15,12 +14,10 @@ from morello.mlir import ir
 def apply_unfold(site: Site, action: Unfold) -> Left:
     """Build the buffer and the ops."""
     unfolded = unfolded_key(site.spec.key)
-    holes = {hole.role: hole.spec for hole in site.rewrite.holes}
     assert isinstance(unfolded, Unfolded)
     kind, image = site.spec.kind, unfolded.windows.image
     memrefs = dict(zip(kind.values, site.operands, strict=True))
-    copy = site.hole("copy")
-    assert copy is not None
+    copy, body = site.holes["copy"], site.holes["body"]
     sizes = copy.spec.sizes
     room = buffer_of(site, unfolded.room, sizes, places_in(copy, 1))
     strides, _ = ir.MemRefType(memrefs[image].type).get_strides_and_offset()
@@ -29,12 +26,8 @@ def apply_unfold(site: Site, action: Unfold) -> Left:
     steps = [step * strides[place] for _, place, step in along]
     pieces = overlapping(memrefs[image], [sizes[axis] for axis in order], steps)
     memrefs[image] = room
-    body = holes["body"]
-    values = (unfolded.part.values[v] for v in body.kind.values)
-    return {
-        "copy": build_spec_op(holes["copy"], [pieces, room]),
-        "body": build_spec_op(body, [memrefs[v] for v in values]),
-    }
+    values = (unfolded.part.values[v] for v in body.spec.kind.values)
+    return site.fill({"copy": [pieces, room], "body": [memrefs[v] for v in values]})
 
 
 UNFOLD = ActionOp.define(Unfold, ("copy", "body"), apply_unfold)

@@ -5,7 +5,6 @@ Before: a ``morello.compose`` op of which all dimensions but three are 1. After:
 """
 
 from morello.actions.dims.squeeze import Squeeze, product_of
-from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.dims.view import view_at
 from morello.dialect.transform.graphs.parts import narrowed, with_ones
@@ -13,10 +12,9 @@ from morello.dialect.transform.graphs.parts import narrowed, with_ones
 
 def apply_squeeze(site: Site, action: Squeeze) -> Left:
     """Build the product on views of the operands."""
-    kind, body = site.spec.kind, site.hole("body")
+    kind = site.spec.kind
     inner = product_of(site.spec.key)
     assert inner is not None
-    assert body is not None
     operands = []
     for operand, place in enumerate(view_at(site, action).operands):
         view = narrowed(
@@ -27,7 +25,7 @@ def apply_squeeze(site: Site, action: Squeeze) -> Left:
             operand,
         )
         operands.append(with_ones(view, inner.ones(operand)))
-    return {"body": build_spec_op(body.spec, operands)}
+    return site.fill({"body": operands})
 
 
 SQUEEZE = ActionOp.define(Squeeze, ("body",), apply_squeeze)

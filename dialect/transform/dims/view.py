@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from morello.actions.dims.view import View, ViewAction
-from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import Left, Site
 from morello.mlir import ir
 
@@ -23,6 +22,4 @@ def build_on_views(site: Site, view: View, memrefs: Sequence[ir.Value]) -> Left:
         view: of it.
         memrefs: the view of each of its operands.
     """
-    body = site.hole("body")
-    assert body is not None
-    return {"body": build_spec_op(body.spec, [memrefs[i] for i in view.operands])}
+    return site.fill({"body": [memrefs[i] for i in view.operands]})

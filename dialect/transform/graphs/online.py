@@ -7,7 +7,6 @@ the maximum was, a ``morello.move`` of it there (handle ``save``), the op of the
 """
 
 from morello.actions.graphs.online import OLD, Online, Settling
-from morello.dialect.build import build_spec_op
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.graphs.parts import buffer_of, part_operands
 from morello.spec.varying import varying_places
@@ -28,10 +27,7 @@ def apply_online(site: Site, action: Online) -> Left:
         "rest": settling.rest,
     }
     operands |= {role: part_operands(part, memrefs) for role, part in parts.items()}
-    return {
-        hole.role: build_spec_op(hole.spec, operands[hole.role])
-        for hole in site.rewrite.holes
-    }
+    return site.fill(operands)
 
 
 ONLINE = ActionOp.define(Online, ("save", "settle", "rescale", "rest"), apply_online)

@@ -6,7 +6,14 @@ from morello.actions import Hole
 from morello.actions.graphs.cut import Cutting, operand_of
 from morello.actions.graphs.parts import PartKey
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import DYNAMIC, moved, scaled, sized_type, whole_type
+from morello.dialect.memrefs import (
+    DYNAMIC,
+    index,
+    moved,
+    scaled,
+    sized_type,
+    whole_type,
+)
 from morello.dialect.sizes import size_value, sized_view
 from morello.dialect.transform.action_op import Left, Site
 from morello.mlir import dialect, ir
@@ -68,8 +75,8 @@ def apply_cutting(
             known[value] = buffer_of(site, form, sizes, places)
     parts = {"producers": cutting.producers, "consumers": cutting.consumers}
     return {
-        hole.role: build_spec_op(hole.spec, part_operands(parts[hole.role], known))
-        for hole in site.rewrite.holes
+        role: build_spec_op(hole.spec, part_operands(parts[role], known))
+        for role, hole in site.holes.items()
     }
 
 
@@ -193,9 +200,7 @@ def _fewer_axes(
 def _times(value: ir.Value, by: int) -> ir.Value:
     if by == 1:
         return value
-    arith = dialect("arith")
-    factor = arith.ConstantOp(ir.IndexType.get(), by).result
-    product: ir.Value = arith.MulIOp(value, factor).result
+    product: ir.Value = dialect("arith").MulIOp(value, index(by)).result
     return product
 
 

@@ -10,8 +10,8 @@ import dataclasses
 
 from morello.actions import GridParallel, Hole
 from morello.dialect.build import build_spec_op
+from morello.dialect.memrefs import index
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.loops.nest import index
 from morello.dialect.transform.loops.team import build_team, build_where
 from morello.dialect.transform.subview import Start, elements, tile_of
 from morello.mlir import dialect, ir
@@ -68,7 +68,7 @@ def apply_grid_parallel(site: Site, action: GridParallel) -> Left:
             columns, action.column_size, sizes[columns] // action.column_size, column
         )
         for role, (whole_row, whole_column) in _ROLES.items():
-            hole = site.hole(role)
+            hole = site.holes.get(role)
             if hole is None:
                 continue
             here = arith.AndIOp(down.holds(whole_row), over.holds(whole_column)).result

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from morello.actions import Hole
 from morello.dialect.attributes import i64_attr
 from morello.dialect.build import build_spec_op
+from morello.dialect.memrefs import index
 from morello.dialect.sizes import set_sizes, size_value, sizes_of
 from morello.dialect.transform.action_op import Left, Site
 from morello.dialect.transform.price import TRIPS_ATTRIBUTE
@@ -23,7 +24,7 @@ def build_loop(site: Site, dim: int, size: int, begin: int = 0) -> Left:
     if number is not None:
         return _ranged(site, dim, size, number)
     left = {}
-    main, rest = site.hole("main"), site.hole("remainder")
+    main, rest = site.holes.get("main"), site.holes.get("remainder")
     if main is not None and main.times == 1:
         left["main"] = build_tile(site, dim, main.spec, Start(begin))
     elif main is not None:
@@ -44,7 +45,7 @@ def _ranged(site: Site, dim: int, size: int, number: int) -> Left:
     """The holes of a loop along a dimension whose size a call says."""
     scf = dialect("scf")
     tiles = TilesOfCall.of(site, size, number)
-    main, remainder = site.hole("main"), site.hole("remainder")
+    main, remainder = site.holes.get("main"), site.holes.get("remainder")
     left = {}
     if main is not None:
         loop = scf.ForOp(index(0), tiles.covered, index(size))
@@ -144,10 +145,3 @@ def _build_on(
             memref = tile_of(memref, parent, axis, spec.shape(i), offset)
         operands.append(memref)
     return build_spec_op(spec, operands)
-
-
-def index(value: int) -> ir.Value:
-    """A constant of type index at the current insertion point."""
-    arith = dialect("arith")
-    constant: ir.Value = arith.ConstantOp(ir.IndexType.get(), value).result
-    return constant

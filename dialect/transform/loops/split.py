@@ -6,13 +6,7 @@ remains (handle ``remainder``).
 """
 
 from morello.actions import Split
-from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.loops.nest import build_loop
+from morello.dialect.transform.action_op import ActionOp
+from morello.dialect.transform.loops.tile import apply_tile
 
-
-def apply_split(site: Site, action: Split) -> Left:
-    """Build the loop over parts of the reduction."""
-    return build_loop(site, site.spec.kind.dims.index(action.dim), action.size)
-
-
-SPLIT = ActionOp.define(Split, ("main", "remainder"), apply_split)
+SPLIT = ActionOp.define(Split, ("main", "remainder"), apply_tile)

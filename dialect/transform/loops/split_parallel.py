@@ -13,11 +13,10 @@ from morello.actions import Hole
 from morello.actions.loops.split_parallel import Sharing, SplitParallel
 from morello.actions.to_accum import INITS
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import DYNAMIC, element_type
+from morello.dialect.memrefs import DYNAMIC, element_type, index
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.graphs.parts import with_ones
-from morello.dialect.transform.loops.nest import index
+from morello.dialect.transform.graphs.parts import part_operands
 from morello.dialect.transform.loops.team import build_team, build_where
 from morello.dialect.transform.subview import Start, elements, tile_of
 from morello.mlir import dialect, ir
@@ -39,10 +38,7 @@ def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
     }
     left = {}
     for role, out in zip(INITS, sharing.partial, strict=False):
-        hole = site.hole(role)
-        assert hole is not None
-        left[role] = build_spec_op(hole.spec, [buffers[out]])
-    main, rest = site.hole("main"), site.hole("remainder")
+        left[role] = build_spec_op(site.holes[role].spec, [buffers[out]])
     with ir.InsertionPoint(build_team(action.parts)) as inside:
         thread = inside.block.arguments[0]
         operands = [
@@ -51,16 +47,15 @@ def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
         ]
         arith = dialect("arith")
         last = action.parts - 1
-        if rest is None:
-            assert main is not None
+        if "remainder" not in site.holes:
             start = Start(0, arith.MulIOp(thread, index(action.size)).result)
-            left["main"] = _tile(sharing, main, operands, start)
+            left["main"] = _tile(sharing, site.holes["main"], operands, start)
         else:
-            for role, hole, predicate in (
-                ("main", main, arith.CmpIPredicate.ult),
-                ("remainder", rest, arith.CmpIPredicate.eq),
+            for role, predicate in (
+                ("main", arith.CmpIPredicate.ult),
+                ("remainder", arith.CmpIPredicate.eq),
             ):
-                assert hole is not None
+                hole = site.holes[role]
                 here = arith.CmpIOp(predicate, thread, index(last)).result
                 with ir.InsertionPoint(build_where(here, hole.times)):
                     start = Start(last * action.size)
@@ -68,19 +63,10 @@ def apply_split_parallel(site: Site, action: SplitParallel) -> Left:
                         offset = arith.MulIOp(thread, index(action.size)).result
                         start = Start(0, offset)
                     left[role] = _tile(sharing, hole, operands, start)
-    merge = site.hole("merge")
-    assert merge is not None
     outputs = {out: site.operands[at] for out, at in enumerate(sharing.form.operands)}
     outputs |= {-1 - out: buffer for out, buffer in buffers.items()}
-    left["merge"] = build_spec_op(
-        merge.spec,
-        [
-            with_ones(outputs[value], ones)
-            for value, ones in zip(
-                sharing.merge.values, sharing.merge.ones, strict=True
-            )
-        ],
-    )
+    merged = part_operands(sharing.merge, outputs)
+    left["merge"] = build_spec_op(site.holes["merge"].spec, merged)
     return left
 
 

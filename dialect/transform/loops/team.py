@@ -1,7 +1,7 @@
 """Thread-parallel regions: a loop with one iteration a thread, and conditions in it."""
 
 from morello.dialect.attributes import i64_attr
-from morello.dialect.transform.loops.nest import index
+from morello.dialect.memrefs import index
 from morello.dialect.transform.price import TRIPS_ATTRIBUTE
 from morello.mlir import dialect, ir
 

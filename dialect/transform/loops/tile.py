@@ -4,13 +4,13 @@ Before: a Spec op. After: an ``scf.for`` with the Spec op of a tile on subviews 
 operands (handle ``main``), and the Spec op of what remains (handle ``remainder``).
 """
 
-from morello.actions import Tile
+from morello.actions import Split, Tile
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.loops.nest import build_loop
 
 
-def apply_tile(site: Site, action: Tile) -> Left:
-    """Build the loop over tiles."""
+def apply_tile(site: Site, action: Tile | Split) -> Left:
+    """Build the loop over tiles of a dimension."""
     return build_loop(site, site.spec.kind.dims.index(action.dim), action.size)
 
 

@@ -30,7 +30,7 @@ def apply_tile_parallel(site: Site, action: TileParallel) -> Left:
     number = range_along(site.spec, dim)
     if number is not None:
         return _ranged(site, dim, action.size, number)
-    main, rest = site.hole("main"), site.hole("remainder")
+    main, rest = site.holes.get("main"), site.holes.get("remainder")
     trips = site.spec.sizes[dim] // action.size
     items = trips + (rest is not None)
     threads = min(items, target_of(site.op).threads)
@@ -52,7 +52,7 @@ def _ranged(site: Site, dim: int, size: int, number: int) -> Left:
     """The loops along a dimension whose size a call says: where it has fewer tiles than
     there are threads, the first threads have none."""
     arith = dialect("arith")
-    main, rest = site.hole("main"), site.hole("remainder")
+    main, rest = site.holes.get("main"), site.holes.get("remainder")
     tiles = TilesOfCall.of(site, size, number)
     more = arith.AddIOp(tiles.extent, index(size - 1)).result
     items = arith.DivUIOp(more, index(size)).result

@@ -6,10 +6,11 @@ sizes above (handle ``high``). First is the one that a call of the greatest size
 """
 
 from morello.actions import Range
+from morello.dialect.memrefs import index
 from morello.dialect.sizes import set_sizes, size_value, sizes_of
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
-from morello.dialect.transform.loops.nest import build_first, index
+from morello.dialect.transform.loops.nest import build_first
 from morello.dialect.transform.price import COUNTED_ATTRIBUTE, is_goal, part_goal
 from morello.mlir import dialect, ir
 
@@ -29,8 +30,7 @@ def apply_range(site: Site, action: Range) -> Left:
     roles = ("low", "high") if is_low else ("high", "low")
     left = {}
     for role, block in zip(roles, (ways.then_block, ways.else_block), strict=True):
-        hole = site.hole(role)
-        assert hole is not None
+        hole = site.holes[role]
         with ir.InsertionPoint(block):
             child = build_first(site, site.spec.ranges[number].dims, hole.spec)
             left[role] = child

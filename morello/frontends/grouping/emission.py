@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from morello.dialect.build import build_spec_op
-from morello.dialect.memrefs import DYNAMIC, sized_type
+from morello.dialect.memrefs import DYNAMIC, index, sized_type
 from morello.dialect.sizes import sized_view, sizes_attribute
 from morello.dialect.target import TARGET_ATTRIBUTE
 from morello.frontends.grouping.group_dims import row_major
@@ -64,14 +64,14 @@ def add_model_function(
     inputs = given_tensors(tensors)
     roots = [tensors.root(result) for result in tensors.results]
     types = [_parameter_type(tensors, i) for i in (*inputs, *tensors.results)]
-    index = [ir.IndexType.get()] * (tensors.size is not None)
+    if tensors.size is not None:
+        types.append(ir.IndexType.get())
     callees = _functions(tensors, parts, name)
-    function = func.FuncOp(name, ([*types, *index], []))
+    function = func.FuncOp(name, (types, []))
     block = function.add_entry_block()
-    if index:
+    if tensors.size is not None:
         _set(function, sizes_attribute())
-    memrefs = list(block.arguments)[: len(types)]
-    known = dict(zip([*inputs, *roots], memrefs, strict=True))
+    known = dict(zip([*inputs, *roots], block.arguments, strict=False))
     with ir.InsertionPoint(block):
         for part, callee in zip(parts, callees, strict=True):
             if isinstance(part, PlainPart):
@@ -342,9 +342,7 @@ def _operands(
             kind = _memref(shape, tensors.dtype(operand.tensor))
             known[operand.tensor] = dialect("memref").AllocOp(kind, [], []).result
         if place in moved:
-            index = ir.IndexType.get()
-            start = dialect("arith").ConstantOp(index, operand.offset)
-            offsets.append(start.result)
+            offsets.append(index(operand.offset))
             operand = dataclasses.replace(operand, offset=0)
         wanted = _operand_type(tensors, operand)
         strides = [_stride(tensors, operand, axis, call) for axis in operand.sized]
@@ -363,10 +361,8 @@ def _size(tensors: Tensors, spec: Spec, size: ir.Value) -> list[ir.Value]:
     if not spec.ranges:
         return []
     assert tensors.size is not None
-    arith = dialect("arith")
-    factor = spec.greatest[0] // tensors.size.sizes[-1]
-    number = arith.ConstantOp(ir.IndexType.get(), factor).result
-    return [arith.MulIOp(size, number).result]
+    factor = index(spec.greatest[0] // tensors.size.sizes[-1])
+    return [dialect("arith").MulIOp(size, factor).result]
 
 
 def _set(function: Any, attributes: dict[str, ir.Attribute]) -> None:
@@ -392,10 +388,8 @@ def _operand_type(tensors: Tensors, operand: Operand) -> ir.MemRefType:
 def _stride(tensors: Tensors, operand: Operand, axis: int, call: ir.Value) -> ir.Value:
     """The stride of an axis that grows with the size of a call."""
     assert tensors.size is not None
-    arith = dialect("arith")
-    factor = operand.strides[axis] // tensors.size.sizes[-1]
-    number = arith.ConstantOp(ir.IndexType.get(), factor).result
-    stride: ir.Value = arith.MulIOp(call, number).result
+    factor = index(operand.strides[axis] // tensors.size.sizes[-1])
+    stride: ir.Value = dialect("arith").MulIOp(call, factor).result
     return stride
 
 

@@ -9,6 +9,7 @@ where it has been written, and LLVM takes many side by side.
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from morello.dialect.memrefs import index
 from morello.mlir import PassManager, all_ops, dialect, ir
 
 _SCAN = "tm_tensor.scan"
@@ -45,11 +46,6 @@ def loops_of_scans(module: ir.Operation) -> None:
         op.erase()
 
 
-def _index(number: int) -> ir.Value:
-    value: ir.Value = dialect("arith").ConstantOp(ir.IndexType.get(), number).result
-    return value
-
-
 def _loops(ranges: Sequence[range], body: Callable[[Places], None]) -> None:
     """A nest of loops around what a body writes at their indices."""
     if not ranges:
@@ -57,10 +53,10 @@ def _loops(ranges: Sequence[range], body: Callable[[Places], None]) -> None:
         return
     first, *rest = ranges
     scf = dialect("scf")
-    loop = scf.ForOp(*map(_index, (first.start, first.stop, first.step)))
+    loop = scf.ForOp(*map(index, (first.start, first.stop, first.step)))
     with ir.InsertionPoint(loop.body):
-        index = loop.induction_variable
-        _loops(rest, lambda places: body([index, *places]))
+        place = loop.induction_variable
+        _loops(rest, lambda places: body([place, *places]))
         scf.YieldOp([])
 
 
@@ -95,16 +91,16 @@ class _Scan:
     def _side_by_side(self, count: int, at: Places) -> None:
         *outer, row = at
         add = dialect("arith").AddIOp
-        self._carry([[*outer, add(row, _index(n)).result] for n in range(count)])
+        self._carry([[*outer, add(row, index(n)).result] for n in range(count)])
 
     def _carry(self, rows: list[Places]) -> None:
         """Scan rows, whose results so far a loop carries."""
         scf = dialect("scf")
-        first = _index(0)
+        first = index(0)
         results = [self._read(self.source, [*row, first]) for row in rows]
         for row, result in zip(rows, results, strict=True):
             self._write(result, self.target, [*row, first])
-        loop = scf.ForOp(_index(1), _index(self.length), _index(1), results)
+        loop = scf.ForOp(index(1), index(self.length), index(1), results)
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable
             elements = [self._read(self.source, [*row, at]) for row in rows]
@@ -127,13 +123,13 @@ class _Scan:
 
     def _add(self, at: Places) -> None:
         axis = len(self.before)
-        previous = dialect("arith").SubIOp(at[axis], _index(1)).result
+        previous = dialect("arith").SubIOp(at[axis], index(1)).result
         before = self._read(self.target, [*at[:axis], previous, *at[axis + 1 :]])
         self._write(self._next(before, self._read(self.source, at)), self.target, at)
 
     def _copy_last(self, at: Places) -> None:
         axis = len(self.before)
-        place = [*at[:axis], _index(self.length - 1), *at[axis:]]
+        place = [*at[:axis], index(self.length - 1), *at[axis:]]
         self._write(self._read(self.target, place), self.last, at)
 
     def _next(self, before: ir.Value, element: ir.Value) -> ir.Value:
