@@ -16,6 +16,7 @@ from morello.processes.forks import defer_forks
 from morello.processes.interrupts import defer_sigint
 from tests.child import python
 from tests.guarded import check_in_child
+from tests.threads import in_threads
 
 HANG = 60
 """Seconds after which a child counts as hanging."""
@@ -100,15 +101,8 @@ def test_many_threads_fork_and_defer_at_once() -> None:
         def fork() -> None:
             for _ in range(5):
                 assert ending(forked(work)) == 0
-                done.append(0)
 
-        done: list[int] = []
-        threads = [threading.Thread(target=f) for f in (work, fork, work, fork)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(done) == 10
+        in_threads(lambda function: function(), (work, fork, work, fork))
 
     check_in_child(child)
 

@@ -4,7 +4,6 @@ stores with little room."""
 import dataclasses
 import itertools
 import random
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +24,7 @@ from morello.search.storage.overlay import Overlay
 from morello.search.storage.serialize import action_data, read_action
 from morello.search.storage.shelf import Once, Shelf, Shelved
 from tests.database import small
+from tests.threads import in_threads
 
 pytestmark = pytest.mark.quick
 
@@ -86,23 +86,14 @@ def test_tables_of_a_key_on_a_shelf_come_latest_first() -> None:
 
 
 def test_a_table_is_made_once_in_any_thread() -> None:
-    made, start = [], threading.Barrier(4)
+    made = []
 
     def make() -> Any:
         made.append(1)
         return "table"
 
     once = Once(make)
-
-    def ask() -> None:
-        start.wait()
-        assert once() == "table"  # type: ignore[comparison-overlap]
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    assert in_threads(lambda _: once(), range(4)) == ["table"] * 4
     assert made == [1]
 
 

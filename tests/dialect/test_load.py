@@ -1,7 +1,6 @@
 """Loading the dialects into contexts."""
 
 import gc
-import threading
 
 import pytest
 
@@ -11,6 +10,7 @@ from morello.machine import AVX2
 from morello.mlir import ir
 from morello.spec import parse_spec
 from tests.child import python
+from tests.threads import in_threads
 
 pytestmark = pytest.mark.quick
 
@@ -53,23 +53,13 @@ def test_older_contexts_stay_usable() -> None:
 
 
 def test_threads_may_load_at_the_same_time() -> None:
-    failures: list[BaseException] = []
+    def work(_: int) -> None:
+        for _ in range(5):
+            context = ir.Context()
+            load(context)
+            round_trip(context)
 
-    def work() -> None:
-        try:
-            for _ in range(5):
-                context = ir.Context()
-                load(context)
-                round_trip(context)
-        except Exception as error:  # noqa: BLE001 -- reported by the main thread
-            failures.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    in_threads(work, range(4))
 
 
 def test_no_context_is_kept_alive() -> None:

@@ -1,6 +1,5 @@
 """Kernels in JAX programs compute what they compute alone, and refuse as XLA does."""
 
-import threading
 from typing import Any
 
 import jax
@@ -15,6 +14,7 @@ from morello.errors import ArgumentError, CompileError
 from tests.child import python
 from tests.compiler.test_parallel import CHEAP_FORK
 from tests.quality.compiled import arguments, unsearched
+from tests.threads import in_threads
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
@@ -157,18 +157,13 @@ def test_many_threads_call_one_kernel() -> None:
     assert kernel.workspace_bytes
     run = morello.jax.call(kernel)
     cases = [arguments(kernel, seed) for seed in range(4)]
-    wrong = []
 
-    def work(arrays: list[Any], expected: list[Any]) -> None:
+    def work(case: tuple[list[Any], list[Any]]) -> bool:
+        arrays, expected = case
         inputs = given(kernel, arrays)
-        wrong.extend(1 for _ in range(100) if not same(kernel, run(*inputs), expected))
+        return all(same(kernel, run(*inputs), expected) for _ in range(100))
 
-    threads = [threading.Thread(target=work, args=case) for case in cases]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    assert all(in_threads(work, cases))
 
 
 @pytest.mark.parametrize(

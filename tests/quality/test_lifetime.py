@@ -1,8 +1,6 @@
 """B7, B10: kernels made and dropped, used and made by threads, used after a fork."""
 
 import gc
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ from morello.mlir import ir
 from morello.spec.kind import Array
 from tests.guarded import check_in_child
 from tests.quality.compiled import unsearched
+from tests.threads import in_threads
 
 SMALL = "matmul:2x3x9:f32"
 CYCLES = 80
@@ -94,27 +93,6 @@ def test_compile_run_drop_does_not_grow() -> None:
     assert check_in_child(cycles, seconds=100) < GROWTH
 
 
-def in_threads(count: int, work: Callable[[int], None]) -> None:
-    """Run ``work`` with 0, 1, … in threads that start together."""
-    barrier = threading.Barrier(count)
-    errors: list[BaseException] = []
-
-    def body(number: int) -> None:
-        barrier.wait()
-        try:
-            work(number)
-        except BaseException as error:  # noqa: BLE001 - raised again below
-            errors.append(error)
-
-    threads = [threading.Thread(target=body, args=(n,)) for n in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-
-
 def calls(number: int) -> None:
     rng = np.random.default_rng(number)
     kernels = [unsearched(text) for text in SHARED]
@@ -130,7 +108,7 @@ def test_threads_share_kernels() -> None:
     assert workspaces() >= 1
 
     def shared() -> None:
-        in_threads(8, calls)
+        in_threads(calls, range(8))
 
     check_in_child(shared, seconds=100)
 
@@ -150,7 +128,7 @@ def test_threads_compile_at_once() -> None:
             again = morello.compile(old.spec, schedule=old.schedule)
             assert again.object == old.object
 
-    check_in_child(lambda: in_threads(8, compiles), seconds=100)
+    check_in_child(lambda: in_threads(compiles, range(8)), seconds=100)
 
 
 def test_kernels_work_after_a_fork() -> None:

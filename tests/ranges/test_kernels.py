@@ -2,7 +2,6 @@
 
 import functools
 import pickle
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from morello.aot.entry_points import Status
 from morello.errors import ArgumentError, MorelloError
 from tests.aot.compiler import NEEDS_CC, STRICT, Linked, run
 from tests.guarded import check_canaries, check_in_child, guarded_array
+from tests.threads import in_threads
 
 SPECS = [
     "matmul:1..20x16x24:f32",
@@ -165,19 +165,12 @@ def test_two_threads_with_two_sizes() -> None:
     kernel = compiled(SPECS[0])
     rng = np.random.default_rng(3)
     rhs = numbers(rng, 16, 24)
-    wrong: list[int] = []
 
-    def work(m: int) -> None:
+    def work(m: int) -> bool:
         lhs = numbers(np.random.default_rng(m), m, 16)
-        if any((kernel(lhs, rhs) != lhs @ rhs).any() for _ in range(300)):
-            wrong.append(m)
+        return all((kernel(lhs, rhs) == lhs @ rhs).all() for _ in range(300))
 
-    threads = [threading.Thread(target=work, args=(m,)) for m in (5, 20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    assert all(in_threads(work, (5, 20)))
 
 
 @pytest.mark.sampled(2)

@@ -1,7 +1,6 @@
 """MLIR text to a callable on raw arrays, for the tests of the back end."""
 
 import ctypes
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from morello.mlir import ir
 from morello.runtime.engine import Engine, compile_llvm
 from morello.runtime.translate import lower_to_llvm_text
+from tests.threads import in_threads
 
 
 def llvm_text(source: str) -> str:
@@ -47,9 +47,5 @@ def side_by_side(call: Callable[..., Any], count: int) -> list[int]:
     def work(number: int) -> None:
         call(here, wanted, out=found[number])
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, range(count))
     return list(map(int, found[:, 0]))

@@ -1,7 +1,6 @@
 """Compiling and loading LLVM IR."""
 
 import gc
-import threading
 import weakref
 from dataclasses import FrozenInstanceError
 from typing import Any
@@ -22,6 +21,7 @@ from morello.runtime.object_file import undefined_symbols
 from tests.child import python
 from tests.guarded import check_in_child
 from tests.runtime.build import raw
+from tests.threads import in_threads
 
 DOUBLE = """
 define void @f(ptr noalias %a) {
@@ -226,24 +226,14 @@ def test_a_machine_without_avx2_gets_an_error(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_concurrent_compiles() -> None:
-    failures: list[BaseException] = []
-
     def work(seed: int) -> None:
-        try:
-            for i in range(10):
-                text = DOUBLE.replace("%x, %x", f"%x, splat (float {seed}{i}.0)")
-                values = np.zeros(8, np.float32)
-                raw(compile_llvm(text, cpu="haswell"))(values)
-                assert values.tolist() == [float(f"{seed}{i}")] * 8
-        except BaseException as error:  # noqa: BLE001 - shown by the main thread
-            failures.append(error)
+        for i in range(10):
+            text = DOUBLE.replace("%x, %x", f"%x, splat (float {seed}{i}.0)")
+            values = np.zeros(8, np.float32)
+            raw(compile_llvm(text, cpu="haswell"))(values)
+            assert values.tolist() == [float(f"{seed}{i}")] * 8
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 9)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(work, range(1, 9))
 
 
 def test_an_engine_is_freed_when_nobody_holds_it() -> None:

@@ -27,6 +27,7 @@ from morello.torch import (
     worker,
 )
 from morello.torch.options import Options
+from tests.threads import in_threads
 from tests.torch.test_places import is_outside
 from tests.torch.test_rules import numbers, same, traced
 
@@ -208,17 +209,7 @@ def test_each_shape_and_its_strides_are_compiled_once(
 def test_threads_compile_a_shape_once() -> None:
     compiled, y = Compiled(), numbers(3, 2)
     run = shapes.per_shape(traced(graph_of_two, numbers(2, 3), y), (0,), compiled, 8)
-    start = threading.Barrier(4)
-
-    def call() -> None:
-        start.wait()
-        run([numbers(2, 3), y])
-
-    threads = [threading.Thread(target=call) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: run([numbers(2, 3), y]), range(4))
     assert compiled.shapes == [(2, 3)]
 
 

@@ -15,6 +15,7 @@ from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import Engine, compile_llvm
 from tests.guarded import check_in_child
 from tests.runtime.build import build, side_by_side
+from tests.threads import in_threads
 
 Call = Callable[..., Any]
 
@@ -236,43 +237,22 @@ def test_no_memory_for_a_workspace() -> None:
 
 
 def test_many_threads_share_a_function(add: Call) -> None:
-    failures: list[Any] = []
-    start = threading.Barrier(8)
-
-    def work(seed: int) -> None:
+    def work(seed: int) -> bool:
         a, out = A + seed, np.empty_like(A)
         expected = a + B
-        start.wait()
-        for _ in range(500):
-            if not (add(a, B, out=out) == expected).all():
-                failures.append(seed)
+        return all((add(a, B, out=out) == expected).all() for _ in range(500))
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    assert all(in_threads(work, range(8)))
 
 
 @pytest.mark.sampled(5)
 def test_many_threads_compile() -> None:
-    def work(failures: list[str]) -> None:
+    def work(_: int) -> None:
         for _ in range(20):
             function = NativeFunction(build(SOURCE), "add", PARAMETERS, BYTES)
-            if not (function(A, B) == A + B).all():
-                failures.append("wrong result")
+            assert (function(A, B) == A + B).all()
 
-    def child() -> list[str]:
-        failures: list[str] = []
-        threads = [threading.Thread(target=work, args=(failures,)) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return failures
-
-    assert check_in_child(child, seconds=100) == []
+    check_in_child(lambda: in_threads(work, range(8)), seconds=100)
 
 
 def test_the_interpreter_runs_while_a_function_runs() -> None:

@@ -2,7 +2,6 @@
 
 import gc
 import sys
-import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from morello.runtime.calls.machine_call import checked
 from morello.runtime.calls.parameter import Parameter
 from morello.runtime.engine import Engine, compile_llvm
 from tests.guarded import check_in_child
+from tests.threads import in_threads
 
 pytestmark = pytest.mark.quick
 
@@ -294,20 +294,11 @@ done:
 
 def test_threads_share_a_bound_function(copy: NativeFunction) -> None:
     bound = copy.bind(A, np.zeros_like(A))
-    wrong: list[Any] = []
 
-    def work() -> None:
-        for _ in range(2000):
-            result = bound().tolist()
-            if result != [3, 4]:
-                wrong.append(result)
+    def work(_: int) -> bool:
+        return all(bound().tolist() == [3, 4] for _ in range(2000))
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    assert all(in_threads(work, range(8)))
 
 
 def test_the_layout_of_arrays_is_known() -> None:
