@@ -130,22 +130,18 @@ def test_ops_of_mlir(field: str, lines: Callable[[int, str, int, str], str]) -> 
 def test_operators_of_onnx() -> None:
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
     pytest.importorskip("torch_mlir", reason="torch-mlir is not installed")
-    names, helper = named("onnx"), onnx.helper
-    nodes, results = [], []
+    from tests.onnx.models import model, node
+
+    names, nodes, results = named("onnx"), [], {}
     for place, (key, name) in enumerate(names):
         row, result = ROWS[key], f"r{place}"
         inputs = ["n"] if row.count == 1 else ["a", "b"]
-        shape = [len(given(row)[0])]
         dtype = onnx.TensorProto.FLOAT  # also of truths
-        nodes.append(helper.make_node(name, inputs, [f"v{place}"]))
-        nodes.append(helper.make_node("Cast", [f"v{place}"], [result], to=dtype))
-        results.append(helper.make_tensor_value_info(result, dtype, shape))
-    inputs = [
-        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [len(array)])
-        for name, array in zip("nab", (NUMBERS, *PAIRS), strict=True)
-    ]
-    graph = helper.make_graph(nodes, "rows", inputs, results)
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+        nodes.append(node(name, inputs, [f"v{place}"]))
+        nodes.append(node("Cast", [f"v{place}"], [result], to=dtype))
+        results[result] = (len(given(row)[0]),)
+    arrays = zip("nab", (NUMBERS, *PAIRS), strict=True)
+    proto = model(nodes, {name: (len(array),) for name, array in arrays}, results)
     check(names, evaluated(morello.from_onnx(proto.SerializeToString())))
 
 

@@ -79,18 +79,12 @@ def test_through_torch() -> None:
 
 
 def test_through_onnx() -> None:
-    helper = pytest.importorskip("onnx", reason="ONNX is not installed").helper
-    values = [
-        helper.make_tensor_value_info(name, 1, shape)
-        for name, shape in (("x", (8, 128)), ("o", (128,)), ("y", (8, 128)))
-    ]
-    nodes = [
-        helper.make_node("Div", ["x", "o"], ["q"]),
-        helper.make_node("Floor", ["q"], ["y"]),
-    ]
-    graph = helper.make_graph(nodes, "g", values[:2], values[2:])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
-    read = morello.from_onnx(model.SerializeToString())
+    pytest.importorskip("onnx", reason="ONNX is not installed")
+    from tests.onnx.models import model, node
+
+    nodes = [node("Div", ["x", "o"], ["q"]), node("Floor", ["q"], ["y"])]
+    proto = model(nodes, {"x": (8, 128), "o": (128,)}, {"y": (8, 128)})
+    read = morello.from_onnx(proto.SerializeToString())
     kernel = read.compile(threads=1, time_limit=1)
     np.testing.assert_array_equal(kernel(ROWS, N), np.ones_like(ROWS))
 

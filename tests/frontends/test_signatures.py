@@ -33,23 +33,21 @@ def edges(dtype: str) -> Any:
 
 
 def by_onnx(names: Sequence[str]) -> Model:
-    onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
-    helper = onnx.helper
-    nodes, given, same, casts = [], [], [], []
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    from tests.onnx.models import model, node
+
+    nodes = []
     for name in names:
-        kind = helper.np_dtype_to_tensor_dtype(np.dtype(name))
         op = ["Identity", f"{name}.in"]
         if name not in ("bool", "float16"):
             op = ["Max", f"{name}.in", f"{name}.in"]
         nodes += [
-            helper.make_node(op[0], op[1:], [f"{name}.out"]),
-            helper.make_node("Cast", [f"{name}.in"], [f"{name}.cast"], to=1),
+            node(op[0], op[1:], [f"{name}.out"]),
+            node("Cast", [f"{name}.in"], [f"{name}.cast"], to=1),
         ]
-        given.append(helper.make_tensor_value_info(f"{name}.in", kind, (4,)))
-        same.append(helper.make_tensor_value_info(f"{name}.out", kind, (4,)))
-        casts.append(helper.make_tensor_value_info(f"{name}.cast", 1, (4,)))
-    graph = helper.make_graph(nodes, "table", given, same + casts)
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    given = {f"{name}.in": np.zeros(4, name) for name in names}
+    results = {f"{name}.out": np.zeros(4, name) for name in names}
+    made = model(nodes, given, results | {f"{name}.cast": (4,) for name in names})
     return morello.from_onnx(made.SerializeToString(), fallback=True)
 
 
@@ -120,27 +118,21 @@ def test_the_source_program_says_names_dtypes_and_signs(front_end: str) -> None:
 
 
 def test_results_of_onnx_have_their_names() -> None:
-    onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
-    helper = onnx.helper
-    value = helper.make_tensor_value_info
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    from tests.onnx.models import model, node
+
     # Names that constants and results have here, too.
     nodes = [
-        helper.make_node("Add", ["constant0", "table"], ["out"]),
-        helper.make_node("Exp", ["constant0"], ["y/exp:0"]),
+        node("Add", ["constant0", "table"], ["out"]),
+        node("Exp", ["constant0"], ["y/exp:0"]),
     ]
-    graph = helper.make_graph(
-        nodes,
-        "names",
-        [value("constant0", 1, (3,))],
-        [value("out", 1, (3,)), value("y/exp:0", 1, (3,))],
-        [onnx.numpy_helper.from_array(np.array([1, 2, 4], np.float32), "table")],
-    )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
-    model = morello.from_onnx(made.SerializeToString())
+    results, table = {"out": (3,), "y/exp:0": (3,)}, np.array([1, 2, 4], np.float32)
+    made = model(nodes, {"constant0": (3,)}, results, {"table": table})
+    read = morello.from_onnx(made.SerializeToString())
     names = ["constant0_", "out_", "y/exp:0"]
-    assert [parameter.name for parameter in model.parameters] == names
+    assert [parameter.name for parameter in read.parameters] == names
     x = np.array([0, -1, 2], np.float32)
-    total, power = model.compile(threads=1)(**{"constant0_": x})
+    total, power = read.compile(threads=1)(**{"constant0_": x})
     np.testing.assert_array_equal(total, [1, 1, 6])
     np.testing.assert_allclose(power, np.exp(x), rtol=1e-6)
 
@@ -170,36 +162,27 @@ def test_names_that_are_made_up_are_no_source_names(
 
 @pytest.mark.parametrize("op", ["Cast", "DequantizeLinear", "Less"])
 def test_constants_keep_their_signs(op: str) -> None:
-    onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
-    helper, array = onnx.helper, onnx.numpy_helper.from_array
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    from tests.onnx.models import evaluated, model, node
+
     weights, limit = np.array([0, 127, 128, 255], np.uint8), np.full(4, 200, np.uint8)
     held = {"w": weights}
     match op:
         case "Cast":
-            nodes = [helper.make_node("Cast", ["w"], ["t"], to=1)]
+            nodes = [node("Cast", ["w"], ["t"], to=1)]
             wanted = weights.astype(np.float32)
         case "DequantizeLinear":
-            nodes = [helper.make_node("DequantizeLinear", ["w", "scale", "z"], ["t"])]
+            nodes = [node("DequantizeLinear", ["w", "scale", "z"], ["t"])]
             held |= {"scale": np.array(0.5, np.float32), "z": np.array(128, np.uint8)}
             wanted = (weights.astype(np.float32) - 128) / 2
         case _:
-            nodes = [
-                helper.make_node("Less", ["w", "limit"], ["b"]),
-                helper.make_node("Cast", ["b"], ["t"], to=1),
-            ]
+            nodes = [node("Less", ["w", "limit"], ["b"])]
+            nodes.append(node("Cast", ["b"], ["t"], to=1))
             held["limit"] = limit
             wanted = (weights < limit).astype(np.float32)
-    nodes.append(helper.make_node("Add", ["x", "t"], ["y"]))
-    graph = helper.make_graph(
-        nodes,
-        "weights",
-        [helper.make_tensor_value_info("x", 1, (4,))],
-        [helper.make_tensor_value_info("y", 1, (4,))],
-        [array(value, name) for name, value in held.items()],
-    )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    nodes.append(node("Add", ["x", "t"], ["y"]))
     x = np.array([1, 2, 3, 4], np.float32)
-    result = morello.from_onnx(made.SerializeToString()).evaluate(x)
+    result = evaluated(model(nodes, {"x": (4,)}, {"y": (4,)}, held), x)
     np.testing.assert_array_equal(result, x + wanted)
 
 

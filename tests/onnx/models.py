@@ -1,5 +1,6 @@
 """Models of ONNX for tests, and what ONNX's reference computes of them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ import morello
 
 FLOAT = onnx.TensorProto.FLOAT
 Shape = tuple[int | str, ...]
+Form = Shape | int | np.ndarray[Any, Any] | None
+"""A shape of f32, an element type of any shape, an array that has both, or nothing but
+that it is of f32."""
 
 node = helper.make_node
 
@@ -19,38 +23,42 @@ HEAD = '<ir_version: 8, opset_import: ["" : 21]> g '
 
 def model(
     nodes: list[Any],
-    given: dict[str, Shape],
-    results: dict[str, Shape | None],
-    constants: dict[str, Any] | None = None,
+    given: Mapping[str, Form],
+    results: Mapping[str, Form],
+    constants: Mapping[str, Any] | None = None,
     opset: int = 20,
 ) -> Any:
-    """A model of f32; its result is ``y``.
+    """A model of ONNX.
 
     Args:
         nodes: in order.
-        given: the shapes of its arguments.
-        results: the shapes of its results; None for one that it does not say.
+        given: the forms of its arguments.
+        results: those of its results.
         constants: values, or shapes of values that are drawn.
         opset: the version of the operators.
     """
     rng = np.random.default_rng(0)
-    held = [
-        numpy_helper.from_array(
-            rng.standard_normal(value).astype(np.float32)
-            if isinstance(value, tuple)
-            else value,
-            name,
-        )
-        for name, value in (constants or {}).items()
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "graph",
-        [helper.make_tensor_value_info(n, FLOAT, s) for n, s in given.items()],
-        [helper.make_tensor_value_info(n, FLOAT, s) for n, s in results.items()],
-        held,
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    held = []
+    for name, value in (constants or {}).items():
+        if isinstance(value, tuple):
+            value = rng.standard_normal(value).astype(np.float32)
+        if not isinstance(value, onnx.TensorProto):
+            value = numpy_helper.from_array(np.asarray(value), name)
+        held.append(value)
+    inputs, outputs = ([_info(*one) for one in of.items()] for of in (given, results))
+    graph = helper.make_graph(nodes, "graph", inputs, outputs, held)
+    versions = {node.domain: 1 for node in nodes} | {"": opset}
+    opsets = [helper.make_opsetid(*version) for version in versions.items()]
+    return helper.make_model(graph, opset_imports=opsets)
+
+
+def _info(name: str, form: Form) -> Any:
+    kind, shape = FLOAT, form
+    if isinstance(form, np.ndarray):
+        kind, shape = helper.np_dtype_to_tensor_dtype(form.dtype), form.shape
+    elif isinstance(form, int):
+        kind, shape = form, None
+    return helper.make_tensor_value_info(name, kind, shape)
 
 
 def drawn(shape: tuple[int, ...], seed: int = 1) -> Any:

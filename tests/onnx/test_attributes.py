@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import morello
+from tests.onnx.models import model, node
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -162,29 +162,17 @@ def test_it_is_read_or_refused(case: Case) -> None:
     given = {f"x{place}": array for place, array in enumerate(arrays)}
     held = {f"c{place}": array for place, array in enumerate(constants)}
     names = [*given, *(name if held[name].size else "" for name in held)]
-    layer = helper.make_node(op, names, ["y"], name="layer", **attributes)
+    layer = node(op, names, ["y"], name="layer", **attributes)
     kinds = {"ArgMax": 7, "ArgMin": 7, "IsInf": 9, "Mod": 7}
-    graph = helper.make_graph(
-        [layer],
-        "graph",
-        [
-            helper.make_tensor_value_info(
-                name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
-            )
-            for name, array in given.items()
-        ],
-        [helper.make_tensor_value_info("y", kinds.get(op, 1), None)],
-        [numpy_helper.from_array(array, name) for name, array in held.items()],
-    )
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    proto = model([layer], given, {"y": kinds.get(op, 1)}, held)
     (wanted,) = ReferenceEvaluator(proto).run(None, given)
     try:
-        model = morello.from_onnx(proto.SerializeToString(), fallback=True)
+        read = morello.from_onnx(proto.SerializeToString(), fallback=True)
     except morello.MorelloError as error:
         if "layer" not in str(error):
             raise
         return
-    result = model.evaluate(*arrays)
+    result = read.evaluate(*arrays)
     assert isinstance(result, np.ndarray)
     assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
     np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-6)

@@ -8,6 +8,7 @@ import onnx
 import pytest
 
 import morello
+from tests.onnx.models import model, node
 
 pytestmark = pytest.mark.quick
 
@@ -47,21 +48,11 @@ def packed(numbers: Any) -> Any:
     return (numbers[:, ::2] | numbers[:, 1::2] << 4).astype(np.uint8)
 
 
-def model(nodes: list[Any], x: Any, arrays: dict[str, Any]) -> bytes:
-    """A model of one argument x and one result y."""
-    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
-    held = [
-        a if isinstance(a, onnx.TensorProto) else onnx.numpy_helper.from_array(a, name)
-        for name, a in arrays.items()
-    ]
-    values = [
-        helper.make_tensor_value_info(name, kind, shape)
-        for name, shape in (("x", x.shape), ("y", (*x.shape[:-1], N)))
-    ]
-    graph = helper.make_graph(nodes, "g", values[:1], values[1:], held)
-    versions = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-    made = helper.make_model(graph, opset_imports=versions, ir_version=10)
-    return bytes(made.SerializeToString())
+def written(nodes: list[Any], x: Any, arrays: dict[str, Any]) -> bytes:
+    """A model of one argument x and one result y, for onnxruntime too."""
+    proto = model(nodes, {"x": x}, {"y": (*x.shape[:-1], N)}, arrays, opset=21)
+    proto.ir_version = 10
+    return bytes(proto.SerializeToString())
 
 
 def run(data: bytes, x: Any) -> Any:
@@ -101,12 +92,12 @@ def test_the_weights_of_a_product_of_blocks_are_halves(
     if has_bias:
         arrays["b"] = bias
         names += ["", "b"]
-    node = onnx.helper.make_node(
+    layer = node(
         "MatMulNBits", names, ["y"], "product", domain="com.microsoft",
         K=k, N=N, bits=4, block_size=block,
     )  # fmt: skip
     x = RNG.integers(-7, 8, (*rows, k)).astype(np.float32)
-    data = model([node], x, arrays)
+    data = written([layer], x, arrays)
     y = run(data, x)
     np.testing.assert_array_equal(y, weights.product(x) + bias)
     session = ort.InferenceSession(data, providers=["CPUExecutionProvider"])
@@ -125,10 +116,8 @@ def test_scaled_integers_of_4_bits_before_a_product_are_halves(dtype: str) -> No
         return onnx.helper.make_tensor(name, kind, numbers.T.shape, raw, raw=True)
 
     nodes = [
-        onnx.helper.make_node(
-            "DequantizeLinear", ["w", "s", "z"], ["v"], "d", axis=0, block_size=block
-        ),
-        onnx.helper.make_node("MatMul", ["x", "v"], ["y"], "product"),
+        node("DequantizeLinear", ["w", "s", "z"], ["v"], "d", axis=0, block_size=block),
+        node("MatMul", ["x", "v"], ["y"], "product"),
     ]
     arrays = {
         "w": held("w", weights.numbers),
@@ -136,18 +125,13 @@ def test_scaled_integers_of_4_bits_before_a_product_are_halves(dtype: str) -> No
         "z": held("z", weights.zeros),
     }
     x = RNG.integers(-7, 8, (2, k)).astype(np.float32)
-    np.testing.assert_array_equal(run(model(nodes, x, arrays), x), weights.product(x))
+    y = run(written(nodes, x, arrays), x)
+    np.testing.assert_array_equal(y, weights.product(x))
 
 
 def test_a_product_without_columns_has_no_halves() -> None:
-    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
-    nodes = [
-        helper.make_node("Relu", ["v"], ["w"]),
-        helper.make_node("MatMul", ["x", "w"], ["y"]),
-    ]
-    shapes = {"x": (1, 8), "v": (8, 1), "y": (1, 1)}
-    x, v, y = (helper.make_tensor_value_info(n, kind, s) for n, s in shapes.items())
-    made = helper.make_model(helper.make_graph(nodes, "g", [x, v], [y]))
+    nodes = [node("Relu", ["v"], ["w"]), node("MatMul", ["x", "w"], ["y"])]
+    made = model(nodes, {"x": (1, 8), "v": (8, 1)}, {"y": (1, 1)})
     kernel = morello.from_onnx(made.SerializeToString()).compile(threads=1)
     row = np.arange(-4, 4, dtype=np.float32)[None]
     np.testing.assert_array_equal(kernel(row, row.T), np.maximum(row, 0) @ row.T)

@@ -414,30 +414,21 @@ def test_a_product_of_blocks(bits: int, zero: str, has_order: bool) -> None:
         packed = q[:, ::2] | q[:, 1::2] << 4
     if bits == 4 and zero == "uint8":
         points = np.stack([zeros[:, 0] | zeros[:, 1] << 4, zeros[:, 2]], axis=1)
-    helper = onnx.helper
     names = ["x", "w", "s", "z" if zero else "", *(["g"] if has_order else [])]
-    node = helper.make_node(
+    layer = node(
         "MatMulNBits", names, ["y"], "product", domain="com.microsoft",
         K=k, N=n, bits=bits, block_size=block,
     )  # fmt: skip
-    shapes = {"x": [2, k], "y": [2, n]}
-    values = [
-        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
-        for name, shape in shapes.items()
-    ]
     arrays = {"w": packed.reshape(n, blocks, each), "s": scales.reshape(-1)}
     arrays |= {"z": points.reshape(-1)} if zero else {}
     if has_order:
         places = RNG.permutation(places)
         arrays["g"] = places.astype(np.int32)
-    held = [onnx.numpy_helper.from_array(a, name) for name, a in arrays.items()]
-    graph = helper.make_graph([node], "g", values[:1], values[1:], held)
-    versions = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(graph, opset_imports=versions, ir_version=8)
+    proto = model([layer], {"x": (2, k)}, {"y": (2, n)}, arrays, opset=21)
     x = RNG.integers(-7, 8, (2, k)).astype(np.float32)
     taken = zeros if zero else np.full_like(zeros, 1 << (bits - 1))
     weights = (q[:, :k] - taken.astype(np.float32)[:, places]) * scales[:, places]
     wanted = x @ weights.T
-    kernel = morello.from_onnx(model.SerializeToString())
-    found = kernel.compile(threads=1, time_limit=2)(x)
+    read = morello.from_onnx(proto.SerializeToString())
+    found = read.compile(threads=1, time_limit=2)(x)
     np.testing.assert_array_equal(found, wanted.astype(np.float32))

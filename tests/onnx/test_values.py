@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper, parser
+from onnx import TensorProto, parser
 
 import morello
 from morello.errors import CompileError
-from tests.onnx.models import evaluated, node
+from tests.onnx.models import evaluated, model, node
 
 pytestmark = pytest.mark.quick
 
@@ -26,26 +26,11 @@ def computed(
 ) -> Any:
     """What a node computes of its first inputs, with constants for the others."""
     names = layer.input[: len(inputs)]
-    kind = helper.np_dtype_to_tensor_dtype
-    graph = helper.make_graph(
-        [layer],
-        "graph",
-        [
-            helper.make_tensor_value_info(name, kind(array.dtype), array.shape)
-            for name, array in zip(names, inputs, strict=True)
-        ],
-        [
-            helper.make_tensor_value_info(name, own, None)
-            for name, own in zip(layer.output, kinds, strict=True)
-        ],
-        [
-            numpy_helper.from_array(np.asarray(value), name)
-            for name, value in (constants or {}).items()
-        ],
-    )
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
-    model = morello.from_onnx(proto.SerializeToString(), fallback=True)
-    return model.evaluate(*inputs)
+    given = dict(zip(names, inputs, strict=True))
+    results = dict(zip(layer.output, kinds, strict=True))
+    proto = model([layer], given, results, constants, opset)
+    read = morello.from_onnx(proto.SerializeToString(), fallback=True)
+    return read.evaluate(*inputs)
 
 
 def f32(*values: Any) -> Array:
@@ -68,8 +53,8 @@ def test_a_constant_may_be_of_numbers(constant: str) -> None:
         '<ir_version: 8, opset_import: ["" : 18]> g (float[1,2] x) => (float[1] y) '
         f"{constant} {{ {node} y = ReduceLogSumExp<keepdims = 0>(x, a) }}"
     )
-    model = morello.from_onnx(proto.SerializeToString())
-    np.testing.assert_allclose(model.evaluate(f32([200, 100])), [200], rtol=1e-6)
+    result = evaluated(proto, f32([200, 100]))
+    np.testing.assert_allclose(result, [200], rtol=1e-6)
 
 
 SMALL = f32(-50, -20, -1, -1e-3, -1e-6, -0.0, 0, 1e-6, 1, 20)
@@ -469,19 +454,9 @@ def test_peepholes_clips_and_activations_of_an_lstm() -> None:
 
 def recurrence(layer: Any, *inputs: Array) -> list[Array]:
     """All results of a recurrence, of inputs that it is given in a call."""
-    kinds = [helper.np_dtype_to_tensor_dtype(own.dtype) for own in inputs]
     names = [name for name in layer.input if name]
-    graph = helper.make_graph(
-        [layer],
-        "graph",
-        [
-            helper.make_tensor_value_info(name, kind, own.shape)
-            for name, kind, own in zip(names, kinds, inputs, strict=True)
-        ],
-        [helper.make_tensor_value_info(name, 1, None) for name in layer.output],
-    )
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
-    found = evaluated(proto, *inputs)
+    given = dict(zip(names, inputs, strict=True))
+    found = evaluated(model([layer], given, dict.fromkeys(layer.output)), *inputs)
     return list(found) if isinstance(found, tuple) else [found]
 
 

@@ -295,20 +295,17 @@ Recorded.__neg__ = _recorded("Neg", False)
 
 def onnx_program(function: Callable[..., Any], shapes: tuple[Shape, ...]) -> Any:
     """A function as a program of ONNX, which needs the package."""
-    import onnx
+    from tests.onnx.models import model, node
 
-    helper, f32, module = onnx.helper, onnx.TensorProto.FLOAT, Recording()
+    module = Recording()
     names = [f"x{i}" for i in range(len(shapes))]
     result = function(module, *(Recorded(name, module) for name in names))
     nodes = [
-        helper.make_node(op, reads, [to], **attributes)
+        node(op, reads, [to], **attributes)
         for op, reads, to, attributes in module.nodes
     ]
-    info = helper.make_tensor_value_info
-    inputs = [info(n, f32, shape) for n, shape in zip(names, shapes, strict=True)]
-    graph = helper.make_graph(nodes, "g", inputs, [info(result.name, f32, None)])
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
-    return proto.SerializeToString()
+    inputs = dict(zip(names, shapes, strict=True))
+    return model(nodes, inputs, {result.name: None}, opset=18).SerializeToString()
 
 
 def torch_program(function: Callable[..., Any], shapes: tuple[Shape, ...]) -> str:

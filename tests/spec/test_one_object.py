@@ -52,18 +52,17 @@ def jax_model(way: Way) -> Any:
 
 
 def onnx_model(way: Way) -> Any:
-    onnx = pytest.importorskip("onnx")
-    helper, f32 = onnx.helper, onnx.TensorProto.FLOAT
+    pytest.importorskip("onnx")
+    from tests.onnx.models import model, node
+
     nodes = [
-        helper.make_node(op, reads.split(), [to], **attributes)
+        node(op, reads.split(), [to], **attributes)
         for op, reads, to, attributes in way.ops
     ]
-    info = helper.make_tensor_value_info
-    inputs = [info(f"x{i}", f32, shape) for i, shape in enumerate(way.shapes)]
-    graph = helper.make_graph(nodes, "g", inputs, [info("y", f32, None)])
+    inputs = {f"x{i}": shape for i, shape in enumerate(way.shapes)}
     newest = {"Gelu", "RMSNormalization", "LayerNormalization"}
     version = 23 if newest & {op for op, *_ in way.ops} else 13
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)])
+    proto = model(nodes, inputs, {"y": None}, opset=version)
     return morello.from_onnx(proto.SerializeToString())
 
 
