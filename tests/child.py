@@ -18,7 +18,8 @@ def python(
         check: whether it must end well.
         more: as `subprocess.run` takes it.
     """
-    options = {"capture_output": True, "text": True, "timeout": 600} | more
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    options = {**pipes, "text": True, "timeout": 600} | more
     done = subprocess.run(
         [sys.executable, *words],
         env={**os.environ, **(env or {})},

@@ -1,8 +1,5 @@
 """The machine code of the search is made once, and no damaged file of it is loaded."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +9,7 @@ from morello.search.compiled import compiled, kept_objects
 from morello.search.compiled.entries import object_code
 from morello.search.compiled.kept_objects import KeptObject
 from morello.search.compiled.parameters import FUNCTIONS
+from tests.child import printed
 
 
 @pytest.fixture
@@ -95,15 +93,7 @@ def test_numba_is_not_imported_once_objects_are_kept() -> None:
         "best_program(parse_spec('matmul:2x2x2:f32', AVX2.limits), AVX2)\n"
         "print('numba' in sys.modules)\n"
     )
-    env = {**os.environ, "MORELLO_DB": "none"}
-    done = subprocess.run(
-        [sys.executable, "-c", text],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "False\n"
+    assert printed(text, MORELLO_DB="none") == "False"
 
 
 def test_arrays_of_another_dtype_are_refused() -> None:

@@ -16,10 +16,10 @@ from morello._version import __version__
 from morello.spec import Fill
 from morello.tools.commands import COMMANDS
 from morello.tools.morello import main
+from tests.child import python
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-COMMAND = [sys.executable, "-m", "morello"]
+OURS, MORELLO = {"PYTHONPATH": str(ROOT)}, ("-m", "morello")
 
 USAGE = {
     "": "no command; use one of run, bench, emit",
@@ -128,12 +128,7 @@ def test_help_prints_where_output_is_ascii(words: list[str]) -> None:
         "PYTHONIOENCODING": "ascii",
     }
     script = f"import sys; from {module} import main; sys.exit(main({flags!r}))"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        env={**ENVIRONMENT, **ascii_only},
-        check=False,
-    )
+    done = python("-c", script, env=OURS | ascii_only, text=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert len(done.stdout.decode("ascii").splitlines()) > 5
 
@@ -150,33 +145,31 @@ def test_information_needs_neither_mlir_nor_numpy(flags: list[str]) -> None:
         "heavy = {'numpy', 'torch_mlir', 'mlir', 'llvmlite', 'ml_dtypes'}\n"
         "sys.exit(code or ', '.join(heavy & set(sys.modules)))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        env=ENVIRONMENT,
-        check=False,
-    )
-    assert done.stderr == b"\n" or done.stderr == b""
+    done = python("-c", script, env=OURS)
+    assert not done.stderr.strip("\n")
     assert done.stdout
 
 
 def test_module_form() -> None:
-    done = subprocess.run(
-        [*COMMAND, "run", "foo:3"], capture_output=True, env=ENVIRONMENT, check=False
-    )
+    done = python(*MORELLO, "run", "foo:3", env=OURS)
     assert done.returncode == 1
-    assert done.stderr.startswith(b"morello: error: unknown kind 'foo'")
+    assert done.stderr.startswith("morello: error: unknown kind 'foo'")
+
+
+def started(*words: str, stderr: int) -> "subprocess.Popen[bytes]":
+    """A command that runs, whose output is read."""
+    return subprocess.Popen(
+        [sys.executable, *MORELLO, *words],
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env={**os.environ, **OURS},
+    )
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("line", ["--help", "emit fill:4x4 --stage asm", "run fill:3"])
 def test_closed_pipe_is_quiet(line: str) -> None:
-    process = subprocess.Popen(
-        [*COMMAND, *line.split()],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=ENVIRONMENT,
-    )
+    process = started(*line.split(), stderr=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.close()
     _, err = process.communicate(timeout=300)
@@ -187,15 +180,16 @@ def test_closed_pipe_is_quiet(line: str) -> None:
 @pytest.mark.parametrize("flags", [["--version"], ["run", "fill:3"]])
 def test_full_device(flags: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [*COMMAND, *flags],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            env=ENVIRONMENT,
-            check=False,
-        )
+        done = python(*MORELLO, *flags, env=OURS, stdout=full)
     assert done.returncode == 2
-    assert done.stderr.startswith(b"morello: error: -: cannot write: No space left")
+    assert done.stderr.startswith("morello: error: -: cannot write: No space left")
+
+
+def by_shell(line: str) -> "subprocess.CompletedProcess[bytes]":
+    """The end of a command line of Python that a shell starts."""
+    line = f"{shlex.quote(sys.executable)} {line}"
+    environment = {**os.environ, **OURS}
+    return subprocess.run(["sh", "-c", line], capture_output=True, env=environment)
 
 
 @pytest.mark.sampled(2)
@@ -209,30 +203,19 @@ def test_full_device(flags: list[str]) -> None:
     ],
 )
 def test_closed_standard_stream(line: str) -> None:
-    shell = f"{shlex.quote(sys.executable)} -m {line}"
-    done = subprocess.run(
-        ["sh", "-c", shell], capture_output=True, env=ENVIRONMENT, check=False
-    )
+    done = by_shell(f"-m {line}")
     assert (done.returncode, done.stdout) == (2, b"")
     assert re.fullmatch(rb".*-: (error: )?cannot \w+: the stream is .*\n", done.stderr)
 
 
 def test_closed_standard_error() -> None:
-    shell = f"{shlex.join([*COMMAND, 'run', 'foo:3'])} 2>&-"
-    done = subprocess.run(
-        ["sh", "-c", shell], capture_output=True, env=ENVIRONMENT, check=False
-    )
+    done = by_shell("-m morello run foo:3 2>&-")
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
 
 
 def test_terminal_shows_progress_and_interrupt_is_quiet() -> None:
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, "bench", "fill:3x5", "--seconds", "600"],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env=ENVIRONMENT,
-    )
+    process = started("bench", "fill:3x5", "--seconds", "600", stderr=theirs)
     os.close(theirs)
     seen = b""
     while b"timing fill:3x5:f32" not in seen:
@@ -250,12 +233,8 @@ def test_terminal_shows_progress_and_interrupt_is_quiet() -> None:
 
 def test_an_interrupt_of_the_search_ends_it_and_not_the_command() -> None:
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, "emit", "matmul:96x80x64:f32", "--stage", "schedule"],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env=ENVIRONMENT,
-    )
+    words = ["emit", "matmul:96x80x64:f32", "--stage", "schedule"]
+    process = started(*words, stderr=theirs)
     os.close(theirs)
     seen = b""
     while b" tables, " not in seen:
@@ -271,13 +250,8 @@ def test_an_interrupt_of_the_search_ends_it_and_not_the_command() -> None:
 
 
 def test_a_time_limit_gives_a_program_of_the_smaller_space() -> None:
-    done = subprocess.run(
-        [*COMMAND, "run", "matmul:96x80x72:f32", "--time-limit", "0.01"],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-        check=False,
-    )
+    words = ["run", "matmul:96x80x72:f32", "--time-limit", "0.01"]
+    done = python(*MORELLO, *words, env=OURS)
     assert done.returncode == 0
     assert "exact" in done.stdout
     assert "the search for matmul:96x80x72:f32 was stopped" in done.stderr

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from morello._version import __version__
 from morello.tools.morello_opt import main
+from tests.child import printed, python
 from tests.tables import rows
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -42,21 +44,13 @@ def good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
+OPT, OURS = ("-m", "morello.tools.morello_opt"), {"PYTHONPATH": str(ROOT)}
 
 
-def run(
-    *arguments: str | Path, text: str | bytes = "", cwd: Path | None = None
-) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(
-        [sys.executable, "-m", "morello.tools.morello_opt", *map(str, arguments)],
-        input=text.encode() if isinstance(text, str) else text,
-        capture_output=True,
-        cwd=cwd,
-        env=environment(),
-        check=False,
-    )
+def run(*arguments: str | Path, text: str | bytes = "", cwd: Path | None = None) -> Any:
+    given = text.encode() if isinstance(text, str) else text
+    words = map(str, arguments)
+    return python(*OPT, *words, env=OURS, text=False, input=given, cwd=cwd)
 
 
 def test_standard_input_and_output() -> None:
@@ -174,32 +168,20 @@ def test_usage_errors(
 
 def test_full_disk(good: Path) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "morello.tools.morello_opt", str(good)],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            env=environment(),
-            check=False,
-        )
+        done = python(*OPT, str(good), env=OURS, stdout=full)
     assert done.returncode == 2
     assert done.stderr == (
-        b"-: error: cannot write: No space left on device; "
-        b"give a file that can be written with -o\n"
+        "-: error: cannot write: No space left on device; "
+        "give a file that can be written with -o\n"
     )
 
 
 def test_reader_that_goes_away(good: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
-        [sys.executable, "-m", "morello.tools.morello_opt", str(good)],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        env=environment(),
-        check=False,
-    )
+    done = python(*OPT, str(good), env=OURS, stdout=writer)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_unregistered_dialects(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -348,7 +330,7 @@ def test_crash_is_no_expected_diagnostic(
 
 
 def test_interrupt_ends_the_child(good: Path) -> None:
-    command = [sys.executable, "-m", "morello.tools.morello_opt", str(good)]
+    command = [sys.executable, *OPT, str(good), "--load-pass-plugin=slow.py"]
     Path("slow.py").write_text(
         "import os, time\n"
         "from pathlib import Path\n"
@@ -356,9 +338,7 @@ def test_interrupt_ends_the_child(good: Path) -> None:
         "Path('pid.part').rename('pid')\n"
         "time.sleep(60)\n"
     )
-    process = subprocess.Popen(
-        [*command, "--load-pass-plugin=slow.py"], env=environment()
-    )
+    process = subprocess.Popen(command, env={**os.environ, **OURS})
     deadline = time.monotonic() + 30
     while not Path("pid").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -384,10 +364,7 @@ def test_version_imports_no_mlir() -> None:
         "import sys; from morello.tools.morello_opt import main; main(['--version']);"
         "print(any('mlir' in name.split('.')[0] for name in sys.modules))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, env=environment(), check=True
-    )
-    assert done.stdout.decode().split("\n")[1] == "False"
+    assert printed(code, **OURS).split("\n")[1] == "False"
 
 
 def test_list_passes_derives_from_the_fields(
@@ -399,22 +376,8 @@ def test_list_passes_derives_from_the_fields(
         .replace("faulty_passes", "listed_passes")
         .replace('    Row("test-gone", "listed_passes", "Gone"),\n', "")
     )
-    command = (
-        "import sys; from morello.tools.morello_opt import main; main(sys.argv[1:])"
-    )
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            command,
-            "--list-passes",
-            f"--load-pass-plugin={plugin}",
-        ],
-        capture_output=True,
-        text=True,
-        env=environment(),
-        check=True,
-    )
+    words = ["--list-passes", f"--load-pass-plugin={plugin}"]
+    done = python(*OPT, *words, env=OURS, check=True)
     text = " ".join(done.stdout.split())
     assert " test-fail Fail in the way that is asked for. " in text
     assert " times=<int> how often to refuse (default: 1) " in text
