@@ -10,12 +10,12 @@ less.
 
 from morello.actions import Hole, TileParallel
 from morello.dialect.attributes import i64_attr
+from morello.dialect.memrefs import index
 from morello.dialect.target import target_of
 from morello.dialect.transform.action_op import ActionOp, Left, Site
 from morello.dialect.transform.loops.nest import (
     TilesOfCall,
     build_tile,
-    index,
     range_along,
 )
 from morello.dialect.transform.loops.team import build_team, build_where
