@@ -163,7 +163,9 @@ def _take_rows(function: ir.Operation) -> None:
     entry, sizes = function.regions[0].blocks[0], _sizes_of(function)
     for argument in list(entry.arguments):
         kind = argument.type
-        if isinstance(kind, ir.MemRefType) and _is_dynamic(kind):
+        if isinstance(kind, ir.MemRefType) and (
+            _DYNAMIC in kind.get_strides_and_offset()[0]
+        ):
             with ir.InsertionPoint.at_block_begin(entry), function.location:
                 whole = ir.MemRefType.get(list(kind.shape), kind.element_type)
                 argument.set_type(whole)
@@ -184,10 +186,6 @@ def _take_rows(function: ir.Operation) -> None:
         attributes = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
         marked = ir.ArrayAttr.get([*attributes, *[ir.DictAttr.get({})] * more])
         function.attributes["arg_attrs"] = marked
-
-
-def _is_dynamic(kind: ir.MemRefType) -> bool:
-    return _DYNAMIC in kind.get_strides_and_offset()[0]
 
 
 def _rows_apart(value: ir.Value, row: ir.Value, kind: ir.MemRefType) -> ir.Value:

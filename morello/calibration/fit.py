@@ -212,7 +212,7 @@ def _descend(start: Target, objective: _Objective) -> Target:
         aim = _solve(current, objective)
         for part in (1.0, 0.5, 0.25, 0.125):
             moved = values(current) + part * (aim - values(current))
-            trial = _target(current, moved, objective)
+            trial = _with_values(current, np.clip(moved, objective.low, objective.high))
             loss = objective(trial)
             if loss < best * (1 - 1e-6):
                 current, best = trial, loss
@@ -238,10 +238,6 @@ def _solve(current: Target, objective: _Objective) -> Vector:
     low = np.maximum(FLOOR, objective.low / now)
     g, h = _inequalities(current, low, np.maximum(low, objective.high / now))
     return now * constrained_least_squares(a, b, g, h)
-
-
-def _target(target: Target, vector: Vector, objective: _Objective) -> Target:
-    return _with_values(target, np.clip(vector, objective.low, objective.high))
 
 
 def _with_values(target: Target, vector: Vector) -> Target:

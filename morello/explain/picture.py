@@ -171,14 +171,9 @@ def _part(held: Held, use: Use, hues: Hues, mark: str) -> str:
     text = label if share >= 0.2 else name if share >= 0.1 else ""
     title = f"{label}: {held.amount:,} {use.unit}"
     return (
-        f'<div class="{hues.of(held.origin)} {_strength(use)}{mark}" '
+        f'<div class="{hues.of(held.origin)} {use.level.backing.name}{mark}" '
         f'{_width(held.amount, use)} title="{escape(title)}">{escape(text)}</div>'
     )
-
-
-def _strength(use: Use) -> str:
-    """The strength of the colour: not so strong that it hides a label."""
-    return use.level.backing.name
 
 
 def _width(amount: int, use: Use) -> str:

@@ -160,7 +160,7 @@ def _check(value: Any) -> tuple[Check, Any]:
         return _check_of_array(value)
     if kind is dict:
         return reads.same_length, (kind, tuple(value))
-    if kind in (tuple, list) or (isinstance(value, tuple) and _has_fields(kind)):
+    if kind in (tuple, list) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
         return reads.same_length, (kind, len(value))
     if isinstance(value, types.ModuleType | type):
         return reads.is_same, value
@@ -176,10 +176,6 @@ def _check_of_array(array: Any) -> tuple[Check, Any]:
     copy = array.copy()
     copy.flags.writeable = False
     return reads.same_elements, copy
-
-
-def _has_fields(kind: type) -> bool:
-    return hasattr(kind, "_fields")
 
 
 def is_plain(kind: Any) -> bool:

@@ -297,7 +297,7 @@ class _Sharing(Rewriter):
         before = _tidy(Call("mul", (form.before, form.scale)))
         shift = _tidy(Call("add", (form.after, before)))
         scaled = Call("mul", (form.value, form.scale))
-        if not _is_zero(shift):
+        if shift != Constant(0.0):
             scaled = Call("add", (scaled, shift))
         expression = replaced(node.expression, call, scaled)
         node = node.changed(expression=expression)
@@ -386,10 +386,6 @@ def _is_worth_folding(node: Node, form: _Affine) -> bool:
     vectors = {*references(form.before), *scales, *references(form.after)}
     axes = {dims_of(node.reads[i].axes) for i in vectors}
     return len(vectors) >= _FEW and len(axes) == 1 and bool(scales)
-
-
-def _is_zero(expression: Expression) -> bool:
-    return expression == Constant(0.0)
 
 
 def _reads(call: Call) -> tuple[int, int]:

@@ -21,13 +21,8 @@ def without_branches(proto: Any) -> Any:
         CompileError: the branches give other shapes.
     """
     while any(node.op_type == "If" for node in proto.graph.node):
-        proto = _flattened(proto)
+        proto = _Flattening(proto).run()
     return proto
-
-
-def _flattened(proto: Any) -> Any:
-    """A model in which the nodes of branches stand before their choices."""
-    return _Flattening(proto).run()
 
 
 class _Flattening(NodeWriter):

@@ -74,16 +74,12 @@ class _Pairs:
         rest = [node]
         while rest:
             current = rest[-1]
-            sources = self._sources(current)
+            sources = current.all_input_nodes if current.target in _RULES else []
             missing = [s for s in sources if _is_complex(s) and s not in self._known]
             rest += missing
             if not missing:
                 self._known[rest.pop()] = self._pairs_of(current)
         return self._known[node]
-
-    def _sources(self, node: Node) -> list[Node]:
-        """The values that a rule for a node reads."""
-        return node.all_input_nodes if node.target in _RULES else []
 
     def _pairs_of(self, node: Node) -> Node | None:
         if node.meta["val"].dtype is not torch.complex64:
