@@ -17,8 +17,9 @@ from morello.dialect.build import spec_function, spec_of
 from morello.errors import ArgumentError, SpecError
 from morello.machine import AVX2, find_target
 from morello.mlir import ir
-from morello.spec import Array, Spec, parse_spec, print_spec
-from tests.guarded import Side, check_canaries, check_in_child, guarded_array
+from morello.spec import Spec, parse_spec, print_spec
+from tests.compiler.test_row_strides import placed_in
+from tests.guarded import Side, check_canaries, check_in_child
 from tests.quality.compiled import unsearched
 
 SPECS = (
@@ -39,26 +40,9 @@ SHARED = (SPECS[1], SPECS[3], SPECS[4], SPECS[6])
 """Those that two threads are tried on, too."""
 
 
-def _guarded(spec: Spec, index: int, array: Array, side: Side) -> Array:
-    """An argument on guarded pages, with canaries in its gaps."""
-    leading = spec.leading[index] if spec.leading else 0
-    operand = spec.kind.operands[index]
-    padding = leading - array.shape[-1] if leading else 0
-    return guarded_array(array, side, operand.is_written, padding, operand.name)
-
-
 def _check_call(kernel: Kernel, side: Side, seed: int) -> None:
     spec = kernel.spec
-    given = spec.random(np.random.default_rng(seed))
-    wanted = spec.outputs(*given)
-    inputs = iter(given)
-    placed = []
-    for index, operand in enumerate(spec.kind.operands):
-        if operand.is_read:
-            array = np.array(spec.to_physical(index, next(inputs)))
-        else:
-            array = np.array(spec.argument(index, 0xFF))
-        placed.append(_guarded(spec, index, array, side))
+    placed, wanted = placed_in(spec, side, seed)
     kernel(*placed)
     for array in placed:
         check_canaries(array)

@@ -30,7 +30,9 @@ SPECS = (
 """A case of each kind, of each dtype of products, and of each place of gaps."""
 
 
-def _placed(spec: Spec, side: Side, seed: int, gap: int) -> tuple[list[Array], ...]:
+def placed_in(
+    spec: Spec, side: Side, seed: int, gap: int = 0
+) -> tuple[list[Array], ...]:
     """Arguments on guarded pages, with canaries in their gaps, and the results."""
     given = spec.random(np.random.default_rng(seed))
     inputs = iter(given)
@@ -39,7 +41,7 @@ def _placed(spec: Spec, side: Side, seed: int, gap: int) -> tuple[list[Array], .
         array = np.array(spec.argument(index, 0xFF))
         if operand.is_read:
             array = np.array(spec.to_physical(index, next(inputs)))
-        leading = spec.leading[index]
+        leading = spec.leading[index] if spec.leading else 0
         padding = leading - array.shape[-1] if leading else 0
         if spec.has_any_row(index):
             padding = gap + index
@@ -53,7 +55,7 @@ def _check_calls(kernel: Kernel, side: Side, seed: int) -> None:
     """One kernel for rows of several distances, without gaps too."""
     spec = kernel.spec
     for gap in (0, 1, 31):
-        placed, wanted = _placed(spec, side, seed, gap)
+        placed, wanted = placed_in(spec, side, seed, gap)
         kernel(*placed)
         for array in placed:
             check_canaries(array)

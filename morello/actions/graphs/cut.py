@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from morello.actions.base import Action, Expansion, near_form
+from morello.actions.base import Action, Child, Expansion, near_form
 from morello.actions.copies.move import may_enter_registers
 from morello.actions.graphs.parts import (
     PartKey,
@@ -30,7 +30,7 @@ from morello.actions.graphs.parts import (
 from morello.cost.of_target import cost_model
 from morello.lazy import cached_property
 from morello.machine import Target
-from morello.spec import L1, Dtype, Layout, Memory, SpecKey, TensorSpec
+from morello.spec import L1, Dtype, Layout, Limits, Memory, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.graphs.cuts import Halves, cut, cuts
@@ -64,6 +64,33 @@ class Cutting:
     def keys(self) -> tuple[SpecKey, SpecKey]:
         """Keys of both halves: producers, then consumers."""
         return self.producers.key, self.consumers.key
+
+    def children(self, frame: Frame, limits: Limits) -> tuple[Child, Child]:
+        """Both halves as holes."""
+        return (
+            self.producers.child("producers", frame, limits),
+            self.consumers.child("consumers", frame, limits),
+        )
+
+
+def cutting_of(
+    key: SpecKey,
+    graph: Graph,
+    halves: Halves,
+    forms: tuple[TensorSpec, ...],
+    serial: bool,
+) -> Cutting | None:
+    """The cut of a key, given the forms of temporaries; None where a half has no kind
+    that takes them."""
+    tensors = given_forms(key) | dict(zip(halves.temporaries, forms, strict=True))
+    producers, consumers = (
+        part_key(key.kind, part, tensors, serial)
+        for part in (halves.producers, halves.consumers)
+    )
+    if producers is None or consumers is None:
+        return None
+    rows = frozenset(v for v in halves.temporaries if is_row(graph, halves, v))
+    return Cutting(halves.temporaries, forms, rows, producers, consumers)
 
 
 def counts_alike(one: Cutting | str, other: Cutting | str) -> bool:
@@ -109,11 +136,7 @@ class Cut(Action):
             reason = f"a temporary takes more than is free of {form.level}"
             conditions.append(Condition(amount <= limits[form.level], reason))
             limits = target.take(limits, form.level, amount)
-        children = (
-            cutting.producers.child("producers", frame, limits),
-            cutting.consumers.child("consumers", frame, limits),
-        )
-        return Expansion(tuple(conditions), cost, children)
+        return Expansion(tuple(conditions), cost, cutting.children(frame, limits))
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
         """No operand counts beside the temporaries, if these are the same."""
@@ -223,21 +246,11 @@ def _cutting(action: Cut, key: SpecKey, lanes: int) -> Cutting | str:
     forms = tuple(
         _form(action, key, halves, value, lanes) for value in halves.temporaries
     )
-    tensors = given_forms(key)
-    tensors |= dict(zip(halves.temporaries, forms, strict=True))
     # Rows lie where what they are beside does.
     serial = key.serial or (lead is not None and not action.level.is_main)
-    parts = [
-        part_key(key.kind, part, tensors, serial)
-        for part in (halves.producers, halves.consumers)
-    ]
-    producers, consumers = parts
-    if producers is None or consumers is None:
-        return f"no kind takes a temporary in {action.level} with the layout " + str(
-            action.layout
-        )
-    rows = frozenset(v for v in halves.temporaries if is_row(graph, halves, v))
-    return Cutting(halves.temporaries, forms, rows, producers, consumers)
+    where = f"{action.level} with the layout {action.layout}"
+    cutting = cutting_of(key, graph, halves, forms, serial)
+    return cutting or f"no kind takes a temporary in {where}"
 
 
 @lru_cache(maxsize=65536)

@@ -22,12 +22,13 @@ from morello.actions.base import Action, Expansion
 from morello.actions.graphs.cut import (
     Cutting,
     counts_alike,
+    cutting_of,
     form_of_row,
     is_row,
     named,
     rounds,
 )
-from morello.actions.graphs.parts import given_forms, part_key, with_plain_operands
+from morello.actions.graphs.parts import given_forms, with_plain_operands
 from morello.cost.of_target import cost_model
 from morello.machine import Target
 from morello.spec import SpecKey, TensorSpec
@@ -53,10 +54,7 @@ class CutInPlace(Action):
         cutting = self.cutting(frame.key)
         if isinstance(cutting, str):
             return Expansion.refused(cutting)
-        children = (
-            cutting.producers.child("producers", frame, frame.limits),
-            cutting.consumers.child("consumers", frame, frame.limits),
-        )
+        children = cutting.children(frame, frame.limits)
         index = frame.key.kind.values.index(self.output(frame.key))
         form = frame.key.tensors[index]
         lines = form.lines(frame.operand_sizes(index))
@@ -139,23 +137,14 @@ def _cutting(nodes: str, key: SpecKey) -> Cutting | str:
     refusal = _refusal(key, graph, halves) or rounds(key, graph, halves)
     if refusal:
         return refusal
-    tensors = given_forms(key)
-    place, number = tensors[_output(graph, halves)], computed_in(key.dtypes)
+    place, number = given_forms(key)[_output(graph, halves)], computed_in(key.dtypes)
     forms: tuple[TensorSpec, ...] = tuple(
         form_of_row(graph, value, number) if is_row(graph, halves, value) else place
         for value in halves.temporaries
     )
-    tensors |= dict(zip(halves.temporaries, forms, strict=True))
     serial = key.serial or not place.level.is_main
-    parts = [
-        part_key(key.kind, part, tensors, serial)
-        for part in (halves.producers, halves.consumers)
-    ]
-    producers, consumers = parts
-    if producers is None or consumers is None:
-        return f"no kind takes a temporary in the form {place}"
-    rows = frozenset(v for v in halves.temporaries if is_row(graph, halves, v))
-    return Cutting(halves.temporaries, forms, rows, producers, consumers)
+    cutting = cutting_of(key, graph, halves, forms, serial)
+    return cutting or f"no kind takes a temporary in the form {place}"
 
 
 def _refusal(key: SpecKey, graph: Graph, halves: Halves) -> str:
