@@ -393,15 +393,6 @@ def test_show_dialects(capfd: pytest.CaptureFixture[str]) -> None:
     assert {"func", "morello", "morello_transform", "transform", "xevm"} <= set(names)
 
 
-def test_help(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["--help"])
-    assert caught.value.code == 0
-    out = capfd.readouterr().out
-    assert "examples:" in out
-    assert "exit codes: 0 done, 1 the input is refused" in out
-
-
 def test_elision_and_ir_tree(good: Path, capfd: pytest.CaptureFixture[str]) -> None:
     good.write_text(
         "func.func @f() -> tensor<4xi32> {\n"
