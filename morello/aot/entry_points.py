@@ -255,8 +255,8 @@ def dispatching_entry_points(
         if number + 1 < len(variants):
             run = (
                 f"  %has{number} = call i32 @{asks}()\n"
-                f"  %is{number} = icmp ne i32 %has{number}, 0\n"
-                f"  br i1 %is{number}, label %run{number}, label %other{number}\n"
+                f"  switch i32 %has{number}, label %run{number} "
+                f"[i32 0, label %other{number}]\n"
                 f"run{number}:\n{run}\nother{number}:"
             )
         tried.append(run)
@@ -303,32 +303,24 @@ def _checked(name: str, parameters: Sequence[Parameter], workspace_bytes: int) -
         pointers.append("workspace")
     axes, numbers = sizes_of(parameters), _numbers(parameters)
     arguments = _arguments(parameters, workspace_bytes > 0)
-    asks, count = supported_name(name), len(pointers)
     return f"""
 @{name}.memories = internal constant {_words(itertools.chain(*memories))}
 @{name}.ranges = internal constant {_words(itertools.chain(*map(_range, axes)))}
 
 define i32 @{name}({arguments}) {_BASE} {{
-  %starts = alloca [{count} x ptr]
+  %starts = alloca [{len(pointers)} x ptr]
   %numbers = alloca [{len(numbers)} x i64]
-  %known = call i32 @{asks}()
-  %supported = icmp ne i32 %known, 0
-  br i1 %supported, label %checks, label %unsupported
-checks:
 {_stores("ptr", pointers, "starts")}
 {_stores("i64", numbers, "numbers")}
   %status = call i32 {_CHECK}(
-      ptr @{name}.memories, i64 {count}, ptr %starts,
-      ptr @{name}.ranges, i64 {len(axes)}, ptr %numbers)
-  %good = icmp eq i32 %status, {Status.OK.value}
-  br i1 %good, label %run, label %refused
+      ptr @{supported_name(name)}, ptr @{name}.memories, i64 {len(pointers)},
+      ptr %starts, ptr @{name}.ranges, i64 {len(axes)}, ptr %numbers)
+  switch i32 %status, label %refused [i32 {Status.OK.value}, label %run]
 run:
   call void @{unchecked_name(name)}({arguments})
   ret i32 {Status.OK.value}
 refused:
   ret i32 %status
-unsupported:
-  ret i32 {Status.UNSUPPORTED.value}
 }}"""
 
 

@@ -22,7 +22,7 @@ typedef struct {
 /* Bytes that no process can address. */
 #define TOO_MANY ((word)1 << 56)
 
-enum { OK, NULL_POINTER = 2, MISALIGNED, OVERLAP, SHORT_ROW = 6, SIZE };
+enum { OK, UNSUPPORTED, NULL_POINTER, MISALIGNED, OVERLAP, SHORT_ROW = 6, SIZE };
 
 /* Whether rows share bytes of arrays that cover each other: they may lie in each
    other's gaps where both are equally far apart. */
@@ -36,10 +36,12 @@ static bool rows_meet(const Memory *one, const Memory *other, word apart,
 
 /* 0, or the status that the checked function returns; `numbers` are a size for each
    range, then the elements from row to row of each array of which a call says them. */
-int check_entry(const Memory *memories, word count, char *const *starts,
-                const Range *ranges, word range_count, const word *numbers) {
+int check_entry(int (*supported)(void), const Memory *memories, word count,
+                char *const *starts, const Range *ranges, word range_count,
+                const word *numbers) {
   word apart[count], bytes[count];
   const word *rows = numbers + range_count;
+  if (!supported()) return UNSUPPORTED;
   for (word n = 0; n < range_count; n++) {
     const Range *range = &ranges[n];
     if (numbers[n] < range->least || numbers[n] > range->greatest) return SIZE;
