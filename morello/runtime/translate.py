@@ -2,27 +2,12 @@
 
 from morello.errors import CompileError
 from morello.mlir import ir
-from morello.passes.check_lowered import CheckLowered
 from morello.passes.pipelines.pipeline import Pipeline
 from morello.runtime.llvm_ir import llvm_ir
 from morello.runtime.llvm_text import bf16_as_bits, downgrade, truth_as_bytes
 from morello.runtime.loop_alignment import align_loops
 
 _LOWER = "builtin.module(morello-lower-to-llvm)"
-
-
-def to_llvm_text(module: ir.Module) -> str:
-    """Translate a lowered module.
-
-    Args:
-        module: after ``morello-lower-to-llvm``; it is not changed.
-
-    Raises:
-        PassFailure: an op that is not lowered; translation would end the process.
-        CompileError: a construct that LLVM, or llvmlite's older one, cannot express.
-    """
-    CheckLowered().run(module.operation)
-    return _checked_to_text(module)
 
 
 def lower_to_llvm_text(module: ir.Module) -> str:
@@ -32,7 +17,8 @@ def lower_to_llvm_text(module: ir.Module) -> str:
         module: is lowered in place.
 
     Raises:
-        CompileError: an op that cannot be lowered, with its location and reason.
+        CompileError: an op that cannot be lowered, with its location and reason; or a
+            construct that LLVM, or llvmlite's older one, cannot express.
     """
     try:
         Pipeline.parse(_LOWER).run(module.operation)
@@ -42,10 +28,5 @@ def lower_to_llvm_text(module: ir.Module) -> str:
             for diagnostic in error.error_diagnostics
         )
         raise CompileError(f"the module cannot be lowered: {reasons}") from error
-    return _checked_to_text(module)
-
-
-def _checked_to_text(module: ir.Module) -> str:
-    """Translate a module that `morello-check-lowered` has passed."""
     text = downgrade(llvm_ir(module.operation))
     return align_loops(truth_as_bytes(bf16_as_bits(text)))

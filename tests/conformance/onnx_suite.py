@@ -25,7 +25,6 @@ from tests.conformance.outcomes import (
 from tests.conformance.suite import Settings
 
 _KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
-_FLOATS = {"float", "double", "float16", "bfloat16"}
 _INTEGERS = {"bool", "int4", "int8", "int16", "int32", "int64"}
 
 # Tests whose expected results are not those of the operator's definition.

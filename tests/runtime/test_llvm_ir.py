@@ -4,9 +4,7 @@ import pytest
 
 from morello.errors import CompileError
 from morello.mlir import ir
-from morello.passes.base import PassFailure
 from morello.runtime import llvm_ir
-from morello.runtime.translate import to_llvm_text
 from tests.guarded import check_in_child
 
 SOURCE = """
@@ -55,14 +53,6 @@ def test_a_module_that_cannot_be_translated_is_an_error(
     # The bindings' own function would end the process here.
     with pytest.raises(CompileError, match=f"MLIR cannot translate .*{reason}"):
         translate(source)
-
-
-def test_a_module_that_is_not_lowered_does_not_reach_translation() -> None:
-    with ir.Context(), ir.Location.unknown():
-        module = ir.Module.parse("func.func @f() { return }")
-        with pytest.raises(PassFailure, match=r"'func\.func' is not lowered") as caught:
-            to_llvm_text(module)
-        assert str(caught.value.location) == 'loc("-":1:1)'
 
 
 def test_texts_are_freed() -> None:

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from morello.errors import CompileError
-from morello.mlir import ir
 from morello.runtime.engine import compile_llvm
 from morello.runtime.llvm_text import (
     bf16_as_bits,
@@ -19,8 +18,7 @@ from morello.runtime.llvm_text import (
     refuse_hazards,
     truth_as_bytes,
 )
-from morello.runtime.translate import to_llvm_text
-from tests.runtime.build import raw
+from tests.runtime.build import llvm_text, raw
 
 pytestmark = pytest.mark.quick
 
@@ -40,11 +38,6 @@ def interesting(width: int, count: int) -> list[int]:
     return sorted({*edges, *(rng.getrandbits(width) for _ in range(count))})
 
 
-def translate(source: str) -> str:
-    with ir.Context(), ir.Location.unknown():
-        return to_llvm_text(ir.Module.parse(source))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_constants_that_are_stored_keep_their_bits(kind: str) -> None:
     width = KINDS[kind][0]
@@ -56,7 +49,7 @@ def test_constants_that_are_stored_keep_their_bits(kind: str) -> None:
         f"llvm.store %k{i}, %p{i} : {kind}, !llvm.ptr"
         for i, bits in enumerate(patterns)
     )
-    text = translate(f"llvm.func @f(%p: !llvm.ptr) {{\n{body}\nllvm.return }}")
+    text = llvm_text(f"llvm.func @f(%p: !llvm.ptr) {{\n{body}\nllvm.return }}")
     stored = np.zeros(len(patterns), f"u{width // 8}")
     raw(compile_llvm(text, cpu="haswell", opt=0))(stored)
     assert stored.tolist() == patterns
@@ -68,7 +61,7 @@ def test_constants_in_vectors_keep_their_bits(kind: str) -> None:
     patterns = interesting(width, 0)
     values = ", ".join(f"0x{bits:0{width // 4}X}" for bits in patterns)
     vector = f"vector<{len(patterns)}x{kind}>"
-    text = translate(
+    text = llvm_text(
         f"llvm.func @f(%p: !llvm.ptr) {{\n"
         f"%k = llvm.mlir.constant(dense<[{values}]> : {vector}) : {vector}\n"
         f"llvm.store %k, %p {{alignment = 1}} : {vector}, !llvm.ptr\nllvm.return }}"
@@ -91,7 +84,7 @@ def test_constants_without_a_type_of_their_own(op: str, kind: str) -> None:
         f"llvm.store %r{i}, %p{i} : {kind}, !llvm.ptr"
         for i, bits in enumerate(patterns)
     )
-    text = translate(f"llvm.func @f(%p: !llvm.ptr) {{\n{body}\nllvm.return }}")
+    text = llvm_text(f"llvm.func @f(%p: !llvm.ptr) {{\n{body}\nllvm.return }}")
     numpy_op = {
         "fadd": np.add,
         "fsub": np.subtract,
@@ -108,7 +101,7 @@ def test_constants_without_a_type_of_their_own(op: str, kind: str) -> None:
 
 
 def test_compare_phi_select_remainder_and_return() -> None:
-    text = translate("""
+    text = llvm_text("""
 llvm.func @f(%p: !llvm.ptr) {
   %tenth = llvm.mlir.constant(0.1 : f32) : f32
   %inf = llvm.mlir.constant(0x7F800000 : f32) : f32

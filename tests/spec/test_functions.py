@@ -310,10 +310,6 @@ def _u8(x: Floats) -> Floats:
     return np.clip(np.rint(np.where(np.isnan(x), 0, x)), 0, 255) + 0.0
 
 
-def _round_away(x: Floats) -> Floats:
-    return np.copysign(np.floor(np.abs(x.astype(np.float64)) + 0.5), x)
-
-
 @pytest.mark.parametrize(
     ("name", "function"),
     [
