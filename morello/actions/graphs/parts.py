@@ -7,7 +7,7 @@ from functools import lru_cache
 from morello.actions.base import Child
 from morello.spec import MEM, Compose, Kind, Layout, Limits, SpecKey, TensorSpec
 from morello.spec.embedding import ONE
-from morello.spec.frame import Frame, Ints
+from morello.spec.frame import Frame
 from morello.spec.graphs.graph import Part
 from morello.spec.graphs.products import normal
 from morello.spec.mixes import has_dtypes
@@ -31,10 +31,10 @@ class PartKey:
     values: tuple[int, ...]
     ones: tuple[int, ...]
 
-    def child(self, role: str, frame: Frame, limits: Limits, times: Ints = 1) -> Child:
+    def child(self, role: str, frame: Frame, limits: Limits) -> Child:
         """The Specs of the part, in a frame of the graph."""
         sizes = tuple(1 if dim == ONE else frame.sizes[dim] for dim in self.dims)
-        return Child(role, Frame(self.key, sizes, limits), times, self.dims)
+        return Child(role, Frame(self.key, sizes, limits), 1, self.dims)
 
 
 def part_key(
