@@ -23,8 +23,7 @@ _NUMBERS = frozenset(str(number) for number in _INTEGERS if number)
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Fill(ElementByElement):
-    """Every element becomes zero, the neutral element of max or min, or an integer of a
-    byte."""
+    """Every element becomes zero, a neutral element, or an integer of a byte."""
 
     name: ClassVar[str] = "fill"
     example: ClassVar[str] = "fill:8x16:f32:value=lowest"
