@@ -34,7 +34,7 @@ def parsed(text: str) -> Spec:
         "fill:2..12/2x5:f32",
         "move:3x12..18:f32:dst=[1,0]",
         # Operands that lie in L2 at first, of more lines than it has for copies.
-        "sum:3x8..80/8:f32:l2=8",
+        "sum:3x8..64/8:f32:l2=8",
         "softmax:1..12x32:f32:l2=10",
         "matmul:4x8..40/8x16:f32:l2=10",
     ],
