@@ -40,9 +40,9 @@ WORTH = 512
 are needed; else it is solved whole. The more tables are, the more do goals share, and
 keys share what an action says on a box, which takes as long as thousands of points."""
 
-FEW_SIZES = 4096
+FEW_SIZES = 1 << 14
 """Goals with so many combinations of sizes are not followed: to follow one takes as
-long as some hundred thousand points, which the tables of these hardly have."""
+long as some million points, which the tables of these hardly have more than."""
 
 
 def pays(axes: tuple[Axis, ...]) -> bool:
