@@ -15,7 +15,7 @@ others do; runtimes of ONNX have the model in f32, and are told to compute in bf
 
 import argparse
 import copy
-import importlib
+import importlib.util
 import os
 import tempfile
 import time
@@ -74,6 +74,9 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
         parser.error("--partition, --beside: their models are those of torch")
     if unknown := set(found.beside) - set(exported.RUNTIMES):
         parser.error(f"--beside: no runtime is called {', '.join(sorted(unknown))}")
+    for runtime in found.beside:
+        if importlib.util.find_spec(runtime) is None:
+            parser.error(f"--beside: {runtime} is not installed: pip install {runtime}")
     if found.priority and found.framework == "jax":
         parser.error("--priority: XLA computes on threads of its own, which would wait")
     return found
@@ -267,17 +270,22 @@ def _beyond(torch: Any, group: Any, options: argparse.Namespace) -> str:
     and how far half of them lie around it: turns of a large model differ by more than a
     call costs.
     """
-    tensors = [torch.randn(tuple(given.shape)) for given in group._inputs]
-    for tensor, given in zip(tensors, group._inputs, strict=True):
+    from morello.torch.native_call import array_of
+
+    tensors = []
+    for given in group._inputs:
         assert given.is_contiguous()
-        tensor.abs_().add_(0.5)  # variances among them
+        # Variances are among the floats, and places among the integers.
+        numbers = torch.rand(tuple(given.shape)) + 0.5
+        is_number = given.is_floating_point()
+        tensors.append((numbers if is_number else 0 * numbers).to(given.dtype))
     group(*tensors)
     native = group.native
     compiled = native.compiled
     held = native.weights.held(tensors).arrays
     outputs = [p for p in compiled.parameters if p.is_output]
     outs = [np.empty(p.shape, p.dtype) for p in outputs]
-    arrays = [tensor.numpy() for tensor in tensors]
+    arrays = [array_of(tensor) for tensor in tensors]
     bare = compiled._function.bind(*arrays, *held, *outs)
     whole, alone = _in_turns([lambda: group(*tensors), bare], options)
     low, middle, high = np.percentile(np.subtract(whole, alone), (25, 50, 75))

@@ -120,6 +120,7 @@ def test_what_is_rounded_for_good_is_not_scaled_afterwards() -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.sampled(2)
 def test_dot_products_are_in_graphs_that_flush_alone(text: str) -> None:
     flushing = kernel(f"{text}:flushing=true")
     count = flushing.schedule.count('"dot2_bf16_512"')
@@ -136,6 +137,7 @@ def integers(one: Kernel, rng: np.random.Generator, most: int = 4) -> list[Array
 
 
 @pytest.mark.parametrize("text", list(TEXTS)[:3])
+@pytest.mark.sampled(2)
 def test_integers_are_exact(text: str) -> None:
     one = kernel(f"{text}:flushing=true")
     for seed in range(4):
@@ -146,6 +148,7 @@ def test_integers_are_exact(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.sampled(2)
 def test_numbers_are_within_the_bound(text: str) -> None:
     one = kernel(f"{text}:flushing=true")
     for seed in range(4):
