@@ -137,7 +137,7 @@ class Quads:
         return QUAD * self.count - self.taps + 1
 
     def places(self, row: int, group: int) -> tuple[int, ...]:
-        """Those of a group of a row, counted from the first place of the first row."""
+        """The places of a group of a row, counted from the first of the first row."""
         unit, rest = divmod(self.step * row, self.spread)
         first = unit - self.shift(row) + QUAD * group
         return tuple(rest + self.spread * (first + i) for i in range(QUAD))

@@ -261,7 +261,7 @@ class RowCounts:
 
     @classmethod
     def of(cls, frame: Frame, kernel: GraphRows) -> "RowCounts":
-        """Those of a frame."""
+        """The counts of each Spec of a frame."""
         isa = kernel.isa
         kind, (graph, inner) = frame.key.kind, graph_seen(frame.key)
         number = computed_in(frame.key.dtypes)

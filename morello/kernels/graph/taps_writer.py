@@ -28,7 +28,7 @@ from morello.spec.graphs.graph import Graph
 from morello.spec.tensors.layout import ceil_div
 
 _FLIPPED = 128
-"""What the highest bit of a byte adds."""
+"""The value of the highest bit of a byte without a sign."""
 
 
 class TapsWriter(GraphWriter):

@@ -87,7 +87,7 @@ def part_of(whole: Box, spans: Spans) -> Box:
 
 @lru_cache(maxsize=65536)
 def spans_in(whole: Box, box: Box) -> Spans | None:
-    """Where a box is in another, of which it is a part; None if it is none."""
+    """The positions of a box in another, whose part it is; None if it is no part."""
     if not box.size:
         return ()
     spans = []

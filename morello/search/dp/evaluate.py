@@ -101,8 +101,8 @@ class Evaluated:
 
     @cached_property
     def ranges(self) -> tuple[Ranges | None, ...]:
-        """Those of the Specs of each hole, where the action applies; None for a hole
-        that is nowhere."""
+        """The ranges of the Specs of each hole, where the action applies; None for a
+        hole that is nowhere."""
         return tuple(_ranges(self, child) for child in self.children)
 
     def gathered(self, boxes: tuple[Box | None, ...]) -> Gathered | None:

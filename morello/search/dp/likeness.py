@@ -1,4 +1,4 @@
-"""Which tables of other goals have a table as their part: `Likeness`.
+"""The tables of other goals that have a table as their part: `Likeness`.
 
 Where the axes of both goals begin alike as far as the box of a table goes, and it is a
 beginning of the box of the other, both choose among the same programs at each point:

@@ -201,8 +201,8 @@ def _closed(identity: TableId, whole: Box, spans: Spans, groups: Grouped) -> Spa
 
 @lru_cache(maxsize=65536)
 def _located(whole: Box, ranges: Ranges) -> Spans:
-    """Where all points of a table are whose coordinates are from the least to the
-    greatest of some; nothing where there are none."""
+    """The positions of all points of a table whose coordinates are from the least to
+    the greatest of some; nothing where there are none."""
     spans = []
     for axis, (least, greatest) in zip(whole.axes, ranges, strict=True):
         if axis == (ANY,):
@@ -217,8 +217,8 @@ def _located(whole: Box, ranges: Ranges) -> Spans:
 
 @lru_cache(maxsize=65536)
 def _of_tiles(whole: Box, box: Box, dim: int) -> Spans:
-    """Where the tiles are that loops over a dimension make of the Specs of a box: any
-    smaller size along it, and those of the box along the others."""
+    """The positions of the tiles that loops over a dimension make of the Specs of a
+    box: any smaller size along it, and those of the box along the others."""
     ranges = []
     for place, (axis, theirs) in enumerate(zip(box.axes, whole.axes, strict=True)):
         if not axis or not theirs:
