@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("one_database")
 Array = np.ndarray[Any, np.dtype[Any]]
 
 CHEAP = "avx512-vnni-bf16{dot_bf16=250,dot_bf16_latency=2500}"
-"""Where `vdpbf16ps` is faster than to widen bf16."""
+"""A target on which `vdpbf16ps` is faster than to widen bf16."""
 
 EPILOGUE = "t[m,n]=sum(a[m,k]*b[k,n]);y[m,n]=relu(t+c[n])"
 TWO = "t[m,k]=sum(a[m,j]*b[j,k]);r[m,k]=narrow_bf16(relu(t));y[m,n]=sum(r*c[k,n])"

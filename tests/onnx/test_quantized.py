@@ -180,7 +180,7 @@ def test_depthwise_filters_of_bytes_read_bytes(zero: int) -> None:
 def test_zeros_around_an_image_are_bytes_of_a_larger_one(
     groups: int, zero: int
 ) -> None:
-    """What their zero point adds is one number a channel, and fewer taps nowhere."""
+    """Their zero point adds one number a channel, and fewer taps are nowhere."""
     w, bias = integers("int8", 4, 4 // groups, 3, 3), integers("int8", 4)
     held = ", ".join(map(str, w.reshape(-1)))
     text = (

@@ -106,6 +106,6 @@ def same(one: Table, other: Table) -> bool:
 
 
 def common(one: Table, other: Table) -> Any:
-    """Where the points are in a table that another has, too."""
+    """The positions of the points of a table that another has, too."""
     axes = zip(one.box.axes, other.box.axes, strict=True)
     return np.ix_(*([i for i, n in enumerate(a) if n in b] for a, b in axes))

@@ -215,7 +215,7 @@ def test_closed_standard_error() -> None:
 
 
 def rest_of(terminal: int) -> bytes:
-    """What is left to be read from a terminal that nobody writes to any more."""
+    """The text that a terminal still holds when nobody writes to it any more."""
     parts = []
     with os.fdopen(terminal, "rb", 0) as file, contextlib.suppress(OSError):
         while part := file.read(4096):

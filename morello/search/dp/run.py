@@ -129,7 +129,7 @@ class Run(Identities):
         return is_within(self._spans(identity, spec), spans)
 
     def _spans(self, identity: TableId, spec: Spec) -> Spans:
-        """Where a Spec of a table is."""
+        """The place of a Spec in a table."""
         point = position(self.whole_box(identity), spec.sizes, spec.limits)
         return () if point is None else tuple((place, place + 1) for place in point)
 
