@@ -100,7 +100,8 @@ def test_a_product_of_scaled_integers_has_scales_of_rows_and_columns(
     rows = np.array([0.5, 0.25], np.float32)
     columns = np.array([1, 0.5, 2, 0.25], np.float32)
     exact = (a.astype(int) - 3) @ (b.astype(int) - 7)
-    right = saturated(exact * rows[:, None] * columns / 50, 9, dtype)
+    factors = rows[:, None] * columns / np.float32(50)
+    right = saturated(exact.astype(np.float32) * factors, 9, dtype)
     np.testing.assert_array_equal(run(text, a, rows, b, columns), right)
 
 
@@ -253,7 +254,8 @@ def test_a_convolution_of_scaled_integers_has_groups_pads_and_a_bias(
     scales, bias = np.array([1, 0.25], np.float32), np.array([400, -800], np.int32)
     exact = convolved(x.astype(int) - 5, w.astype(int) - 7, 2)
     factors = (0.5 * scales / 100)[:, None, None]
-    right = saturated((exact + bias[:, None, None]) * factors, 5, dtype)
+    sums = (exact + bias[:, None, None]).astype(np.float32)
+    right = saturated(sums * factors, 5, dtype)
     np.testing.assert_array_equal(run(text, x, w, scales, bias), right)
 
 
