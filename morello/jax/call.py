@@ -10,6 +10,7 @@ import jax
 from morello.compiler.kernel import Kernel
 from morello.errors import ArgumentError, CompileError
 from morello.jax.handler import handler, wanted
+from morello.runtime.calls.call_size import call_sizes
 from morello.runtime.calls.call_table import CallTable
 from morello.runtime.calls.parameter import Parameter
 
@@ -49,12 +50,14 @@ def call(
     Args:
         kernel: any compiled kernel whose operands have no gaps between rows, or a
             compiled model. It is kept until the process ends, since XLA may call it
-            until then.
+            until then. Where each call says a size, so do the shapes for which a
+            program is traced, and those of a program that `jax.export` wrote with
+            symbols in them, when it is called.
         vmap_method: what ``jax.vmap`` does, as ``jax.ffi.ffi_call`` takes it.
 
     Raises:
-        CompileError: the kernel has an operand with a leading dimension, a size that
-            each call says, or elements that XLA does not have.
+        CompileError: the kernel has an operand with a leading dimension, or elements
+            that XLA does not have.
         ArgumentError: of the function, while it is traced: an argument does not fit.
     """
     if not isinstance(kernel, Kernel):
@@ -68,12 +71,6 @@ def call(
                 f"{parameter.role} of {kernel.text} has gaps between its rows, "
                 "which arrays of JAX do not have",
                 "compile a Spec without a leading dimension (ld)",
-            )
-        if parameter.sizes:
-            raise CompileError(
-                f"{parameter.role} of {kernel.text} has a size that each call says, "
-                "and shapes are settled in programs of JAX",
-                "compile a Spec of one size",
             )
     name = _register(kernel)
     inputs = [p for p in kernel.parameters if not p.is_output]
@@ -141,24 +138,52 @@ def _result_shapes(
             f"{label} takes {len(inputs)} arrays, {len(arrays)} were given",
             f"call it with ({names})",
         )
+    sizes = _sizes(inputs, outputs, arrays)
     for parameter, array in zip(inputs, arrays, strict=True):
         shape, dtype = getattr(array, "shape", None), getattr(array, "dtype", None)
-        if shape not in parameter.shapes or dtype != parameter.dtype:
+        shapes = [parameter.resized(s, sizes) for s in parameter.shapes]
+        if shape not in shapes or dtype != parameter.dtype:
             what = f"{dtype}{list(shape)}" if shape is not None else type(array)
             raise ArgumentError(
                 f"{wanted(parameter, label)}, but {what} was given",
-                _remedy(parameter, shape, dtype),
+                _remedy(parameter, dtype, shape, shape in shapes),
             )
-    short = [a.shape in p.alternatives for p, a in zip(inputs, arrays, strict=True)]
+    short = [
+        len(array.shape) < len(parameter.shape)
+        for parameter, array in zip(inputs, arrays, strict=True)
+    ]
     may_be_short = [bool(p.alternatives) for p in inputs]
     is_short = any(may_be_short) and short == may_be_short
     return [
-        p.alternatives[0] if is_short and p.alternatives else p.shape for p in outputs
+        p.resized(p.alternatives[0] if is_short and p.alternatives else p.shape, sizes)
+        for p in outputs
     ]
 
 
-def _remedy(parameter: Parameter, shape: Any, dtype: Any) -> str:
-    if dtype != parameter.dtype and shape in parameter.shapes:
+def _sizes(
+    inputs: Sequence[Parameter], outputs: Sequence[Parameter], arrays: Sequence[Any]
+) -> tuple[Any, ...]:
+    """The sizes that a call says, of which some may be symbols of `jax.export`.
+
+    Raises:
+        ArgumentError: one is not one that the kernel takes.
+    """
+    sizes = call_sizes((*inputs, *outputs))
+    if sizes is None:
+        return ()
+    said: dict[int, Any] = {}
+    for parameter, array in zip(inputs, arrays, strict=True):
+        shape = getattr(array, "shape", ())
+        for place, number in parameter.places_in(shape).items():
+            if number not in said:
+                said[number] = shape[place]
+                if not jax.export.is_symbolic_dim(shape[place]):
+                    sizes.check(parameter, number, shape[place])
+    return tuple(said.get(axis.number, axis.sizes[-1]) for axis in sizes.axes)
+
+
+def _remedy(parameter: Parameter, dtype: Any, shape: Any, fits: bool) -> str:
+    if dtype != parameter.dtype and fits:
         return f"write x.astype('{parameter.dtype.name}')"
     if any(shape == view for view, _ in parameter.views):
         return "the operand lies transposed: write x.T, or x.mT"

@@ -1,6 +1,6 @@
 """`compile`: a function of JAX arrays, compiled by Morello, of a function of JAX."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -8,13 +8,15 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 
 from morello.errors import ArgumentError
-from morello.frontends.model import trusted_model
+from morello.frontends.model import Model, trusted_model
+from morello.frontends.ranged import one_range, ranged
 from morello.jax.call import call
 
 
 def compile(
     function: Callable[..., Any],
     *arrays: Any,
+    ranges: Mapping[str, str] | None = None,
     fallback: bool = False,
     flushing: bool = False,
     **options: Any,
@@ -29,7 +31,9 @@ def compile(
     Args:
         function: of arrays, or of trees of them, such as a dictionary of weights; it
             returns one, too.
-        arrays: arguments, or ``jax.ShapeDtypeStruct`` of their shapes and dtypes.
+        arrays: arguments, or ``jax.ShapeDtypeStruct`` of their shapes and dtypes, in
+            which a symbol of ``jax.export.symbolic_shape`` may stand for a size.
+        ranges: the sizes that calls may say for the one symbol: ``{"b": "1..64"}``.
         fallback: leave what is no Spec to upstream's plain lowering, as
             `morello.from_mlir` takes it.
         flushing: as `morello.from_mlir` takes it.
@@ -37,18 +41,39 @@ def compile(
             ``db``, ``time_limit``, ``progress``.
 
     Raises:
-        MorelloError: ops that have no Spec, all of them; or no program is found.
-        ArgumentError: of the result: arguments are another tree, or do not fit.
+        MorelloError: ops that have no Spec, all of them; what depends on the size of a
+            range in another way than by how long dimensions are; or no program is
+            found.
+        ArgumentError: a symbol has no range; of the result: arguments are another
+            tree, or do not fit.
     """
-    # What is not read is an argument all the same.
-    traced = jax.jit(function, keep_unused=True).trace(*arrays)
-    lowered = traced.lower()
     name = getattr(function, "__name__", "function")
-    text = lowered.as_text(debug_info=True)
-    model = trusted_model(text, None, name, fallback=fallback, flushing=flushing)
-    compiled = _differentiable(call(model.compile(**options)), traced.jaxpr)
-    avals = traced.jaxpr.in_avals
+
+    def traced(shapes: Sequence[Any]) -> Any:
+        # What is not read is an argument all the same.
+        return jax.jit(function, keep_unused=True).trace(*shapes)
+
+    def read(shapes: Sequence[Any]) -> Model:
+        text = traced(shapes).lower().as_text(debug_info=True)
+        return trusted_model(text, None, name, fallback=fallback, flushing=flushing)
+
     tree = jax.tree.structure(arrays)
+    if ranges:
+        symbol, sizes = one_range(ranges)
+        shapes = _settled(arrays, symbol, sizes[-1])
+        model = ranged(lambda size: read(_settled(arrays, symbol, size)), sizes, symbol)
+    else:
+        shapes = _settled(arrays)
+        model = read(shapes)
+    lowered = traced(shapes)
+    jaxpr, avals = lowered.jaxpr, lowered.jaxpr.in_avals
+    out_tree = lowered.lower().out_tree
+
+    def of_any_size(*leaves: Any) -> Any:
+        return jax.tree.leaves(function(*jax.tree.unflatten(tree, leaves)))
+
+    original = of_any_size if ranges else jaxpr_as_fun(jaxpr)
+    compiled = _differentiable(call(model.compile(**options)), original, jaxpr)
 
     def run(*arguments: Any) -> Any:
         leaves, given_tree = jax.tree.flatten(arguments)
@@ -58,21 +83,47 @@ def compile(
                 "give the same tree of arrays, or compile it again",
             )
         fitting = map(_as_array, leaves, avals)
-        return jax.tree.unflatten(lowered.out_tree, compiled(*fitting))
+        return jax.tree.unflatten(out_tree, compiled(*fitting))
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"Run {name}, compiled by Morello."
     return run
 
 
-def _differentiable(flat: Callable[..., Any], jaxpr: ClosedJaxpr) -> Any:
+def _settled(arrays: Any, symbol: str = "", size: int = 0) -> Any:
+    """Arguments of which a symbol in their shapes is a size.
+
+    Raises:
+        ArgumentError: another symbol is in them.
+    """
+
+    def settled(array: Any) -> Any:
+        shape: tuple[Any, ...] = getattr(array, "shape", ())
+        symbols = [dim for dim in shape if jax.export.is_symbolic_dim(dim)]
+        others = [dim for dim in symbols if str(dim) != symbol]
+        if others:
+            raise ArgumentError(
+                f"a size of an argument is {others[0]}, of which no range is given",
+                "give one: ranges={'b': '1..64'} for the symbol b, or a number",
+            )
+        if not symbols:
+            return array
+        sizes = tuple(size if dim in symbols else dim for dim in shape)
+        return jax.ShapeDtypeStruct(sizes, array.dtype)
+
+    return jax.tree.map(settled, arrays)
+
+
+def _differentiable(
+    flat: Callable[..., Any], original: Callable[..., Any], jaxpr: ClosedJaxpr
+) -> Any:
     """A kernel with the derivatives of the function that it was compiled of.
 
     Args:
         flat: the kernel, as `call` gives it.
-        jaxpr: the function.
+        original: the function, of flat arguments.
+        jaxpr: it, traced for some shapes.
     """
-    original = jaxpr_as_fun(jaxpr)
 
     def run(*leaves: Any) -> tuple[Any, ...]:
         results = flat(*leaves)

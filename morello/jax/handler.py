@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from morello.errors import CompileError
-from morello.runtime.calls.call_table import CallTable
+from morello.runtime.calls.call_size import call_sizes
+from morello.runtime.calls.call_table import ANY_SIZE, CallTable
 from morello.runtime.calls.glue import FOLDER, call_code, check_sizes, code, loaded
 from morello.runtime.calls.parameter import Parameter
 from morello.runtime.element_types import element_type_of, names
@@ -28,7 +29,7 @@ class Handled(ctypes.Structure):
         ("shapes", ctypes.c_void_p),
         ("message", ctypes.c_char_p),
         ("result", ctypes.c_int64),
-        ("bytes", ctypes.c_int64),
+        ("itemsize", ctypes.c_int64),
     )
 
 
@@ -41,14 +42,27 @@ class Handler(ctypes.Structure):
         ("arguments", ctypes.c_int64),
         ("results", ctypes.c_int64),
         ("message", ctypes.c_char_p),
+        ("sizes", ctypes.c_char_p),
         ("no_memory", ctypes.c_char_p),
     )
 
 
 def wanted(parameter: Parameter, label: str) -> str:
     """A description of the argument that a parameter takes, for error messages."""
-    shapes = " or ".join(map(str, parameter.shapes))
-    return f"{parameter.role} of {label} is a {parameter.dtype.name} array of {shapes}"
+    shapes = " or ".join(str(_named(parameter, shape)) for shape in parameter.shapes)
+    every = (f", {axis.name} from {axis}" for axis in parameter.sizes)
+    return (
+        f"{parameter.role} of {label} is a {parameter.dtype.name} array of "
+        f"{shapes}{''.join(every)}"
+    )
+
+
+def _named(parameter: Parameter, shape: tuple[int, ...]) -> str:
+    """A shape with the names of the sizes that each call says."""
+    names = {axis.number: axis.name for axis in parameter.sizes}
+    places = parameter.places_in(shape)
+    parts = [names[places[i]] if i in places else str(n) for i, n in enumerate(shape)]
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
 def handler(table: CallTable, label: str) -> Any:
@@ -95,12 +109,15 @@ def _data(table: CallTable, label: str) -> Any:
     arguments = len(inputs) + len(former)
     message = f"morello: {label} takes {arguments} arrays and fills {len(outputs)}"
     no_memory = f"morello: no memory for the workspace of {label}"
+    sizes = call_sizes(table.parameters)
+    every = (f"{axis.name} is {axis}" for axis in (sizes.axes if sizes else ()))
     head = Handler(
         table=table.address,
         run=call_code().address("run"),
         arguments=arguments,
         results=len(outputs),
         message=message.encode(),
+        sizes=f"morello: of {label} {', '.join(every)}".encode(),
         no_memory=no_memory.encode(),
     )
     shapes = [_shapes(parameter) for parameter in all_of_them]
@@ -111,7 +128,7 @@ def _data(table: CallTable, label: str) -> Any:
             shapes=words.ctypes.data,
             message=f"morello: {wanted(parameter, label)}".encode(),
             result=outputs.index(parameter) if parameter in outputs else 0,
-            bytes=parameter.nbytes,
+            itemsize=parameter.dtype.itemsize,
         )
         for parameter, words in zip(all_of_them, shapes, strict=True)
     ]
@@ -123,7 +140,11 @@ def _data(table: CallTable, label: str) -> Any:
 def _shapes(parameter: Parameter) -> np.ndarray[Any, Any]:
     words: list[int] = []
     for shape in parameter.shapes:
-        words += [len(shape), *shape]
+        places = parameter.places_in(shape)
+        sizes = (
+            ANY_SIZE - places[i] if i in places else n for i, n in enumerate(shape)
+        )
+        words += [len(shape), *sizes]
     return np.array(words, np.int64)
 
 

@@ -241,6 +241,89 @@ def test_an_exported_program_finds_the_kernel_by_its_name() -> None:
     assert np.array_equal(result, x @ x.T)
 
 
+def test_a_program_is_traced_for_any_size_of_a_range() -> None:
+    kernel = morello.compile("matmul:1..6x16x1..3:f32", threads=1)
+    run = morello.jax.call(kernel)
+    assert jax.jit(run)(jnp.ones((2, 16)), jnp.ones((16, 3))).shape == (2, 3)
+    for rows in range(1, 7):
+        for columns in range(1, 4):
+            x = jnp.arange(rows * 16, dtype=np.float32).reshape(rows, 16) % 7
+            w = jnp.arange(columns * 16, dtype=np.float32).reshape(16, columns) % 5
+            assert np.array_equal(run(x, w), np.asarray(x) @ np.asarray(w))
+
+
+def test_an_output_of_any_size_is_added_to() -> None:
+    kernel = morello.compile("matmul_accum:1..4x5x9:s32", threads=1)
+    run = morello.jax.call(kernel)
+    w = np.arange(45, dtype=np.int32).reshape(5, 9)
+    for rows in range(1, 5):
+        x = np.arange(rows * 5, dtype=np.int32).reshape(rows, 5)
+        before = np.full((rows, 9), 3, np.int32)
+        held = jnp.asarray(before)
+        assert np.array_equal(run(x, w, held), before + x @ w)
+        assert np.array_equal(held, before)
+
+
+def test_a_program_is_exported_with_a_symbol() -> None:
+    kernel = morello.compile("matmul:2..8/2x16x8:f32", threads=1)
+    run, name = morello.jax.call(kernel), morello.jax.target_name(kernel)
+    (rows,) = jax.export.symbolic_shape("b")
+    shapes = [jax.ShapeDtypeStruct(s, np.float32) for s in ((rows, 16), (16, 8))]
+    checks = [jax.export.DisabledSafetyCheck.custom_call(name)]
+    program = jax.export.export(jax.jit(run), disabled_checks=checks)(*shapes)
+    again = jax.export.deserialize(program.serialize())
+    x = np.arange(128, dtype=np.float32).reshape(8, 16) % 9 - 4
+    for count in (2, 4, 8):
+        assert np.array_equal(again.call(x[:count], x.T), x[:count] @ x.T)
+    for count in (1, 3):
+        with pytest.raises(jax.errors.JaxRuntimeError, match="m is 2 to 8 in steps"):
+            again.call(x[:count], x.T)
+
+
+def test_sizes_outside_of_a_range_are_refused_while_tracing() -> None:
+    run = morello.jax.call(morello.compile("matmul:1..6x16x8:f32", threads=1))
+    with pytest.raises(ArgumentError, match="m is 7, and the kernel takes 1 to 6"):
+        jax.jit(run)(jnp.ones((7, 16)), jnp.ones((16, 8)))
+    with pytest.raises(ArgumentError, match=r"\(m, 16\), m from 1 to 6, but"):
+        run(jnp.ones((5, 15)), jnp.ones((16, 8)))
+
+
+def normalized(x: Any, weights: Any) -> Any:
+    y = jax.nn.gelu(x @ weights["w"] + weights["b"])
+    return {"y": y - y.mean(axis=1, keepdims=True)}
+
+
+def test_functions_of_any_batch_have_derivatives() -> None:
+    (batch,) = jax.export.symbolic_shape("b")
+    weights = {"w": jnp.linspace(-1, 1, 48).reshape(16, 3), "b": jnp.ones(3)}
+    shape = jax.ShapeDtypeStruct((batch, 16), np.float32)
+    run = morello.jax.compile(
+        normalized, shape, weights, ranges={"b": "1..5"}, threads=1
+    )
+
+    def loss(function: Any, weights: Any, x: Any) -> Any:
+        return (function(x, weights)["y"] ** 2).sum()
+
+    for rows in range(1, 6):
+        x = jnp.sin(jnp.arange(rows * 16.0)).reshape(rows, 16)
+        values = run(x, weights)["y"], normalized(x, weights)["y"]
+        np.testing.assert_allclose(*values, rtol=1e-5, atol=1e-6)
+        ours, wanted = (
+            jax.grad(lambda w, f=f, x=x: loss(f, w, x))(weights)["w"]
+            for f in (run, normalized)
+        )
+        np.testing.assert_allclose(ours, wanted, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ArgumentError, match="b is 6, and the kernel takes 1 to 5"):
+        run(jnp.ones((6, 16)), weights)
+
+
+def test_a_symbol_without_a_range_is_refused() -> None:
+    (batch,) = jax.export.symbolic_shape("b")
+    shape = jax.ShapeDtypeStruct((batch, 16), np.float32)
+    with pytest.raises(ArgumentError, match="is b, of which no range is given"):
+        morello.jax.compile(jnp.tanh, shape)
+
+
 def test_without_jax_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['jax'] = None\nimport morello.jax"
     run = python("-c", code)

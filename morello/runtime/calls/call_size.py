@@ -42,11 +42,15 @@ class CallSizes:
             for place, number in places.items():
                 if number not in sizes:
                     sizes[number] = int(shape[place])
-                    self._check(parameter, number, sizes[number])
+                    self.check(parameter, number, sizes[number])
         return tuple(sizes.get(axis.number, axis.sizes[-1]) for axis in self.axes)
 
-    def _check(self, parameter: Parameter, number: int, size: int) -> None:
-        """Refuse a size that is none of its range."""
+    def check(self, parameter: Parameter, number: int, size: int) -> None:
+        """Refuse a size that is none of its range.
+
+        Raises:
+            ArgumentError: the size is not one that the function takes.
+        """
         axis = next(
             size_axis for size_axis in parameter.sizes if size_axis.number == number
         )

@@ -34,7 +34,7 @@ _ANY_ROW = -1
 _GAPLESS = -2
 """In the place of a stride: that of an array without gaps."""
 
-_ANY_SIZE = -1
+ANY_SIZE = -1
 """In the place of a size: the first that each call says; less by one: the next."""
 
 _NO_STRIDE = 0
@@ -121,7 +121,7 @@ def _entry(parameter: Parameter) -> np.ndarray[Any, Any]:
     for shape, strides in parameter.forms:
         for place, number in parameter.places_in(shape).items():
             strides = (_GAPLESS,) * len(shape)
-            shape = (*shape[:place], _ANY_SIZE - number, *shape[place + 1 :])
+            shape = (*shape[:place], ANY_SIZE - number, *shape[place + 1 :])
         if row:  # batches follow each other: that is for the slow way to find out
             by_row = {dtype.itemsize: dtype.itemsize, row: _ANY_ROW}
             strides = tuple(by_row.get(stride, _NO_STRIDE) for stride in strides)

@@ -169,13 +169,7 @@ static bool check_all(const Table *table, Object *const *args, Argument *argumen
     words[i] = (word)arguments[i].start;
     if (entry->any_row) *rows++ = row / entry->itemsize;
   }
-  for (word i = 0; i < table->varying; i++) {
-    const Size *size = &table->sizes[i];
-    if (said[i] < size->least || said[i] > size->greatest ||
-        (said[i] - size->least) % size->step)
-      return false;
-    words[table->rows - table->varying + i] = said[i];
-  }
+  if (!take_sizes(table, said, words)) return false;
   const Argument *out = &arguments[last];
   for (const Argument *input = arguments; input < out; input++)
     if (input->start < out->end && out->start < input->end) return false;

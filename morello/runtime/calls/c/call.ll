@@ -58,8 +58,8 @@ for.cond.cleanup:
   %7 = load i64, ptr %rows1.i, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %said.i)
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 16 dereferenceable(16) %said.i, i8 0, i64 16, i1 false)
-  %cmp.not123.i = icmp slt i64 %sub.i52, 0
-  br i1 %cmp.not123.i, label %for.cond14.preheader.i, label %for.body.lr.ph.i
+  %cmp.not80.i = icmp slt i64 %sub.i52, 0
+  br i1 %cmp.not80.i, label %for.end.i, label %for.body.lr.ph.i
 
 for.body.lr.ph.i:
   %add.ptr.i = getelementptr inbounds i64, ptr %vla3, i64 %7
@@ -70,150 +70,140 @@ for.body.lr.ph.i:
   %unit.i.i.i = getelementptr inbounds nuw i8, ptr %view.i.i, i64 32
   br label %for.body.i
 
-for.cond14.preheader.i:
-  %varying.i = getelementptr inbounds nuw i8, ptr %1, i64 72
-  %8 = load i64, ptr %varying.i, align 8
-  %cmp15.not126.i = icmp sgt i64 %8, 0
-  br i1 %cmp15.not126.i, label %for.body17.lr.ph.i, label %for.end42.i
-
-for.body17.lr.ph.i:
-  %sizes.i = getelementptr inbounds nuw i8, ptr %1, i64 80
-  br label %for.body17.i
-
 for.body.i:
-  %rows.0125.i = phi ptr [ %add.ptr.i, %for.body.lr.ph.i ], [ %rows.2.i, %for.inc.i ]
-  %i.0124.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %for.inc.i ]
-  %arrayidx.i = getelementptr inbounds ptr, ptr %entries.i, i64 %i.0124.i
-  %9 = load ptr, ptr %arrayidx.i, align 8
-  %arrayidx3.i = getelementptr inbounds ptr, ptr %args, i64 %i.0124.i
-  %10 = load ptr, ptr %arrayidx3.i, align 8
-  %cmp4.i = icmp eq i64 %i.0124.i, %sub.i52
-  %arrayidx5.i = getelementptr inbounds %struct.Argument, ptr %vla, i64 %i.0124.i
+  %rows.082.i = phi ptr [ %add.ptr.i, %for.body.lr.ph.i ], [ %rows.2.i, %for.inc.i ]
+  %i.081.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %for.inc.i ]
+  %arrayidx.i = getelementptr inbounds ptr, ptr %entries.i, i64 %i.081.i
+  %8 = load ptr, ptr %arrayidx.i, align 8
+  %arrayidx3.i = getelementptr inbounds ptr, ptr %args, i64 %i.081.i
+  %9 = load ptr, ptr %arrayidx3.i, align 8
+  %cmp4.i = icmp eq i64 %i.081.i, %sub.i52
+  %arrayidx5.i = getelementptr inbounds %struct.Argument, ptr %vla, i64 %i.081.i
   call void @llvm.lifetime.start.p0(ptr nonnull %view.i.i)
-  %11 = load i64, ptr getelementptr inbounds nuw (i8, ptr @process, i64 32), align 8
-  %12 = getelementptr i8, ptr %10, i64 %11
-  %add.ptr.i.i.i.i = getelementptr i8, ptr %12, i64 -8
-  %13 = load ptr, ptr %add.ptr.i.i.i.i, align 8
-  %14 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 40), align 8
-  %cmp.i.i = icmp eq ptr %13, %14
+  %10 = load i64, ptr getelementptr inbounds nuw (i8, ptr @process, i64 32), align 8
+  %11 = getelementptr i8, ptr %9, i64 %10
+  %add.ptr.i.i.i.i = getelementptr i8, ptr %11, i64 -8
+  %12 = load ptr, ptr %add.ptr.i.i.i.i, align 8
+  %13 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 40), align 8
+  %cmp.i.i = icmp eq ptr %12, %13
   br i1 %cmp.i.i, label %cond.true.i.i, label %cond.false.i.i
 
 cond.true.i.i:
-  %15 = load ptr, ptr %12, align 8
-  store ptr %15, ptr %view.i.i, align 8
-  %rank.i.i.i = getelementptr inbounds nuw i8, ptr %12, i64 8
-  %16 = load i32, ptr %rank.i.i.i, align 8
-  %conv.i.i.i = sext i32 %16 to i64
+  %14 = load ptr, ptr %11, align 8
+  store ptr %14, ptr %view.i.i, align 8
+  %rank.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 8
+  %15 = load i32, ptr %rank.i.i.i, align 8
+  %conv.i.i.i = sext i32 %15 to i64
   store i64 %conv.i.i.i, ptr %rank3.i.i.i, align 8
-  %sizes.i.i.i = getelementptr inbounds nuw i8, ptr %12, i64 16
-  %17 = load ptr, ptr %sizes.i.i.i, align 8
-  store ptr %17, ptr %sizes4.i.i.i, align 8
-  %strides.i.i.i = getelementptr inbounds nuw i8, ptr %12, i64 24
-  %18 = load ptr, ptr %strides.i.i.i, align 8
-  store ptr %18, ptr %strides5.i.i.i, align 8
+  %sizes.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 16
+  %16 = load ptr, ptr %sizes.i.i.i, align 8
+  store ptr %16, ptr %sizes4.i.i.i, align 8
+  %strides.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 24
+  %17 = load ptr, ptr %strides.i.i.i, align 8
+  store ptr %17, ptr %strides5.i.i.i, align 8
   store i64 1, ptr %unit.i.i.i, align 8
-  %dtype.i.i.i = getelementptr inbounds nuw i8, ptr %12, i64 40
-  %19 = load ptr, ptr %dtype.i.i.i, align 8
-  %20 = load ptr, ptr %9, align 8
-  %cmp.i.i.i = icmp eq ptr %19, %20
+  %dtype.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 40
+  %18 = load ptr, ptr %dtype.i.i.i, align 8
+  %19 = load ptr, ptr %8, align 8
+  %cmp.i.i.i = icmp eq ptr %18, %19
   br i1 %cmp.i.i.i, label %land.rhs.i.i.i, label %cleanup11.i
 
 land.rhs.i.i.i:
-  %flags.i.i.i = getelementptr inbounds nuw i8, ptr %12, i64 48
-  %21 = load i32, ptr %flags.i.i.i, align 8
-  %conv8.i.i.i = sext i32 %21 to i64
-  %flags9.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 8
-  %22 = load i64, ptr %flags9.i.i.i, align 8
-  %and.i.i.i = and i64 %22, %conv8.i.i.i
-  %cmp11.i.i.i = icmp eq i64 %and.i.i.i, %22
+  %flags.i.i.i = getelementptr inbounds nuw i8, ptr %11, i64 48
+  %20 = load i32, ptr %flags.i.i.i, align 8
+  %conv8.i.i.i = sext i32 %20 to i64
+  %flags9.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %21 = load i64, ptr %flags9.i.i.i, align 8
+  %and.i.i.i = and i64 %21, %conv8.i.i.i
+  %cmp11.i.i.i = icmp eq i64 %and.i.i.i, %21
   br label %cond.end.i.i
 
 cond.false.i.i:
-  %23 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 80), align 8
-  %tobool.not.i.i = icmp eq ptr %23, null
+  %22 = load ptr, ptr getelementptr inbounds nuw (i8, ptr @process, i64 80), align 8
+  %tobool.not.i.i = icmp eq ptr %22, null
   br i1 %tobool.not.i.i, label %cleanup11.i, label %land.rhs.i.i
 
 land.rhs.i.i:
   %buffer.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 16
-  %call3.i.i = call zeroext i1 %23(ptr noundef nonnull @process, ptr noundef nonnull %10, ptr noundef %9, i1 noundef zeroext %cmp4.i, ptr noundef nonnull %view.i.i, ptr noundef nonnull %buffer.i.i)
+  %call3.i.i = call zeroext i1 %22(ptr noundef nonnull @process, ptr noundef nonnull %9, ptr noundef %8, i1 noundef zeroext %cmp4.i, ptr noundef nonnull %view.i.i, ptr noundef nonnull %buffer.i.i)
   %.pre.i.i = load ptr, ptr %view.i.i, align 8
   br label %cond.end.i.i
 
 cond.end.i.i:
-  %24 = phi ptr [ %.pre.i.i, %land.rhs.i.i ], [ %15, %land.rhs.i.i.i ]
+  %23 = phi ptr [ %.pre.i.i, %land.rhs.i.i ], [ %14, %land.rhs.i.i.i ]
   %cond.i.i = phi i1 [ %call3.i.i, %land.rhs.i.i ], [ %cmp11.i.i.i, %land.rhs.i.i.i ]
-  %tobool8.i.i = icmp ne ptr %24, null
+  %tobool8.i.i = icmp ne ptr %23, null
   %or.cond.i.i = select i1 %cond.i.i, i1 %tobool8.i.i, i1 false
   br i1 %or.cond.i.i, label %lor.lhs.false9.i.i, label %cleanup11.i
 
 lor.lhs.false9.i.i:
-  %count.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 88
-  %25 = load i64, ptr %count.i.i.i, align 8
-  %tobool.not32.not.i.i.i = icmp eq i64 %25, 0
+  %count.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 88
+  %24 = load i64, ptr %count.i.i.i, align 8
+  %tobool.not32.not.i.i.i = icmp eq i64 %24, 0
   br i1 %tobool.not32.not.i.i.i, label %cleanup11.i, label %for.body.lr.ph.i.i.i
 
 for.body.lr.ph.i.i.i:
-  %forms.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 96
-  %row_bytes.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 32
-  %itemsize.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 48
-  %26 = load i64, ptr %rank3.i.i.i, align 8
-  %27 = load ptr, ptr %sizes4.i.i.i, align 8
-  %28 = load ptr, ptr %strides5.i.i.i, align 8
-  %29 = load i64, ptr %unit.i.i.i, align 8
-  %cmp374.i.i.i.i = icmp slt i64 %26, 1
-  %30 = load i64, ptr %row_bytes.i.i.i, align 8
+  %forms.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 96
+  %row_bytes.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 32
+  %itemsize.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 48
+  %25 = load i64, ptr %rank3.i.i.i, align 8
+  %26 = load ptr, ptr %sizes4.i.i.i, align 8
+  %27 = load ptr, ptr %strides5.i.i.i, align 8
+  %28 = load i64, ptr %unit.i.i.i, align 8
+  %cmp374.i.i.i.i = icmp slt i64 %25, 1
+  %29 = load i64, ptr %row_bytes.i.i.i, align 8
   br label %for.body.i.i.i
 
 for.body.i.i.i:
-  %left.035.i.i.i = phi i64 [ %25, %for.body.lr.ph.i.i.i ], [ %dec.i.i.i, %if.end.i.i.i ]
+  %left.035.i.i.i = phi i64 [ %24, %for.body.lr.ph.i.i.i ], [ %dec.i.i.i, %if.end.i.i.i ]
   %form.033.i.i.i = phi ptr [ %forms.i.i.i, %for.body.lr.ph.i.i.i ], [ %add.ptr.i.i.i53, %if.end.i.i.i ]
-  %31 = load i64, ptr %form.033.i.i.i, align 8
+  %30 = load i64, ptr %form.033.i.i.i, align 8
   %add.ptr.i.i39.i.i = getelementptr inbounds nuw i8, ptr %form.033.i.i.i, i64 8
-  %add.ptr1.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr.i.i39.i.i, i64 %31
-  %cmp.not.i.i.i.i = icmp eq i64 %26, %31
+  %add.ptr1.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr.i.i39.i.i, i64 %30
+  %cmp.not.i.i.i.i = icmp eq i64 %25, %30
   br i1 %cmp.not.i.i.i.i, label %for.cond.preheader.i.i.i.i, label %if.end.i.i.i
 
 for.cond.preheader.i.i.i.i:
-  %32 = load i64, ptr %itemsize.i.i.i, align 8
+  %31 = load i64, ptr %itemsize.i.i.i, align 8
   br i1 %cmp374.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
 
 for.body.i.i.i.i:
-  %row.2.i = phi i64 [ %row.3.i, %if.end32.i.i.i.i ], [ %30, %for.cond.preheader.i.i.i.i ]
-  %gapless.1.i.i = phi i64 [ %mul33.i.i.i.i, %if.end32.i.i.i.i ], [ %32, %for.cond.preheader.i.i.i.i ]
-  %i.075.i.i.i.i = phi i64 [ %dec76.i.i.i.i, %if.end32.i.i.i.i ], [ %26, %for.cond.preheader.i.i.i.i ]
+  %row.2.i = phi i64 [ %row.3.i, %if.end32.i.i.i.i ], [ %29, %for.cond.preheader.i.i.i.i ]
+  %gapless.1.i.i = phi i64 [ %mul33.i.i.i.i, %if.end32.i.i.i.i ], [ %31, %for.cond.preheader.i.i.i.i ]
+  %i.075.i.i.i.i = phi i64 [ %dec76.i.i.i.i, %if.end32.i.i.i.i ], [ %25, %for.cond.preheader.i.i.i.i ]
   %dec76.i.i.i.i = add nsw i64 %i.075.i.i.i.i, -1
-  %arrayidx5.i.i.i.i = getelementptr inbounds i64, ptr %27, i64 %dec76.i.i.i.i
-  %33 = load i64, ptr %arrayidx5.i.i.i.i, align 8
+  %arrayidx5.i.i.i.i = getelementptr inbounds i64, ptr %26, i64 %dec76.i.i.i.i
+  %32 = load i64, ptr %arrayidx5.i.i.i.i, align 8
   %arrayidx6.i.i.i.i = getelementptr i64, ptr %form.033.i.i.i, i64 %i.075.i.i.i.i
-  %34 = load i64, ptr %arrayidx6.i.i.i.i, align 8
-  %arrayidx8.i.i.i.i = getelementptr inbounds i64, ptr %28, i64 %dec76.i.i.i.i
-  %35 = load i64, ptr %arrayidx8.i.i.i.i, align 8
-  %mul.i.i.i.i = mul i64 %35, %29
-  %cmp9.i.i.i.i = icmp slt i64 %34, 0
+  %33 = load i64, ptr %arrayidx6.i.i.i.i, align 8
+  %arrayidx8.i.i.i.i = getelementptr inbounds i64, ptr %27, i64 %dec76.i.i.i.i
+  %34 = load i64, ptr %arrayidx8.i.i.i.i, align 8
+  %mul.i.i.i.i = mul i64 %34, %28
+  %cmp9.i.i.i.i = icmp slt i64 %33, 0
   br i1 %cmp9.i.i.i.i, label %if.then10.i.i.i.i, label %if.end12.i.i.i.i
 
 if.then10.i.i.i.i:
-  %sub.i.i.i.i = xor i64 %34, -1
+  %sub.i.i.i.i = xor i64 %33, -1
   %add.ptr11.i.i.i.i = getelementptr inbounds nuw i64, ptr %said.i, i64 %sub.i.i.i.i
-  %36 = load i64, ptr %add.ptr11.i.i.i.i, align 8
-  %tobool.not.i.i.i.i = icmp eq i64 %36, 0
-  %..i.i.i.i = select i1 %tobool.not.i.i.i.i, i64 %33, i64 %36
+  %35 = load i64, ptr %add.ptr11.i.i.i.i, align 8
+  %tobool.not.i.i.i.i = icmp eq i64 %35, 0
+  %..i.i.i.i = select i1 %tobool.not.i.i.i.i, i64 %32, i64 %35
   store i64 %..i.i.i.i, ptr %add.ptr11.i.i.i.i, align 8
   br label %if.end12.i.i.i.i
 
 if.end12.i.i.i.i:
-  %wanted.0.i.i.i.i = phi i64 [ %..i.i.i.i, %if.then10.i.i.i.i ], [ %34, %for.body.i.i.i.i ]
-  %cmp13.not.i.i.i.i = icmp eq i64 %33, %wanted.0.i.i.i.i
+  %wanted.0.i.i.i.i = phi i64 [ %..i.i.i.i, %if.then10.i.i.i.i ], [ %33, %for.body.i.i.i.i ]
+  %cmp13.not.i.i.i.i = icmp eq i64 %32, %wanted.0.i.i.i.i
   br i1 %cmp13.not.i.i.i.i, label %if.end15.i.i.i.i, label %if.end.i.i.i
 
 if.end15.i.i.i.i:
-  %cmp16.i.i.i.i = icmp sgt i64 %33, 1
+  %cmp16.i.i.i.i = icmp sgt i64 %32, 1
   br i1 %cmp16.i.i.i.i, label %if.then17.i.i.i.i, label %if.end32.i.i.i.i
 
 if.then17.i.i.i.i:
   %arrayidx18.i.i.i.i = getelementptr inbounds i64, ptr %add.ptr1.i.i.i.i, i64 %dec76.i.i.i.i
-  %37 = load i64, ptr %arrayidx18.i.i.i.i, align 8
-  switch i64 %37, label %cond.end26.i.i.i.i [
+  %36 = load i64, ptr %arrayidx18.i.i.i.i, align 8
+  switch i64 %36, label %cond.end26.i.i.i.i [
     i64 -1, label %if.end32.i.i.i.i
     i64 -2, label %cond.true23.i.i.i.i
   ]
@@ -222,151 +212,158 @@ cond.true23.i.i.i.i:
   br label %cond.end26.i.i.i.i
 
 cond.end26.i.i.i.i:
-  %cond27.i.i.i.i = phi i64 [ %gapless.1.i.i, %cond.true23.i.i.i.i ], [ %37, %if.then17.i.i.i.i ]
+  %cond27.i.i.i.i = phi i64 [ %gapless.1.i.i, %cond.true23.i.i.i.i ], [ %36, %if.then17.i.i.i.i ]
   %cmp28.not.i.i.i.i = icmp eq i64 %mul.i.i.i.i, %cond27.i.i.i.i
   br i1 %cmp28.not.i.i.i.i, label %if.end32.i.i.i.i, label %if.end.i.i.i
 
 if.end32.i.i.i.i:
   %row.3.i = phi i64 [ %row.2.i, %cond.end26.i.i.i.i ], [ %row.2.i, %if.end15.i.i.i.i ], [ %mul.i.i.i.i, %if.then17.i.i.i.i ]
-  %mul33.i.i.i.i = mul i64 %33, %gapless.1.i.i
+  %mul33.i.i.i.i = mul i64 %32, %gapless.1.i.i
   %cmp3.i.i.i.i = icmp samesign ult i64 %i.075.i.i.i.i, 2
   br i1 %cmp3.i.i.i.i, label %if.then.i.i.i, label %for.body.i.i.i.i
 
 if.then.i.i.i:
-  %row.4.i = phi i64 [ %row.3.i, %if.end32.i.i.i.i ], [ %30, %for.cond.preheader.i.i.i.i ]
-  %gapless.2.i.i = phi i64 [ %mul33.i.i.i.i, %if.end32.i.i.i.i ], [ %32, %for.cond.preheader.i.i.i.i ]
-  %any_row.i.i.i = getelementptr inbounds nuw i8, ptr %9, i64 24
-  %38 = load i64, ptr %any_row.i.i.i, align 8
-  %tobool2.not.i.i.i = icmp eq i64 %38, 0
+  %row.4.i = phi i64 [ %row.3.i, %if.end32.i.i.i.i ], [ %29, %for.cond.preheader.i.i.i.i ]
+  %gapless.2.i.i = phi i64 [ %mul33.i.i.i.i, %if.end32.i.i.i.i ], [ %31, %for.cond.preheader.i.i.i.i ]
+  %any_row.i.i.i = getelementptr inbounds nuw i8, ptr %8, i64 24
+  %37 = load i64, ptr %any_row.i.i.i, align 8
+  %tobool2.not.i.i.i = icmp eq i64 %37, 0
   br i1 %tobool2.not.i.i.i, label %cond.false13.i.i, label %lor.rhs.i.i.i
 
 lor.rhs.i.i.i:
-  %cmp.not.i.i.i = icmp slt i64 %row.4.i, %30
+  %cmp.not.i.i.i = icmp slt i64 %row.4.i, %29
   br i1 %cmp.not.i.i.i, label %cleanup11.i, label %fits.exit.i.i
 
 if.end.i.i.i:
-  %.idx.i.i.i = shl i64 %31, 4
-  %39 = getelementptr i8, ptr %form.033.i.i.i, i64 %.idx.i.i.i
-  %add.ptr.i.i.i53 = getelementptr i8, ptr %39, i64 8
+  %.idx.i.i.i = shl i64 %30, 4
+  %38 = getelementptr i8, ptr %form.033.i.i.i, i64 %.idx.i.i.i
+  %add.ptr.i.i.i53 = getelementptr i8, ptr %38, i64 8
   %dec.i.i.i = add i64 %left.035.i.i.i, -1
   %tobool.not.not.i.i.i = icmp eq i64 %dec.i.i.i, 0
   br i1 %tobool.not.not.i.i.i, label %cleanup11.i, label %for.body.i.i.i
 
 fits.exit.i.i:
-  %rem.i.i.i = srem i64 %row.4.i, %32
+  %rem.i.i.i = srem i64 %row.4.i, %31
   %cmp5.i.i.i = icmp eq i64 %rem.i.i.i, 0
   br i1 %cmp5.i.i.i, label %cond.true12.i.i, label %cleanup11.i
 
 cond.true12.i.i:
-  %other_rows.i.i = getelementptr inbounds nuw i8, ptr %9, i64 40
-  %40 = load i64, ptr %other_rows.i.i, align 8
-  %mul.i.i = mul i64 %40, %row.4.i
-  %add.i.i = add i64 %mul.i.i, %30
+  %other_rows.i.i = getelementptr inbounds nuw i8, ptr %8, i64 40
+  %39 = load i64, ptr %other_rows.i.i, align 8
+  %mul.i.i = mul i64 %39, %row.4.i
+  %add.i.i = add i64 %mul.i.i, %29
   br label %if.end.i54
 
 cond.false13.i.i:
-  %varies.i.i = getelementptr inbounds nuw i8, ptr %9, i64 56
-  %41 = load i64, ptr %varies.i.i, align 8
-  %tobool14.not.i.i = icmp eq i64 %41, 0
+  %varies.i.i = getelementptr inbounds nuw i8, ptr %8, i64 56
+  %40 = load i64, ptr %varies.i.i, align 8
+  %tobool14.not.i.i = icmp eq i64 %40, 0
   br i1 %tobool14.not.i.i, label %cond.false16.i.i, label %if.end.i54
 
 cond.false16.i.i:
-  %bytes17.i.i = getelementptr inbounds nuw i8, ptr %9, i64 16
-  %42 = load i64, ptr %bytes17.i.i, align 8
+  %bytes17.i.i = getelementptr inbounds nuw i8, ptr %8, i64 16
+  %41 = load i64, ptr %bytes17.i.i, align 8
   br label %if.end.i54
 
 if.end.i54:
-  %cond21.i.i = phi i64 [ %add.i.i, %cond.true12.i.i ], [ %42, %cond.false16.i.i ], [ %gapless.2.i.i, %cond.false13.i.i ]
-  store ptr %24, ptr %arrayidx5.i, align 16
-  %add.ptr.i.i = getelementptr inbounds i8, ptr %24, i64 %cond21.i.i
+  %cond21.i.i = phi i64 [ %add.i.i, %cond.true12.i.i ], [ %41, %cond.false16.i.i ], [ %gapless.2.i.i, %cond.false13.i.i ]
+  store ptr %23, ptr %arrayidx5.i, align 16
+  %add.ptr.i.i = getelementptr inbounds i8, ptr %23, i64 %cond21.i.i
   %end.i.i = getelementptr inbounds nuw i8, ptr %arrayidx5.i, i64 8
   store ptr %add.ptr.i.i, ptr %end.i.i, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
-  %43 = ptrtoint ptr %24 to i64
-  %arrayidx7.i = getelementptr inbounds i64, ptr %vla3, i64 %i.0124.i
-  store i64 %43, ptr %arrayidx7.i, align 8
-  %44 = load i64, ptr %any_row.i.i.i, align 8
-  %tobool.not.i55 = icmp eq i64 %44, 0
+  %42 = ptrtoint ptr %23 to i64
+  %arrayidx7.i = getelementptr inbounds i64, ptr %vla3, i64 %i.081.i
+  store i64 %42, ptr %arrayidx7.i, align 8
+  %43 = load i64, ptr %any_row.i.i.i, align 8
+  %tobool.not.i55 = icmp eq i64 %43, 0
   br i1 %tobool.not.i55, label %for.inc.i, label %if.then8.i
 
 if.then8.i:
-  %45 = load i64, ptr %itemsize.i.i.i, align 8
-  %div.i = sdiv i64 %row.4.i, %45
-  %incdec.ptr.i = getelementptr inbounds nuw i8, ptr %rows.0125.i, i64 8
-  store i64 %div.i, ptr %rows.0125.i, align 8
+  %44 = load i64, ptr %itemsize.i.i.i, align 8
+  %div.i = sdiv i64 %row.4.i, %44
+  %incdec.ptr.i = getelementptr inbounds nuw i8, ptr %rows.082.i, i64 8
+  store i64 %div.i, ptr %rows.082.i, align 8
   br label %for.inc.i
 
 for.inc.i:
-  %rows.2.i = phi ptr [ %rows.0125.i, %if.end.i54 ], [ %incdec.ptr.i, %if.then8.i ]
-  %inc.i = add i64 %i.0124.i, 1
+  %rows.2.i = phi ptr [ %rows.082.i, %if.end.i54 ], [ %incdec.ptr.i, %if.then8.i ]
+  %inc.i = add i64 %i.081.i, 1
   %cmp.not.i = icmp sgt i64 %inc.i, %sub.i52
-  br i1 %cmp.not.i, label %for.cond14.preheader.i, label %for.body.i
+  br i1 %cmp.not.i, label %for.end.i, label %for.body.i
 
 cleanup11.i:
   call void @llvm.lifetime.end.p0(ptr nonnull %view.i.i)
   br label %check_all.exit.thread
 
-for.body17.i:
-  %i13.0127.i = phi i64 [ 0, %for.body17.lr.ph.i ], [ %inc39.i, %if.end29.i ]
-  %arrayidx18.i = getelementptr inbounds nuw %struct.Size, ptr %sizes.i, i64 %i13.0127.i
-  %arrayidx19.i = getelementptr inbounds nuw i64, ptr %said.i, i64 %i13.0127.i
-  %46 = load i64, ptr %arrayidx19.i, align 8
-  %47 = load i64, ptr %arrayidx18.i, align 8
-  %cmp20.i = icmp slt i64 %46, %47
-  br i1 %cmp20.i, label %check_all.exit.thread, label %lor.lhs.false.i
+for.end.i:
+  %sizes.i.i = getelementptr inbounds nuw i8, ptr %1, i64 80
+  %varying.i.i = getelementptr inbounds nuw i8, ptr %1, i64 72
+  %45 = load i64, ptr %varying.i.i, align 8
+  %cmp33.i.i = icmp slt i64 %45, 1
+  br i1 %cmp33.i.i, label %if.end16.i, label %for.body.i.i
 
-lor.lhs.false.i:
-  %greatest.i = getelementptr inbounds nuw i8, ptr %arrayidx18.i, i64 8
-  %48 = load i64, ptr %greatest.i, align 8
-  %cmp22.i = icmp sgt i64 %46, %48
-  br i1 %cmp22.i, label %check_all.exit.thread, label %lor.lhs.false23.i
+for.body.i.i:
+  %i.034.i.i = phi i64 [ %inc.i.i, %if.end.i.i ], [ 0, %for.end.i ]
+  %arrayidx.i.i = getelementptr inbounds nuw %struct.Size, ptr %sizes.i.i, i64 %i.034.i.i
+  %arrayidx1.i.i = getelementptr inbounds nuw i64, ptr %said.i, i64 %i.034.i.i
+  %46 = load i64, ptr %arrayidx1.i.i, align 8
+  %47 = load i64, ptr %arrayidx.i.i, align 8
+  %cmp2.i.i = icmp slt i64 %46, %47
+  br i1 %cmp2.i.i, label %check_all.exit.thread, label %lor.lhs.false.i.i
 
-lor.lhs.false23.i:
-  %sub26.i = sub i64 %46, %47
-  %step.i = getelementptr inbounds nuw i8, ptr %arrayidx18.i, i64 16
-  %49 = load i64, ptr %step.i, align 8
-  %rem.i = srem i64 %sub26.i, %49
-  %tobool27.not.i = icmp eq i64 %rem.i, 0
-  br i1 %tobool27.not.i, label %if.end29.i, label %check_all.exit.thread
+lor.lhs.false.i.i:
+  %greatest.i.i = getelementptr inbounds nuw i8, ptr %arrayidx.i.i, i64 8
+  %48 = load i64, ptr %greatest.i.i, align 8
+  %cmp4.i.i = icmp sgt i64 %46, %48
+  br i1 %cmp4.i.i, label %check_all.exit.thread, label %lor.lhs.false5.i.i
 
-if.end29.i:
+lor.lhs.false5.i.i:
+  %sub.i.i = sub i64 %46, %47
+  %step.i.i = getelementptr inbounds nuw i8, ptr %arrayidx.i.i, i64 16
+  %49 = load i64, ptr %step.i.i, align 8
+  %rem.i.i = srem i64 %sub.i.i, %49
+  %tobool.not.i67.i = icmp eq i64 %rem.i.i, 0
+  br i1 %tobool.not.i67.i, label %if.end.i.i, label %check_all.exit.thread
+
+if.end.i.i:
   %50 = load i64, ptr %rows1.i, align 8
-  %sub33.i = sub i64 %50, %8
-  %51 = getelementptr i64, ptr %vla3, i64 %sub33.i
-  %arrayidx34.i = getelementptr i64, ptr %51, i64 %i13.0127.i
-  store i64 %46, ptr %arrayidx34.i, align 8
-  %inc39.i = add nuw nsw i64 %i13.0127.i, 1
-  %cmp15.not.i = icmp slt i64 %inc39.i, %8
-  br i1 %cmp15.not.i, label %for.body17.i, label %for.end42.i
+  %sub10.i.i = sub i64 %50, %45
+  %51 = getelementptr i64, ptr %vla3, i64 %sub10.i.i
+  %arrayidx11.i.i = getelementptr i64, ptr %51, i64 %i.034.i.i
+  store i64 %46, ptr %arrayidx11.i.i, align 8
+  %inc.i.i = add nuw nsw i64 %i.034.i.i, 1
+  %cmp.not.i.i = icmp slt i64 %inc.i.i, %45
+  br i1 %cmp.not.i.i, label %for.body.i.i, label %if.end16.i
 
-for.end42.i:
-  %arrayidx43.idx.i = mul nsw i64 %sub.i52, 96
-  %arrayidx43.i = getelementptr inbounds i8, ptr %vla, i64 %arrayidx43.idx.i
-  %cmp45.not.not128.i = icmp sgt i64 %sub.i52, 0
-  br i1 %cmp45.not.not128.i, label %for.body47.lr.ph.i, label %cond.true
+if.end16.i:
+  %arrayidx17.idx.i = mul nsw i64 %sub.i52, 96
+  %arrayidx17.i = getelementptr inbounds i8, ptr %vla, i64 %arrayidx17.idx.i
+  %cmp19.not.not83.i = icmp sgt i64 %sub.i52, 0
+  br i1 %cmp19.not.not83.i, label %for.body21.lr.ph.i, label %cond.true
 
-for.body47.lr.ph.i:
-  %end.i = getelementptr inbounds nuw i8, ptr %arrayidx43.i, i64 8
+for.body21.lr.ph.i:
+  %end.i = getelementptr inbounds nuw i8, ptr %arrayidx17.i, i64 8
   %52 = load ptr, ptr %end.i, align 8
-  br label %for.body47.i
+  br label %for.body21.i
 
-for.body47.i:
-  %input.0129.i = phi ptr [ %vla, %for.body47.lr.ph.i ], [ %incdec.ptr56.i, %for.inc55.i ]
-  %53 = load ptr, ptr %input.0129.i, align 8
-  %cmp49.i = icmp ult ptr %53, %52
-  br i1 %cmp49.i, label %land.lhs.true.i56, label %for.inc55.i
+for.body21.i:
+  %input.084.i = phi ptr [ %vla, %for.body21.lr.ph.i ], [ %incdec.ptr30.i, %for.inc29.i ]
+  %53 = load ptr, ptr %input.084.i, align 8
+  %cmp23.i = icmp ult ptr %53, %52
+  br i1 %cmp23.i, label %land.lhs.true.i56, label %for.inc29.i
 
 land.lhs.true.i56:
-  %54 = load ptr, ptr %arrayidx43.i, align 16
-  %end51.i = getelementptr inbounds nuw i8, ptr %input.0129.i, i64 8
-  %55 = load ptr, ptr %end51.i, align 8
-  %cmp52.i = icmp ult ptr %54, %55
-  br i1 %cmp52.i, label %check_all.exit.thread, label %for.inc55.i
+  %54 = load ptr, ptr %arrayidx17.i, align 16
+  %end25.i = getelementptr inbounds nuw i8, ptr %input.084.i, i64 8
+  %55 = load ptr, ptr %end25.i, align 8
+  %cmp26.i = icmp ult ptr %54, %55
+  br i1 %cmp26.i, label %check_all.exit.thread, label %for.inc29.i
 
-for.inc55.i:
-  %incdec.ptr56.i = getelementptr inbounds nuw i8, ptr %input.0129.i, i64 96
-  %cmp45.not.not.i = icmp ult ptr %incdec.ptr56.i, %arrayidx43.i
-  br i1 %cmp45.not.not.i, label %for.body47.i, label %cond.true
+for.inc29.i:
+  %incdec.ptr30.i = getelementptr inbounds nuw i8, ptr %input.084.i, i64 96
+  %cmp19.not.not.i = icmp ult ptr %incdec.ptr30.i, %arrayidx17.i
+  br i1 %cmp19.not.not.i, label %for.body21.i, label %cond.true
 
 check_all.exit.thread:
   call void @llvm.lifetime.end.p0(ptr nonnull %said.i)
@@ -390,13 +387,13 @@ cond.true:
   br label %cond.end
 
 cond.end:
-  %retval.8.i59 = phi i1 [ true, %cond.true ], [ false, %check_all.exit.thread ]
+  %retval.5.i59 = phi i1 [ true, %cond.true ], [ false, %check_all.exit.thread ]
   %cond = phi ptr [ %call6, %cond.true ], [ null, %check_all.exit.thread ]
   br i1 %cmp64, label %for.body11, label %for.cond.cleanup10
 
 for.cond.cleanup10:
   call void @llvm.stackrestore.p0(ptr %4)
-  br i1 %retval.8.i59, label %cleanup29, label %if.end26
+  br i1 %retval.5.i59, label %cleanup29, label %if.end26
 
 for.body11:
   %i7.067 = phi i64 [ %inc19, %for.inc18 ], [ 0, %cond.end ]

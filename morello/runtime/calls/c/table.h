@@ -93,6 +93,18 @@ static inline Object *type_of(const Process *process, Object *object) {
   return *(Object **)at(object, process->header - sizeof(word));
 }
 
+/* Puts the sizes that a call says among its words; false if it may not say them. */
+static inline bool take_sizes(const Table *table, const word *said, word *words) {
+  for (word i = 0; i < table->varying; i++) {
+    const Size *size = &table->sizes[i];
+    if (said[i] < size->least || said[i] > size->greatest ||
+        (said[i] - size->least) % size->step)
+      return false;
+    words[table->rows - table->varying + i] = said[i];
+  }
+  return true;
+}
+
 /* Calls the native function. Pointers and words are passed alike, so that only their
    number matters. */
 static inline void spread(const Table *table, const word *a) {

@@ -83,9 +83,9 @@ typedef struct {
 typedef struct {
   word dtype; /* XLA_FFI_DataType */
   word count;
-  const word *shapes;  /* for each its rank and sizes */
+  const word *shapes;  /* for each its rank and sizes, or ANY_SIZE */
   const char *message; /* where another is given */
-  word result, bytes;  /* of a former value: the result that is added to it */
+  word result, itemsize; /* of a former value: the result that is added to it */
 } Handled;
 
 /* A kernel that XLA calls. */
@@ -94,6 +94,7 @@ typedef struct {
   int (*run)(Table *table, word *words); /* of call.c */
   word arguments, results;
   const char *message;   /* where other numbers of them are given */
+  const char *sizes;     /* where a call says others */
   const char *no_memory; /* where there is none for the workspace */
   Handled handled[];     /* arguments, then results */
 } Handler;
@@ -117,26 +118,41 @@ static bool is_question(const Frame *frame) {
   return false;
 }
 
-static bool has_shape(const XlaBuffer *buffer, const word *shape) {
+/* Whether an array has a shape. The sizes that the call says are stored: 0 before. */
+static bool has_shape(const XlaBuffer *buffer, const word *shape, word *said) {
   if (buffer->rank != shape[0]) return false;
-  for (word i = 0; i < buffer->rank; i++)
-    if (buffer->sizes[i] != shape[i + 1]) return false;
+  for (word i = 0; i < buffer->rank; i++) {
+    word wanted = shape[i + 1];
+    if (wanted <= ANY_SIZE) {
+      word *own = said + (ANY_SIZE - wanted);
+      wanted = *own ? *own : buffer->sizes[i];
+      *own = wanted;
+    }
+    if (buffer->sizes[i] != wanted) return false;
+  }
   return true;
 }
 
-static bool is_wanted(const XlaBuffer *buffer, const Handled *wanted) {
+static bool is_wanted(const XlaBuffer *buffer, const Handled *wanted, word *said) {
   const word *shape = wanted->shapes;
   if (buffer->dtype != wanted->dtype) return false;
   for (word left = wanted->count; left; left--, shape += 1 + shape[0])
-    if (has_shape(buffer, shape)) return true;
+    if (has_shape(buffer, shape, said)) return true;
   return false;
 }
 
 /* The first of the arguments, or of the results, that is not wanted; else null. */
-static const Handled *unwanted(const XlaBuffers *given, const Handled *wanted) {
+static const Handled *unwanted(const XlaBuffers *given, const Handled *wanted,
+                               word *said) {
   for (word i = 0; i < given->count; i++)
-    if (!is_wanted(given->buffers[i], &wanted[i])) return &wanted[i];
+    if (!is_wanted(given->buffers[i], &wanted[i], said)) return &wanted[i];
   return NULL;
+}
+
+static word bytes_of(const XlaBuffer *buffer, word itemsize) {
+  word bytes = itemsize;
+  for (word i = 0; i < buffer->rank; i++) bytes *= buffer->sizes[i];
+  return bytes;
 }
 
 /* Runs a kernel. Its arguments are the inputs, then the former values of the outputs
@@ -146,11 +162,14 @@ Error *handle(const Handler *handler, Frame *frame) {
   if (is_question(frame)) return NULL;
   if (given->count != handler->arguments || results->count != handler->results)
     return refuse(frame, handler->message, INVALID_ARGUMENT);
-  const Handled *wrong = unwanted(given, handler->handled);
-  if (!wrong) wrong = unwanted(results, handler->handled + given->count);
+  word said[MOST_SIZES] = {0};
+  const Handled *wrong = unwanted(given, handler->handled, said);
+  if (!wrong) wrong = unwanted(results, handler->handled + given->count, said);
   if (wrong) return refuse(frame, wrong->message, INVALID_ARGUMENT);
   Table *table = handler->table;
   word words[table->arguments], inputs = table->arrays - results->count;
+  if (!take_sizes(table, said, words))
+    return refuse(frame, handler->sizes, INVALID_ARGUMENT);
   for (word i = 0; i < given->count; i++) {
     void *from = given->buffers[i]->data;
     if (i < inputs) {
@@ -159,7 +178,7 @@ Error *handle(const Handler *handler, Frame *frame) {
     }
     const Handled *former = &handler->handled[i];
     void *to = results->buffers[former->result]->data; /* XLA may have put it there */
-    if (from != to) memcpy(to, from, former->bytes);
+    if (from != to) memcpy(to, from, bytes_of(given->buffers[i], former->itemsize));
   }
   for (word i = 0; i < results->count; i++)
     words[inputs + i] = (word)results->buffers[i]->data;
