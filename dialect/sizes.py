@@ -18,6 +18,7 @@ from morello.dialect.memrefs import DYNAMIC, index
 from morello.errors import SpecError
 from morello.mlir import dialect, ir
 from morello.spec import Kind, SizeRange, Spec
+from morello.spec.size_range import WrittenSizes
 from morello.spec.varying import varying_places
 
 RANGES = "ranges"
@@ -31,7 +32,7 @@ SIZE_ATTRIBUTE = "morello.size"
 follows, its own in a call of the greatest sizes, then how it follows, step by step:
 ``-n`` for n times as much, ``n`` for what remains of a division by n."""
 
-_RANGE = re.compile(r"([\w,]{1,64})=(\d{1,10})\.\.(\d{1,10})(?:/(\d{1,10}))?", re.ASCII)
+_RANGE = re.compile(r"([\w,]{1,64})=(\d{1,10}\.\.[\d+/]{0,22})", re.ASCII)
 
 
 def ranges_attribute(spec: Spec) -> dict[str, ir.Attribute]:
@@ -56,7 +57,7 @@ def ranges_of(op: Any, kind: Kind, sizes: tuple[int, ...]) -> tuple[SizeRange, .
     if attribute is None:
         return ()
     text = string_of(attribute, f"'{RANGES}'")
-    ranges = []
+    ranges: list[SizeRange] = []
     for part in text.split("; "):
         match = _RANGE.fullmatch(part)
         names = match[1].split(",") if match else []
@@ -65,9 +66,11 @@ def ranges_of(op: Any, kind: Kind, sizes: tuple[int, ...]) -> tuple[SizeRange, .
                 f"'{RANGES}' is '{text}'", f"write {kind.dims[0]}=1..64, for example"
             )
         dims = tuple(sorted(kind.dims.index(name) for name in names))
-        if any(dim >= len(sizes) or sizes[dim] != int(match[3]) for dim in dims):
+        written = WrittenSizes.parse(match[2]) or WrittenSizes(())
+        last = written.greatest if written.ranges else ()
+        if any(sizes[dim : dim + 1] != last for dim in dims):
             raise SpecError(f"'{RANGES}' is '{part}', which does not end with a size")
-        ranges.append(SizeRange(dims, int(match[2]), int(match[4] or 1)))
+        ranges += (dataclasses.replace(r, dims=dims) for r in written.ranges)
     return tuple(ranges)
 
 

@@ -284,6 +284,11 @@ class Action(Interned):
         """Whether it passes the ranges of a Spec on, where it takes any at all."""
         return True
 
+    def is_unbounded(self, spec: Spec) -> bool:
+        """Whether it needs no more memory or code the greater a size is, of a Spec with
+        a range without end."""
+        return False
+
     def varying_cost(
         self, frame: Frame, varying: frozenset[int], target: Target
     ) -> Ints:

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from morello.actions.base import Action, Child, Expansion, canonical, near_form
 from morello.machine import Target
-from morello.spec import Fill, Layout, Reform, SpecKey, TensorSpec
+from morello.spec import Fill, Layout, Reform, Spec, SpecKey, TensorSpec
 from morello.spec.elements.dtypes import computed_in
 from morello.spec.frame import Frame
 from morello.spec.structure import leader, neutral_of
@@ -57,6 +57,15 @@ class ToAccum(Action):
             children.append(Child(role, child, 1, dims))
         inner = Frame(body, sizes, limits)
         return Expansion((), 0, (*children, Child("body", inner, 1, form.dims)))
+
+    def is_unbounded(self, spec: Spec) -> bool:
+        """Whether operands that it makes have room for any size."""
+        form, varying = spec.kind.reform, {d for one in spec.ranges for d in one.dims}
+        return form is not None and not any(
+            varying.intersection(form.dims[dim] for dim in operand.dims)
+            for operand, at in zip(form.kind.operands, form.operands, strict=True)
+            if at < 0
+        )
 
     def relevant(self, key: SpecKey, target: Target) -> SpecKey:
         """No operand counts, unless one is made."""

@@ -158,8 +158,10 @@ def _bytes_note(interface: Interface, parameter: Parameter) -> str:
     if not numbers:
         return f"; {parameter.nbytes} bytes"
     named = [(a, name) for a, name in _named_sizes(interface) if a.number in numbers]
-    limits = " and ".join(f"{name} is {axis.sizes[-1]}" for axis, name in named)
     names = " and ".join(name for _, name in named)
+    if parameter.is_open:
+        return f"; {parameter.size_bytes} bytes where {names} is 1"
+    limits = " and ".join(f"{name} is {axis.sizes[-1]}" for axis, name in named)
     each = parameter.nbytes // math.prod(axis.sizes[-1] for axis, _ in named)
     return f", where {limits}; {each} bytes for each of {names}"
 
@@ -228,7 +230,8 @@ def _defines(interface: Interface) -> str:
     lines.append("")
     for parameter in interface.parameters:
         count = parameter.nbytes // parameter.dtype.itemsize
-        lines.append(f"#define {prefix}_{parameter.name.upper()}_ELEMENTS {count}")
+        if not parameter.is_open:
+            lines.append(f"#define {prefix}_{parameter.name.upper()}_ELEMENTS {count}")
         if parameter.strides and not parameter.any_row:
             macro = f"{prefix}_{parameter.name.upper()}_LEADING_DIMENSION"
             lines.append(f"#define {macro} {parameter.strides[-2]}")

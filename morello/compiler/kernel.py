@@ -21,6 +21,7 @@ from morello.runtime.calls.function import NativeFunction
 from morello.runtime.calls.parameter import Parameter, SizeAxis
 from morello.runtime.engine import Engine
 from morello.spec import Array, Spec, print_spec
+from morello.spec.spec import MAX_SIZE
 
 if TYPE_CHECKING:
     from morello.aot.library import Library
@@ -454,7 +455,9 @@ def _size_axes(spec: Spec, index: int) -> tuple[SizeAxis, ...]:
         if dims:
             axes = tuple(sorted(map(operand.axis, dims)))
             name, sizes = spec.kind.dims[dims[0]], one.sizes(greatest)
-            size_axes.append(SizeAxis(name, axes, sizes, number))
+            if one.is_open:
+                sizes = range(one.least, MAX_SIZE, one.step)
+            size_axes.append(SizeAxis(name, axes, sizes, number, one.is_open))
     return tuple(size_axes)
 
 

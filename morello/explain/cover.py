@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from morello.explain.words import Clock, counted, percent, searched_text
 from morello.machine import Target
+from morello.search.impl import Impl
 from morello.search.ranges.area import Part
 from morello.search.ranges.cover import Cover
 from morello.search.ranges.sizes import Call
@@ -21,7 +22,7 @@ def cover_text(cover: Cover, target: Target, clock: Clock) -> str:
     name = " x ".join(spec.kind.dims[one.dims[0]] for one in spec.ranges)
     what = "size" if len(spec.ranges) == 1 else "pair of sizes"
     lines = [
-        f"{print_spec(spec, target.limits)} on {target.name}",
+        f"{print_spec(cover.impl.spec, target.limits)} on {target.name}",
         f"{counted(len(regrets), 'size')} of {name}: "
         f"{counted(len(cover.parts), 'range')} with a program each, "
         f"{searched_text(cover.sizes.statistics)}",
@@ -34,6 +35,8 @@ def cover_text(cover: Cover, target: Target, clock: Clock) -> str:
         "program for",
         "what remains of a loop, and not those that choose the range",
     ]
+    if cover.beyond is not None:
+        lines.append("unknown: sizes above those that were searched have no prices")
     return "\n".join(lines) + "\n"
 
 
@@ -45,7 +48,10 @@ def _rows(
         part_regrets = [regret for call, regret in regrets.items() if call in part.box]
         last = int(part.costs[-1])
         cells = clock.cycles(last).removesuffix(" cycles"), percent(max(part_regrets))
-        yield (_sizes(part), *cells, _program(part))
+        yield (_sizes(part), *cells, _program(part.impl))
+    if cover.beyond is not None:
+        (one,) = cover.beyond.spec.ranges
+        yield (f"{one.least}..", "", "unknown", _program(cover.beyond))
 
 
 def _sizes(part: Part) -> str:
@@ -60,9 +66,9 @@ def _call(sizes: Call) -> str:
     return " x ".join(map(str, sizes))
 
 
-def _program(part: Part) -> str:
+def _program(impl: Impl) -> str:
     """The decisions down to the first that leaves several holes, then its kernels."""
-    words, impl = [], part.impl
+    words = []
     while True:
         words.append(str(impl.action))
         leading = [b.impl for b in impl.branches if b.role != "remainder"]

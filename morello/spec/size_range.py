@@ -1,7 +1,7 @@
 """The sizes that a dimension may have where each call says which.
 
 In text ``1..512``, or ``..512``; ``16..512/16`` goes in steps of 16. Dimensions that
-have one size are tied by a name: ``s=1..512xsx64``.
+have one size are tied by a name: ``s=1..512xsx64``. ``1..`` has no greatest size.
 """
 
 import dataclasses
@@ -10,10 +10,14 @@ import re
 from morello.errors import SpecError
 
 _RANGE = re.compile(
-    r"(?:([a-wyz]{1,16})=)?(\d{1,12})?\.\.(\d{1,12})(?:/(\d{1,12}))?", re.ASCII
+    r"(?:([a-wyz]{1,16})=)?(\d{1,12})?\.\.(?:(\d{1,12})(\+)?)?(?:/(\d{1,12}))?",
+    re.ASCII,
 )
 _NAME = re.compile(r"[a-wyz]{1,16}", re.ASCII)  # x joins sizes
 _NUMBER = re.compile(r"\d{1,99}", re.ASCII)
+
+PRICED = 1024
+"""Sizes of a range without end up to it have prices, where it begins below."""
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -26,18 +30,21 @@ class SizeRange:
         dims: the dimensions, ascending.
         least: the smallest size, at least 1.
         step: from each size to the next one, at least 1.
+        is_open: whether calls may say any greater size in these steps, too: then the
+            Spec has the greatest size that has a price.
     """
 
     dims: tuple[int, ...]
     least: int
     step: int = 1
+    is_open: bool = False
 
     @staticmethod
     def written(text: str) -> range:
         """The sizes that a text has: ``1..512``, ``16..512/16``.
 
         Raises:
-            SpecError: it is no range, or an empty one.
+            SpecError: it is no range, an empty one, or one without end.
         """
         match = _RANGE.fullmatch(text)
         if match is None or match[1]:
@@ -45,16 +52,37 @@ class SizeRange:
                 f"'{text}' is no range of sizes",
                 "write its least size and its greatest: 1..512",
             )
-        return _range(text, match, 0).sizes(int(match[3]))
+        one, greatest = _range(text, match, 0)
+        if one.is_open:
+            raise SpecError(
+                f"'{text}' has no greatest size, for which tensors between parts of a "
+                "program have room",
+                f"write {one.least}..{greatest}, or compile one Spec for any size",
+            )
+        return one.sizes(greatest)
 
     def sizes(self, greatest: int) -> range:
-        """Every size, ascending."""
+        """Every size, ascending; of a range without end every one with a price."""
         return range(self.least, greatest + 1, self.step)
+
+    def takes(self, size: int, greatest: int) -> bool:
+        """Whether a call may say a size."""
+        is_more = self.is_open and size > greatest
+        if is_more:
+            return (size - greatest) % self.step == 0
+        return size in self.sizes(greatest)
+
+    def part(self, first: int, last: int, greatest: int) -> "SizeRange":
+        """The sizes from one to another, and all above if that is the greatest."""
+        is_open = self.is_open and last == greatest
+        return SizeRange(self.dims, first, self.step, is_open)
 
     def text(self, greatest: int) -> str:
         """The sizes as the text form has them."""
         step = f"/{self.step}" if self.step > 1 else ""
-        return f"{self.least}..{greatest}{step}"
+        end = f"{greatest}{'+' * self.is_open}"
+        is_usual = self.is_open and greatest == _priced(self.least, self.step)
+        return f"{self.least}..{'' if is_usual else end}{step}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,8 +116,8 @@ class WrittenSizes:
                         f"'{name}' has two ranges in the sizes '{text}'",
                         f"write '{name}' alone the second time",
                     )
-                ranges[name] = _range(part, match, place)
-                greatest.append(int(match[3]))
+                ranges[name], last = _range(part, match, place)
+                greatest.append(last)
             elif _NAME.fullmatch(part):
                 if part not in ranges:
                     raise SpecError(
@@ -130,18 +158,32 @@ class WrittenSizes:
         return "x".join(parts)
 
 
-def _range(part: str, match: re.Match[str], place: int) -> SizeRange:
-    step = int(match[4] or 1)
-    least, greatest = int(match[2] or step), int(match[3])
-    if step < 1 or least < 1 or least > greatest:
-        raise SpecError(
-            f"the range '{part}' holds no sizes",
-            "write its least size, at least 1, then its greatest: 1..512",
-        )
+def _range(part: str, match: re.Match[str], place: int) -> tuple[SizeRange, int]:
+    """The range that a text has, and its greatest size."""
+    step, is_open = int(match[5] or 1), match[3] is None or match[4] is not None
+    least = int(match[2] or step)
+    if step < 1 or least < 1 or (match[2] is None and match[3] is None):
+        raise _empty(part)
+    greatest = _priced(least, step) if match[3] is None else int(match[3])
+    if least > greatest - is_open:
+        raise _empty(part)
     if (greatest - least) % step:
         raise SpecError(
             f"the range '{part}' goes from {least} in steps of {step}, which do not "
             f"lead to {greatest}",
             f"end it with {greatest - (greatest - least) % step}",
         )
-    return SizeRange((place,), least, step)
+    return SizeRange((place,), least, step, is_open), greatest
+
+
+def _empty(part: str) -> SpecError:
+    return SpecError(
+        f"the range '{part}' holds no sizes",
+        "write its least size, at least 1, then its greatest: 1..512",
+    )
+
+
+def _priced(least: int, step: int) -> int:
+    """The greatest size of a range without end that has a price: there are four."""
+    last = max(PRICED, 3 * least, least + 3 * step)
+    return last + (least - last) % step

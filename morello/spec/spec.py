@@ -285,7 +285,7 @@ class Spec(HashedOnce):
             )
         settled = list(self.sizes)
         for one, size, greatest in zip(self.ranges, sizes, self.greatest, strict=True):
-            if size not in one.sizes(greatest):
+            if not one.takes(size, greatest):
                 raise SpecError(
                     f"{self.kind.dims[one.dims[0]]} is {size}, and {self.kind.label} "
                     f"takes {one.text(greatest)}"

@@ -40,6 +40,7 @@ from morello.spec import (
     Kind,
     Layout,
     Memory,
+    Spec,
     SpecKey,
     TensorSpec,
 )
@@ -242,6 +243,13 @@ class Move(Action):
         if key.kind.copies:
             return key
         return _relevant(key, _index(key, self.operand))
+
+    def is_unbounded(self, spec: Spec) -> bool:
+        """Whether no operand that moves has a size without end."""
+        kind, index = spec.kind, _index(spec.key, self.operand)
+        moved = (index, *followers(kind, index))
+        open_dims = {d for one in spec.ranges if one.is_open for d in one.dims}
+        return not any(open_dims & {*kind.operands[i].dims} for i in moved)
 
     def child_keys(self, key: SpecKey, target: Target) -> tuple[SpecKey, ...]:
         """The keys of the copies, if any, and of the body, in the order of `expand`."""

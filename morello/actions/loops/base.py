@@ -7,7 +7,7 @@ from typing import ClassVar
 from morello.actions.base import Action, Child, Expansion, LoopForm
 from morello.cost.of_target import cost_model
 from morello.machine import Target
-from morello.spec import Layout, SpecKey
+from morello.spec import Layout, Spec, SpecKey
 from morello.spec.frame import Condition, Frame
 from morello.spec.structure import is_common
 
@@ -27,6 +27,10 @@ class Loop(Action):
     def loop_dim(self, key: SpecKey) -> int:
         """The index of the dimension that the loop is over."""
         return key.kind.dims.index(self.dim)
+
+    def is_unbounded(self, spec: Spec) -> bool:
+        """True: it makes more trips."""
+        return True
 
     def loop_key(self, key: SpecKey) -> SpecKey:
         """The key of the tiles."""

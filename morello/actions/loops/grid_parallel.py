@@ -102,6 +102,10 @@ class GridParallel(Action):
         varying = {spec.kind.dims[dim] for one in spec.ranges for dim in one.dims}
         return not varying & {self.rows, self.columns}
 
+    def is_unbounded(self, spec: Spec) -> bool:
+        """True: both dimensions are settled."""
+        return True
+
     def team_runs(self, spec: Spec) -> dict[str, int]:
         """Every tile."""
         size = dict(zip(spec.kind.dims, spec.sizes, strict=True))

@@ -3,8 +3,12 @@
 The conditions of the action have to hold at each size, with what is left of the
 memories at the greatest. A dimension of a hole that depends on a range is as long as
 that, or a multiple of it; what remains of a loop along it is a range of its own.
+
+Of a range without end conditions are asked at the sizes that have a price, and what
+keeps more for a greater size is refused: loops, and what these leave, decide there.
 """
 
+import dataclasses
 import itertools
 import math
 from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol
@@ -13,7 +17,7 @@ import numpy as np
 
 from morello.errors import ScheduleError
 from morello.machine import Target
-from morello.spec import Limits, SizeRange, Spec
+from morello.spec import Limits, SizeRange, Spec, SpecKey
 from morello.spec.frame import Frame, Ints
 from morello.spec.varying import why_settled
 
@@ -39,8 +43,18 @@ class Rewriting(Protocol):
     name: ClassVar[str]
     takes_ranges: ClassVar[bool]
 
+    @property
+    def loop_size(self) -> int:
+        """The size of a tile of the loop that it makes."""
+
+    def loop_dim(self, key: SpecKey) -> int | None:
+        """The dimension that it makes a loop over."""
+
     def passes(self, spec: Spec) -> bool:
         """Whether it passes the ranges of a Spec on."""
+
+    def is_unbounded(self, spec: Spec) -> bool:
+        """Whether it needs no more memory or code the greater a size is."""
 
     def varying_cost(
         self, frame: Frame, varying: frozenset[int], target: Target
@@ -83,6 +97,12 @@ def rewrite_over(
             np.zeros(calls, bool),
             "part the sizes by 'range'",
         )
+    if not _takes_end(action, spec):
+        raise SizesError(
+            f"{action} takes sizes up to one, but those of {spec} have no end",
+            np.zeros(calls, bool),
+            "part the sizes by 'range', or tile them",
+        )
     expansion = action.expand(frame, target)
     holds = np.ones(calls, bool)
     for condition in expansion.conditions:
@@ -98,6 +118,24 @@ def rewrite_over(
     varying = frozenset(dim for one in spec.ranges for dim in one.dims)
     cost = expansion.cost + action.varying_cost(frame, varying, target)
     return (int(_last(cost)), holes)
+
+
+def _takes_end(action: Rewriting, spec: Spec) -> bool:
+    """Whether an action takes sizes without end where some of a Spec have none. Those
+    that have a price leave all that can remain of a loop."""
+    for axis, (one, sizes) in enumerate(zip(spec.ranges, spec.every_size, strict=True)):
+        if one.is_open and not action.is_unbounded(spec):
+            return False
+        if one.is_open and _is_along(action, spec, axis):
+            period = action.loop_size // math.gcd(action.loop_size, one.step)
+            if len(sizes) < period:
+                return False
+    return True
+
+
+def _is_along(action: Rewriting, spec: Spec, axis: int) -> bool:
+    """Whether an action makes a loop along a range."""
+    return action.loop_dim(spec.key) in spec.ranges[axis].dims
 
 
 def _refuse(action: Rewriting, spec: Spec, target: Target, holds: Array) -> NoReturn:
@@ -138,7 +176,10 @@ def _hole(action: Rewriting, child: Any, spec: Spec, grid: tuple[int, ...]) -> L
     ranges = {}
     for axis, lines in varying.items():
         sizes = np.asarray(spec.every_size[axis])[places[axis]]
-        ranges[axis] = _range(action, child.role, lines, sizes, exists)
+        one = _range(action, child.role, lines, sizes, exists)
+        is_rest = child.role == "remainder" and _is_along(action, spec, axis)
+        is_open = spec.ranges[axis].is_open and not is_rest and child.role != "low"
+        ranges[axis] = dataclasses.replace(one, is_open=is_open)
     limits = Limits(frame.limits.memories, tuple(int(np.min(one)) for one in free))
     key, follows = frame.key, sorted(ranges, key=lambda axis: ranges[axis].dims)
     own_ranges = tuple(ranges[axis] for axis in follows)

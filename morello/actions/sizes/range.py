@@ -60,6 +60,10 @@ class Range(Action):
         """True: dimensions of one size part together."""
         return True
 
+    def is_unbounded(self, spec: Spec) -> bool:
+        """True: it is a comparison."""
+        return True
+
     @classmethod
     def candidates(
         cls, key: SpecKey, axes: tuple[tuple[int, ...], ...], target: Target

@@ -18,16 +18,19 @@ class SizeAxis:
         axes: of the full shape, ascending.
         sizes: those that are taken.
         number: of the size among those that a call says.
+        is_open: whether ``sizes`` end only where no array is as long.
     """
 
     name: str
     axes: tuple[int, ...]
     sizes: range
     number: int = 0
+    is_open: bool = False
 
     def __str__(self) -> str:
         step = f" in steps of {self.sizes.step}" if self.sizes.step > 1 else ""
-        return f"{self.sizes[0]} to {self.sizes[-1]}{step}"
+        end = "or more" if self.is_open else f"to {self.sizes[-1]}"
+        return f"{self.sizes[0]} {end}{step}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +83,11 @@ class Parameter:
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """Every shape that is taken, the full one first."""
         return (self.shape, *self.alternatives)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may have any number of elements."""
+        return any(axis.is_open for axis in self.sizes)
 
     @property
     def nbytes(self) -> int:

@@ -13,7 +13,7 @@ from morello.errors import ScheduleError, SearchError
 from morello.search.impl import Impl
 from morello.search.ranges.area import Part
 from morello.search.ranges.cover import Cover
-from morello.search.ranges.over import Box, Over, part_of, switch
+from morello.search.ranges.over import Box, Over, part_of
 
 Ends = tuple[tuple[int, int], ...]
 """For each part of a cover the first and the last size that its program takes; above
@@ -106,8 +106,7 @@ class Borders:
             for number, (first, last) in enumerate(ends)
             if first <= last
         ]
-        over = Over(self.cover.sizes.tables[self.cover.parts[-1].box.last])
-        return switch(self.cover.sizes.spec, parts, over)
+        return self.cover.switched(parts)
 
     def with_reach(self, ends: Ends, number: int, sizes: tuple[int, int]) -> Ends:
         """Ends of which one program takes some sizes, and its neighbours fewer."""

@@ -4,7 +4,9 @@ A program of one size is taken to all sizes around that to which it applies. Of 
 programs each takes as many sizes in a row as it costs no more than the regret allows:
 from the least size on, the program that reaches farthest comes next, which makes the
 fewest ranges that these programs can make. Pairs of two ranges are parted into boxes
-(`boxes.py`) that have the least regret of all that are not too many.
+(`boxes.py`) that have the least regret of all that are not too many. Of a range without
+end the sizes of the lower half of those that have a price are covered so; all above
+have one program, in which loops along the range are the only decisions that see it.
 """
 
 import bisect
@@ -24,7 +26,7 @@ from morello.search.dp.solver import Solution, Solver
 from morello.search.impl import Impl
 from morello.search.ranges.area import Area, Part
 from morello.search.ranges.boxes import Boxed
-from morello.search.ranges.over import Box, Over, switch
+from morello.search.ranges.over import Box, Over, part_of, switch
 from morello.search.ranges.sizes import Call, Sizes, check_ranges, runs_of, search_sizes
 from morello.search.statistics import Statistics
 from morello.search.storage.overlay import Overlay
@@ -58,6 +60,17 @@ class Cover:
     least: dict[Call, float]
     """For the sizes of each call the cost of their best program; where that was not
     searched, of the best of the programs of all."""
+    beyond: Impl | None = None
+    """The program of the sizes above all of these, of a range without end."""
+
+    def switched(self, parts: list[tuple[Box, Impl]]) -> Impl:
+        """One program of programs for boxes of these sizes, and of that beyond."""
+        over = Over(self.sizes.tables[self.parts[-1].box.last])
+        if self.beyond is None:
+            return switch(self.impl.spec, parts, over)
+        (sizes,) = self.beyond.spec.every_size
+        rest = Box((sizes[0],), (sizes[-1],))
+        return switch(self.impl.spec, [*parts, (rest, self.beyond)], over)
 
     @property
     def costs(self) -> dict[Call, float]:
@@ -107,6 +120,9 @@ def cover(
         SearchError: a size has no program; there are too many sizes; more programs than
             `MOST_PARTS`, or of pairs than `MOST_BOXED`, would be needed.
     """
+    first = _first_half(spec)
+    if first != spec:
+        return _without_end(spec, cover(first, target, regret, watch, most))
     sizes = search_sizes(spec, target, watch)
     areas = [Area.of(sizes, area) for area in _areas(sizes)]
     if len(spec.ranges) > 1:
@@ -128,6 +144,50 @@ def cover(
     over = Over(sizes.tables[parts[-1].box.last])
     impl = switch(spec, [(part.box, part.impl) for part in parts], over)
     return Cover(sizes, tuple(parts), impl, dict(sorted(least.items())))
+
+
+def _first_half(spec: Spec) -> Spec:
+    """The sizes of a Spec up to half of the greatest that has a price, of a range
+    without end; else the Spec itself.
+
+    Raises:
+        SearchError: it has another range.
+    """
+    if not any(one.is_open for one in spec.ranges):
+        return spec
+    if len(spec.ranges) > 1:
+        raise SearchError(
+            f"{spec} has a range without end beside another",
+            "give both ranges an end",
+        )
+    (sizes,) = spec.every_size
+    half = max(size for size in sizes if size <= max(sizes[-1] // 2, sizes[1]))
+    if sizes[-1] - half < 2 * sizes.step:
+        raise SearchError(
+            f"{spec} has prices of {len(sizes)} sizes, and without end four are needed",
+            f"write {spec.ranges[0].least}.. with no number",
+        )
+    return part_of(spec, Box((sizes[0],), (half,)))
+
+
+def _without_end(spec: Spec, first: Cover) -> Cover:
+    """The cover of a range without end.
+
+    Args:
+        spec: with the range.
+        first: of its first sizes.
+
+    Raises:
+        SearchError: no program is known that loops over tiles of all others.
+    """
+    parts = [(part.box, part.impl) for part in first.parts]
+    (sizes,), (_, last) = spec.every_size, parts[-1][0]
+    rest = Box((last[0] + sizes.step,), (sizes[-1],))
+    over = Over(first.sizes.tables[last])
+    best = (first.sizes.best.get(box.last) for box, _ in parts)
+    beyond = over.beyond(part_of(spec, rest), filter(None, best))
+    impl = switch(spec, [*parts, (rest, beyond)], over)
+    return dataclasses.replace(first, impl=impl, beyond=beyond)
 
 
 def _fewest(areas: list["Area"], regrets: Sequence[float], most: int) -> float:

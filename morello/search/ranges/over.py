@@ -4,9 +4,10 @@ Loops along a range have trips that a call says; what remains of one is a range 
 own, with a program for each size.
 """
 
+import contextlib
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from morello.search.dp.table import TableId
 from morello.search.impl import Branch, Impl
 from morello.search.ranges.at_size import Bools, Costs, CostsAtSizes
 from morello.search.ranges.sizes import Searched
-from morello.spec import SizeRange, Spec
+from morello.spec import Spec
 from morello.spec.frame import Frame
 
 MOST_REMAINDERS = 64
@@ -169,6 +170,30 @@ class Over:
             self._looped[key] = min(loops, key=self.score) if loops else None
         return self._looped[key]
 
+    def beyond(self, spec: Spec, best: Iterable[Impl]) -> Impl:
+        """The best program of sizes without end.
+
+        Args:
+            spec: with such a range.
+            best: programs of single sizes, whose decisions are tried.
+
+        Raises:
+            SearchError: none is known.
+        """
+        programs = []
+        looped = self.looped(spec, self.tables.root)
+        for impl in best:
+            with contextlib.suppress(ScheduleError, SearchError):
+                programs.append(self.program(impl, spec, self.tables.root, True))
+        programs += [] if looped is None else [looped]
+        if not programs:
+            raise SearchError(
+                f"{spec} has no program of sizes without end: none begins with loops "
+                "along them",
+                "give the range an end: 1..512",
+            )
+        return min(programs, key=self.score)
+
     def _loops(self, spec: Spec, table: TableId) -> Iterator[Impl]:
         """Loops over tiles of several sizes."""
         actions: list[Action] = [
@@ -259,8 +284,10 @@ class Box(NamedTuple):
 def part_of(spec: Spec, box: Box) -> Spec:
     """A Spec with a part of its ranges."""
     parts = (
-        SizeRange(one.dims, first, one.step)
-        for one, first, last in zip(spec.ranges, *box, strict=True)
+        one.part(first, last, greatest)
+        for one, first, last, greatest in zip(
+            spec.ranges, *box, spec.greatest, strict=True
+        )
         if first < last
     )
     return dataclasses.replace(spec.point(*box.last), ranges=tuple(parts))

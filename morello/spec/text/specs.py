@@ -128,7 +128,7 @@ def _settled(
             "is of no dimension that its kind has for each size alike",
             "settle this size; a compose names the dimensions themselves",
         )
-    return SizeRange(moved, one.least, one.step)
+    return dataclasses.replace(one, dims=moved)
 
 
 def print_spec(spec: Spec, limits: Limits) -> str:
@@ -180,7 +180,7 @@ def _print_sizes(spec: Spec, sizes: tuple[int, ...], omitted: int) -> str:
         short = short_spelling(spec.kind, least, spec.range_numbers)
         moved = short[1] if short else least[omitted:]
         places = (p for p, size in enumerate(sizes) if moved[p] != size)
-        ranges.append(SizeRange(tuple(places), one.least, one.step))
+        ranges.append(dataclasses.replace(one, dims=tuple(places)))
     return str(WrittenSizes(sizes, tuple(ranges)))
 
 
