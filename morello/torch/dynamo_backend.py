@@ -23,6 +23,7 @@ from morello.torch.larger_ops.complex_pairs import as_pairs
 from morello.torch.ops import WEIGHT
 from morello.torch.options import Options
 from morello.torch.partition import (
+    allow_any_strides,
     eager_ops,
     groups_of,
     other_dtypes,
@@ -159,7 +160,8 @@ def _compiled(
     # Calls of groups were put last; each belongs before its first reader.
     stable_topological_sort(traced)
     traced.graph.lint()
-    traced.recompile()
+    for graph in (traced, whole):
+        allow_any_strides(graph)
     for group in groups:
         group.start()
     is_told = left and log.isEnabledFor(logging.INFO)

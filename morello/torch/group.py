@@ -22,7 +22,11 @@ from morello.torch.graph_names import graph_name
 from morello.torch.lowering import linalg_bytecode, lowered, refused_nodes, told
 from morello.torch.native_call import NativeCall, given_strides
 from morello.torch.options import Options
-from morello.torch.partition import groups_without, replace_nodes
+from morello.torch.partition import (
+    allow_any_strides,
+    groups_without,
+    replace_nodes,
+)
 from morello.torch.places import are_known_outside, with_test
 from morello.torch.worker import patience, submit
 
@@ -56,6 +60,7 @@ class Group:
         self._is_tested = tested is not None
         """Whether the last result of its program is whether to run eager instead."""
         self._graph = graph if tested is None else tested
+        allow_any_strides(graph)
         self._inputs = tuple(inputs)
         self._options = options
         self._run: Callable[..., Any] = graph.forward

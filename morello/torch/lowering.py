@@ -30,7 +30,7 @@ from morello.torch.ops import (
     NUMBERS,
     VIEWS,
 )
-from morello.torch.partition import is_take
+from morello.torch.partition import allow_any_strides, is_take
 from morello.torch.rules import rules
 
 NODE = "node"
@@ -43,14 +43,11 @@ TRACING = threading.Lock()
 
 
 def _without_places(graph: GraphModule) -> None:
-    """Make views reshapes, and copies casts, in place: strides may be others than
-    eager's here, and memory is the CPU's."""
-    aten = torch.ops.aten
-    for node in graph.graph.nodes:
-        if node.target in (aten.view.default, aten._unsafe_view.default):
-            node.target = aten.reshape.default
-        elif node.target is aten._to_copy.default:
-            node.kwargs = {"dtype": node.meta["val"].dtype}
+    """Make views reshapes, and copies casts, in place: memory is the CPU's."""
+    allow_any_strides(graph)
+    copied = torch.ops.aten._to_copy.default
+    for node in graph.graph.find_nodes(op="call_function", target=copied):
+        node.kwargs = {"dtype": node.meta["val"].dtype}
     graph.recompile()
 
 

@@ -41,8 +41,8 @@ def _ops(names: str) -> frozenset[Any]:
 
 
 VIEWS = _ops("""
-    _unsafe_view alias as_strided detach diagonal expand permute select.int slice.Tensor
-    squeeze squeeze.dim squeeze.dims t transpose.int unfold unsqueeze view
+    _unsafe_view alias as_strided detach diagonal expand permute reshape select.int
+    slice.Tensor squeeze squeeze.dim squeeze.dims t transpose.int unfold unsqueeze view
     view_as_complex view_as_real
 """)
 """Ops that compute nothing."""

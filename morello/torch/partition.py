@@ -312,6 +312,16 @@ def _crosses_plainly(nodes: list[Node]) -> bool:
     )
 
 
+def allow_any_strides(graph: GraphModule) -> None:
+    """Make views reshapes, in place: real tensors may have other strides than fake
+    ones, as of a batch norm of what is transposed, and of places of the program."""
+    aten = torch.ops.aten
+    for view in (aten.view.default, aten._unsafe_view.default):
+        for node in graph.graph.find_nodes(op="call_function", target=view):
+            node.target = aten.reshape.default
+    graph.recompile()
+
+
 def replace_nodes(
     graph: GraphModule, nodes: list[Node], function: Callable[..., Any]
 ) -> None:

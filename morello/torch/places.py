@@ -295,7 +295,8 @@ def _test(lookup: Lookup, places: Node) -> Node:
         options = {"dtype": torch.int64}
         places = _call(aten._to_copy.default, places, options=options, **options)
     count = math.prod(_shape(places))  # in a row, which is one loop
-    row = _call(aten.view.default, places, [count], dtype=torch.int64, shape=[count])
+    options = {"dtype": torch.int64, "shape": [count]}
+    row = _call(aten.reshape.default, places, [count], **options)
     below = _call(aten.lt.Scalar, row, lookup.least)
     truth = _either(below, _call(aten.ge.Scalar, row, lookup.end))
     if lookup.ignored is not None:

@@ -7,6 +7,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from morello.torch.group import Group
+
 pytestmark = pytest.mark.quick
 
 
@@ -86,3 +88,19 @@ def test_a_concatenation_is_normalised_piece_by_piece(evaluated: list[Any]) -> N
     specs = evaluated[0].specs()
     assert not [spec for spec in specs if "=copy(" in spec]
     assert len([spec for spec in specs if "relu" in spec]) == 1 + 2 + 3
+
+
+def test_eager_runs_where_norms_have_other_strides_than_they_are_traced_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    torch._dynamo.reset()
+    norm, linear = nn.BatchNorm1d(16).eval(), nn.Linear(16, 4)
+
+    def function(x: Any) -> Any:
+        return linear(norm(x.mT).mT)
+
+    monkeypatch.setattr(Group, "_compile", lambda *arguments: None)
+    fast = torch.compile(function, backend="morello", options={"wait": True})
+    x = torch.randn(2, 3, 16)
+    with torch.no_grad():
+        assert torch.equal(fast(x), function(x))

@@ -114,6 +114,20 @@ def test_places_outside_raise_what_eager_raises(
         assert str(raised.value) == str(wanted.value)
 
 
+def test_places_of_the_program_may_lie_anywhere(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    torch._dynamo.reset()
+
+    def function(x: Any) -> Any:
+        places = (torch.arange(4).unsqueeze(1) + torch.arange(5)) % 5
+        return torch.gather(x, 0, places.mT) * 2
+
+    compiled = torch.compile(function, backend="morello", options=_OPTIONS)
+    torch.testing.assert_close(compiled(_TABLE), function(_TABLE))
+    assert not [record for record in caplog.records if "eager" in record.message]
+
+
 def test_places_of_floats_are_looked_up_by_eager() -> None:
     torch._dynamo.reset()
 
