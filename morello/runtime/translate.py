@@ -6,6 +6,7 @@ from morello.passes.pipelines.pipeline import Pipeline
 from morello.runtime.llvm_ir import llvm_ir
 from morello.runtime.llvm_text import bf16_as_bits, downgrade, truth_as_bytes
 from morello.runtime.loop_alignment import align_loops
+from morello.runtime.loop_trips import weigh_loops
 
 _LOWER = "builtin.module(morello-lower-to-llvm)"
 
@@ -29,4 +30,4 @@ def lower_to_llvm_text(module: ir.Module) -> str:
         )
         raise CompileError(f"the module cannot be lowered: {reasons}") from error
     text = downgrade(llvm_ir(module.operation))
-    return align_loops(truth_as_bytes(bf16_as_bits(text)))
+    return weigh_loops(align_loops(truth_as_bytes(bf16_as_bits(text))))
