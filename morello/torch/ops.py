@@ -277,7 +277,7 @@ def _quotient(node: Node) -> str:
     if value.is_floating_point():
         is_floored = node.kwargs.get("rounding_mode") == "floor"
         return "of floats rounded down" if is_floored else ""
-    is_known = isinstance(divisor, int) and divisor != 0
+    is_known = type(divisor) is int and divisor != 0  # True is divided by in floats
     return "" if is_known else "by what may be 0, where eager raises an error"
 
 

@@ -41,6 +41,27 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
         (X, torch.tensor([2, 1, 0]).reshape(3, 1, 1)),
     ),
+    "scattered in a row": (
+        lambda x, i: (
+            x.scatter(0, i, 7.0),
+            x.sign().scatter(-1, x.nan_to_num(0).long().abs() % 3, 1),
+            x.scatter(0, i, x[1:]),
+            x.scatter(0, torch.tensor([1]), 1),
+            x.scatter_add(0, torch.tensor([1, 1]), x),
+            x.index_fill(0, torch.tensor([0, -1]), 2),
+            (i + 1).index_fill(-1, torch.tensor([0]), 2),
+        ),
+        (FIRST[:5], torch.tensor([2, 0, 1])),
+    ),
+    "truths that are added": (
+        lambda x, i: (
+            (x > 0).index_put((i,), x[0] > 0, accumulate=True),
+            (x > 0).scatter_add(1, i.expand_as(x), x > -1),
+            (x > 0).scatter_add(-1, (i + torch.arange(3).unsqueeze(1)) % 3, x > -1),
+            (x[0] > 0).index_put((i,), x[0] > -9, accumulate=True),
+        ),
+        (X[0, :3, :3], torch.tensor([2, 0, 2])),
+    ),
     "scattered in part": (
         lambda x, i: (
             x.scatter(1, i[:2, :, 1:4], x * 2),

@@ -47,7 +47,9 @@ def rows_put(
     dim, places = axes[0], indices[axes[0]]
     if places.dtype is torch.bool:
         return _masked_put(x, places, values)
-    is_one = len(axes) == 1 and places.dim() == 1 and not accumulate
+    if accumulate:
+        return _added(x, indices, values) if x.dtype is torch.bool else NotImplemented
+    is_one = len(axes) == 1 and places.dim() == 1
     if not is_one or not _are_compared(x, dim, places):
         return NotImplemented
     shape, places = list(x.shape), places.float()
@@ -62,7 +64,13 @@ def rows_added(x: Any, dim: int, places: Any, source: Any, *, alpha: Any = 1) ->
         return NotImplemented
     source = source if alpha == 1 else source * alpha
     indices = [None] * (dim % x.dim()) + [places.reshape(-1).long()]
-    if x.dtype is torch.bool:  # whose sums are the truth of any
+    return _added(x, indices, source)
+
+
+def _added(x: Any, indices: Sequence[Any], source: Any) -> Any:
+    """A tensor to which others are added at places: a sum of truth values is the truth
+    of any."""
+    if x.dtype is torch.bool:
         return aten.index_put.default(x.long(), indices, source.long(), True).ne(0)
     return aten.index_put.default(x, indices, source, True)
 
@@ -95,7 +103,7 @@ def _first(x: Any, shape: Sequence[int]) -> Any:
 
 def elements_put(x: Any, dim: int, places: Any, source: Any) -> Any:
     """A tensor with other elements, or a number, at places along an axis."""
-    if x.dim() < 2 or not places.dim():
+    if not x.dim() or not places.dim():
         return NotImplemented
     row, flat, source = _in_a_row(x, dim, places, source)
     if not isinstance(source, torch.Tensor):
@@ -110,13 +118,11 @@ def elements_added(x: Any, dim: int, places: Any, source: Any) -> Any:
         return NotImplemented
     dim, source = dim % x.dim(), _first(source, places.shape)
     others = [axis for axis in range(x.dim()) if axis != dim]
-    if not others:
-        return NotImplemented
     if any(
         places.stride(axis) or source.shape[axis] != x.shape[axis] for axis in others
     ):
         row, flat, source = _in_a_row(x, dim, places, source)
-        return aten.index_put.default(row, [flat], source, True).reshape(x.shape)
+        return _added(row, [flat], source).reshape(x.shape)
     for axis in reversed(others):
         places = places.select(axis, 0)
     return rows_added(x, dim, places, source)
