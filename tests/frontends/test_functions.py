@@ -8,7 +8,24 @@ import morello
 X = np.array([0.25, 3.0, 0.5, 7.0], np.float32)
 
 
-POWERS = [0.5, -0.5, 1.5, 2.5, 0.0, 1.0, 2.0, 3.0, -1.0, -2.0, -3.0, 17.0, 0.3, 1 / 3]
+ENDS = [np.nan, np.inf, -np.inf]
+POWERS = [
+    *ENDS,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    0.0,
+    1.0,
+    2.0,
+    3.0,
+    -1.0,
+    -2.0,
+    -3.0,
+    17.0,
+    0.3,
+    1 / 3,
+]
 
 
 @pytest.mark.sampled(5)
@@ -16,8 +33,9 @@ POWERS = [0.5, -0.5, 1.5, 2.5, 0.0, 1.0, 2.0, 3.0, -1.0, -2.0, -3.0, 17.0, 0.3, 
 def test_powers_of_a_number_are_those_of_ieee_754(power: float) -> None:
     values = [-np.inf, np.inf, -0.0, 0, np.nan, -2, 3, 1e-30, 1e30, 0.7, 1, -1]
     x = np.array(values, np.float32)
+    bits = np.float32(power).view(np.uint32)
     text = f"""func.func @f(%x: tensor<12xf32>) -> tensor<12xf32> {{
-  %p = stablehlo.constant dense<{power!r}> : tensor<12xf32>
+  %p = stablehlo.constant dense<0x{bits:08X}> : tensor<12xf32>
   %y = stablehlo.power %x, %p : tensor<12xf32>
   return %y : tensor<12xf32>
 }}"""

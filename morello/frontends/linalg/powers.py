@@ -2,7 +2,7 @@
 
 import math
 
-from morello.spec.graphs.expression import Call, Constant, Expression
+from morello.spec.graphs.expression import NAN, Call, Constant, Expression
 
 _MOST_FACTORS = 16
 """Most factors of a power that is written as products."""
@@ -23,7 +23,7 @@ def known_power(base: Expression, power: float) -> Expression:
         return _product(base, int(power))
     if 0 < power <= _MOST_FACTORS and (2 * power).is_integer():
         return _root(base, int(power))
-    return Call("pow", (base, Constant(power)))
+    return Call("pow", (base, NAN if math.isnan(power) else Constant(power)))
 
 
 def _root(x: Expression, factors: int) -> Expression:
