@@ -82,3 +82,23 @@ def test_names_are_those_of_the_function() -> None:
         run(jnp.ones((2, 4)), weights)
     with pytest.raises(ArgumentError, match=r"""input 'weights\["?'?first"""):
         run(image, {"first": jnp.ones((4, 4))})
+
+
+OUTSIDE = [*(np.nan, np.inf, -np.inf, 3e9, -3e9, -1.7, 300, -200, 127.9, -128.9, 255.9)]
+OUTSIDE += [*(2.0**31, -(2.0**31), 65535.5, 32768, -0.5, 4294967040)]
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("cast", SMALL)
+def test_casts_of_floats_to_integers_saturate(cast: str, dtype: str) -> None:
+    x = jnp.array(OUTSIDE).astype(dtype)
+
+    def f(x: Any) -> Any:
+        within = jnp.clip(jnp.round(x * 2), -100, 100)
+        return (x * 1).astype(cast), within.astype(cast)
+
+    results = morello.jax.compile(f, x, threads=1)(x)
+    for result, wanted in zip(results, jax.jit(f)(x), strict=True):
+        assert result.dtype == wanted.dtype
+        np.testing.assert_array_equal(result, wanted)

@@ -28,6 +28,7 @@ from morello.frontends.settling import settle
 from morello.frontends.stablehlo import repeated, with_loops, with_loops_of_torch
 from morello.frontends.stablehlo.concatenation import keep_concatenation
 from morello.frontends.stablehlo.kept_functions import keep_functions
+from morello.frontends.stablehlo.saturating_casts import saturate_casts
 from morello.frontends.stablehlo.unsigned_products import widen_unsigned
 from morello.mlir import BACKEND, PassManager, all_ops, ir, walk
 
@@ -164,6 +165,7 @@ def to_linalg(module: ir.Operation, source: str, fallback: bool = False) -> None
         keep_concatenation(module)
         keep_functions(module)
         _run(_FROM_CHLO, module, source)
+        saturate_casts(module)
         with_loops(module)
         _refuse_foreign(module, source, fallback)
         _run(_FROM_STABLEHLO, module, source)
