@@ -1,11 +1,16 @@
 """The options of ``torch.compile(model, backend="morello", options={…})``."""
 
 import dataclasses
+import operator
 from collections.abc import Mapping
 from typing import Any
 
+from morello.compiler.searches import tuning_time
+from morello.compiler.target_choice import chosen_target
+from morello.compiler.threads import thread_count
 from morello.errors import ArgumentError
 from morello.frontends.grouping.partition import Partition, checked_partition
+from morello.search.queries.best_program import Patience
 from morello.suggestions import did_you_mean
 
 
@@ -61,8 +66,8 @@ class Options:
         """The options that a user gave.
 
         Raises:
-            ArgumentError: one that does not exist.
-            CompileError: a partition that does not exist.
+            ArgumentError: one that does not exist, or has no such value.
+            MorelloError: no such threads, target, time limit, tuning or partition.
         """
         known = [field.name for field in dataclasses.fields(cls)]
         for name in choices or {}:
@@ -72,5 +77,34 @@ class Options:
                     f"it has {', '.join(known)}{did_you_mean(str(name), known)}",
                 )
         options = cls(**(choices or {}))
-        checked_partition(options.partition)
+        options._check()
         return options
+
+    def _check(self) -> None:
+        checked_partition(self.partition)
+        chosen_target(self.target)
+        thread_count(self.threads)
+        Patience.of(self.time_limit)
+        tuning_time(self.tune)
+        for name, least in (("jobs", 1), ("shapes", 0), ("batch", 0)):
+            _check_count(name, getattr(self, name), least)
+        for name in ("wait", "freeze", "flushing", "winograd"):
+            _check_truth(name, getattr(self, name))
+        if self.pack is not None:
+            _check_truth("pack", self.pack)
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    try:
+        is_count = operator.index(value) >= least and not isinstance(value, bool)
+    except TypeError:
+        is_count = False
+    if not is_count:
+        raise ArgumentError(
+            f"'{name}' is {value!r}", f"give an integer of at least {least}"
+        )
+
+
+def _check_truth(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise ArgumentError(f"'{name}' is {value!r}", "give True or False")
