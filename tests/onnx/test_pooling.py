@@ -65,6 +65,12 @@ CASES = [
         {"a": np.array([1], np.int64)},
     ),
     (
+        node("ReduceProd", ["x", "a"], ["y"], keepdims=0),
+        (2, 4),
+        (),
+        {"a": np.array([], np.int64)},
+    ),
+    (
         node("DepthToSpace", ["x"], ["y"], blocksize=2, mode="CRD"),
         (1, 8, 2, 3),
         (1, 2, 4, 6),

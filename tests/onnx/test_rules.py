@@ -152,6 +152,11 @@ CASES = {
         (5,),
         {"n": numbers(2, 1)},
     ),
+    "a border that has no use of a number": (
+        node("Pad", ["x", "n", "v"], ["y"], mode="reflect"),
+        (5,),
+        {"n": numbers(2, 1), "v": np.float32(2)},
+    ),
     "a border that is turned along all axes": (
         node("Pad", ["x", "n"], ["y"], mode="reflect"),
         (3, 4, 2),

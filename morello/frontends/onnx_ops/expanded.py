@@ -119,7 +119,7 @@ def _padded(to: Expansion, node: Arguments) -> Results:
             f"{node.name} (onnx.Pad) wraps by numbers that are known only in a call",
             "make 'pads' and 'axes' constants",
         )
-    is_plain = mode == b"constant"
+    is_plain = _has_number(node, mode)
     if is_plain and (pads >= 0).all():
         return None
     wide = np.zeros((2, len(shape)), np.int64)
@@ -145,6 +145,14 @@ def _padded(to: Expansion, node: Arguments) -> Results:
         value = [node.input(2)] if node.input(2) else []
         x = to.op("Pad", x, to.numbers(*wide.reshape(-1)), *value, mode=mode.decode())
     return [x]
+
+
+def _has_number(node: Arguments, mode: bytes) -> bool:
+    """Whether a border has the number that is given, which other modes ignore."""
+    is_read = mode == b"constant"
+    if not is_read:
+        node.input(2), node.get("value", 0.0)
+    return is_read
 
 
 def _rotary(to: Expansion, node: Arguments) -> Results:

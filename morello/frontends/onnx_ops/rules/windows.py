@@ -100,8 +100,10 @@ def product_along(to: Expansion, node: Arguments) -> Results:
     shape, y_shape = to.shape(x), to.shape(node.output(0))
     axes = to.array(node.input(1)) if node.input(1) else node.get("axes", None)
     is_noop = node.get("noop_with_empty_axes", 0)
-    if axes is not None and not len(axes) and is_noop:
-        return [to.op("Identity", x)]
+    if axes is not None and not len(axes):
+        if is_noop:
+            return [to.op("Identity", x)]
+        axes = range(len(shape or ()))
     if axes is None and (node.input(1) or is_noop):
         return None
     if shape is None or (y_shape is None and axes is None):
