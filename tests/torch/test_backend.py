@@ -514,36 +514,6 @@ def test_what_dynamo_leaves_is_told(
     assert re.search(words, told.text)
 
 
-def test_an_option_that_does_not_exist_is_refused() -> None:
-    fast = torch.compile(Mlp(), backend="morello", options={"time_limt": 3})
-    words = "no option 'time_limt'; it has threads, .*; did you mean 'time_limit'?"
-    with pytest.raises(Exception, match=words):
-        fast(torch.randn(3, 16))
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        ("threads", "2", "'threads' is '2'; give an integer of at least 1"),
-        ("target", "avx3", "unknown target 'avx3'"),
-        ("time_limit", "1", "a time limit of '1'; give a number of seconds"),
-        ("tune", "often", "'tune' is 'often'"),
-        ("jobs", 0, "'jobs' is 0; give an integer of at least 1"),
-        ("shapes", True, "'shapes' is True; give an integer of at least 0"),
-        ("batch", -1, "'batch' is -1; give an integer of at least 0"),
-        ("freeze", "no", "'freeze' is 'no'; give True or False"),
-        ("pack", 2, "'pack' is 2; give True or False"),
-        ("partition", "costs", "'partition' is 'costs'"),
-    ],
-)
-def test_an_option_of_another_value_is_refused(
-    option: str, value: Any, words: str
-) -> None:
-    fast = torch.compile(Mlp(), backend="morello", options={option: value})
-    with pytest.raises(Exception, match=words):
-        fast(torch.randn(3, 16))
-
-
 def test_the_share_of_eager_is_told_once(told: pytest.LogCaptureFixture) -> None:
     def function(x: Any) -> Any:
         return torch.tanh(x).logcumsumexp(1) * 2
