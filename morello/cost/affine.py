@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from morello.cost.cache_conflicts import CacheConflicts, is_read_across, is_strip, uses
-from morello.cost.counts import Access, Lines, OpCounts, Phase
+from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase
 from morello.cost.model import CostModel
 from morello.machine.costs import Coefficients, OpCosts
 from morello.machine.target import Target
@@ -223,9 +223,7 @@ class AffineCostModel(CostModel):
             if unit == "multiply" and self.target.some_ports_multiply:
                 taken = count * self._ops.vector_op
                 units["vector"] = units.get("vector", 0) + taken
-        chain: Ints = 0
-        for op, count in phase.chain.items():
-            chain = chain + count * getattr(self._ops, f"{op}_latency")
+        chain = self._latency(phase.chain)
         arriving: Ints = 0
         exposed: Ints = 0
         for lines in phase.lines:
@@ -244,7 +242,19 @@ class AffineCostModel(CostModel):
             else:
                 exposed = exposed + cost
         slowest = functools.reduce(np.maximum, (chain, *units.values(), arriving))
+        if phase.latency:
+            # Of the runs that overlap, half of the instructions wait on average: twice
+            # as many as the schedulers hold are begun before the first run ends.
+            run = sum(phase.ops.values())
+            begun = run + 2 * self.target.scheduler_entries
+            waited = (slowest + self._latency(phase.latency)) * run // begun
+            slowest = np.maximum(slowest, waited)
         return slowest + exposed
+
+    def _latency(self, chain: Ops) -> Ints:
+        """Latency of instructions that wait for one another."""
+        cycles = (n * getattr(self._ops, f"{op}_latency") for op, n in chain.items())
+        return sum(cycles)
 
     def _lines(self, frame: Frame, lines: Lines, fetches: bool = True) -> Ints:
         """Lines that a kernel reads or writes where they lie, down to L1.

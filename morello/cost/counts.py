@@ -98,6 +98,10 @@ class Phase:
     lines: tuple[Lines, ...] = ()
     times: Ints = 1
     """How often the phase runs."""
+    latency: Ops | None = None
+    """The latency of each run that its other instructions do not hide, as a chain. No
+    run waits for another: they overlap as far as the schedulers hold instructions of
+    several."""
 
 
 @dataclasses.dataclass(frozen=True)

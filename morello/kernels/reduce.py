@@ -9,7 +9,7 @@ from itertools import product as every
 
 import numpy as np
 
-from morello.cost.counts import OpCounts, Phase, times
+from morello.cost.counts import OpCounts, Phase, add, times
 from morello.kernels.code.running import Running
 from morello.kernels.code.varying_row import (
     Columns,
@@ -116,21 +116,17 @@ class ReduceRows(Kernel):
             Running.counted(node.reduction, self.isa, number, along=vector)
             for vector in (False, True)
         )
-        body = Phase(
-            {
-                "load": m * (vectors - masked),
-                "masked_load": m * masked,
-                **times(each.ops, m * vectors),
-            },
-            times(each.chain, -(-vectors // chains) * -(-m // together)),
-        )
         steps = lanes.bit_length() - 1  # halves against halves
-        ends = (
-            Phase(chain=element.chain),
-            Phase({"shuffle": m * steps, **times(element.ops, m * (steps + 1))}),
-            Phase({"scalar": 2 * m}),
+        row = add(
+            {"load": vectors - masked, "masked_load": masked, "scalar": 2},
+            times(each.ops, vectors - chains),
+            {"shuffle": steps, **times(element.ops, steps + chains)},
         )
-        return OpCounts((body, *ends), kernels=1)
+        chain = times(each.chain, -(-vectors // chains) - 1)
+        latency = add(times(element.chain, steps + 1), {"vector_op": steps})
+        groups = -(-m // together)
+        some = Phase(times(row, together), chain, times=groups, latency=latency)
+        return OpCounts((some,), kernels=1)
 
     def takes_any(self, spec: Spec) -> bool:
         """Any length of rows that are not packed."""

@@ -33,6 +33,7 @@ RANGES = {
     "l1_ways": (1, 1 << 20),
     "l2_lines": (8, 1 << 24),
     "l3_lines": (1, 1 << 32),
+    "scheduler_entries": (1, 1 << 20),
     "first_part": (1, 1 << 31),
     "threads": (1, MAX_THREADS),
 }
@@ -83,6 +84,9 @@ class Target(HashedOnce):
     l3_lines: int = 9 << 15
     """Lines of the last-level cache that a program can count on, here 18 of 32 MiB:
     where operands are larger together, they come from DRAM."""
+    scheduler_entries: int = 60
+    """Vector instructions that the core holds until their operands are there; here
+    those of a Haswell."""
     first_part: int = 256
     """The least first part of a reduction that the search tries to overwrite with."""
     threads: int = 1

@@ -77,6 +77,12 @@ def kernels(frame: Frame, target: Target) -> Iterator[str]:
             for phase in phases
         ]
         yield f"{name} {' '.join(str(int(cost)) for cost in costs)}"
+    rows = (
+        Phase({"fma": 9 * vectors, "load": vectors}, times=50, latency={"fma": 30})
+        for vectors in (1, 4, 100)
+    )
+    costs = [model.kernel(frame, OpCounts((phase,))) for phase in rows]
+    yield f"rows {' '.join(str(int(cost)) for cost in costs)}"
 
 
 def moves(frame: Frame, target: Target) -> Iterator[str]:

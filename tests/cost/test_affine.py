@@ -117,6 +117,20 @@ def test_units_of_a_phase_overlap_and_phases_do_not() -> None:
     assert kernel(OpCounts((twice,))) == 100 * OPS.fma_latency
 
 
+def test_rows_overlap_as_far_as_schedulers_hold_them() -> None:
+    """Short rows are bound by their instructions; long ones wait for their latency."""
+    target = dataclasses.replace(AVX2, scheduler_entries=50)
+
+    def row(multiplies: int, waits: int) -> int:
+        phase = Phase({"fma": multiplies}, times=10, latency={"fma": waits})
+        return kernel(OpCounts((phase,), kernels=0), target=target)
+
+    assert row(4, 10) == 40 * OPS.fma
+    alone = 100 * OPS.fma + 100 * OPS.fma_latency
+    assert row(100, 100) == 10 * (alone // 2)
+    assert row(10000, 1) == 10 * (10000 * OPS.fma)
+
+
 def test_loads_of_both_kinds_share_a_unit() -> None:
     both = Phase({"load": 10, "masked_load": 10})
     assert kernel(OpCounts((both,))) == 10 * (OPS.load + OPS.masked_load)

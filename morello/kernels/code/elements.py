@@ -75,11 +75,13 @@ class EmittedElements:
         return functools.partial(each, getattr(self.emitter, name))
 
 
-def _counted(instructions: int) -> Callable[..., Any]:
-    """An operation that takes so many simple instructions, one after the other."""
+def _counted(instructions: int, chain: int = 0) -> Callable[..., Any]:
+    """An operation that takes the time of so many simple instructions, one after the
+    other, or has the latency of a shorter chain."""
 
     def operation(self: "CountedElements", *operands: Any) -> Any:
-        self._operation({"vector_op": instructions}, {"vector_op": instructions})
+        latency = chain or instructions
+        self._operation({"vector_op": instructions}, {"vector_op": latency})
 
     return operation
 
@@ -146,7 +148,7 @@ class CountedElements:
     greater = lesser = shift_left = shift_right = _counted(1)
     where_less = where_equal = nearest = _counted(2)
     scale = _counted(3)
-    divide = square_root = _counted(10)
+    divide = square_root = _counted(10, 5)
 
     def reinterpret(self, value: Any, dtype: Dtype) -> Any:
         """`Elements.reinterpret`: no instruction."""

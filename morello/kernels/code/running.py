@@ -8,6 +8,7 @@ from morello.kernels.code.elements import CountedElements
 from morello.kernels.emitter import Emitter, Value
 from morello.machine.isa import Isa, Op
 from morello.spec import Dtype, Fill
+from morello.spec.frame import Ints
 from morello.spec.graphs.expression import Call, Expression, paired
 from morello.spec.graphs.graph import NEUTRAL, Graph
 
@@ -52,6 +53,13 @@ class Running:
             return dataclasses.replace(counted, ops=both, chain={"vector_op": 1})
         paired(counted, reduction, number, None, None)
         return counted
+
+    @staticmethod
+    def carried(reduction: str, isa: Isa, number: Dtype, chains: Ints) -> Ints:
+        """The vectors that go along a row: one of each chain, and where NaN are kept
+        apart one for the NaN of two of them."""
+        apart = _has_numbers(reduction, isa, number)
+        return chains + apart * -(-chains // 2)
 
     @property
     def has_numbers(self) -> bool:

@@ -54,6 +54,7 @@ from morello.kernels.predicates import (
     within_block,
 )
 from morello.kernels.template import Kernel
+from morello.machine.isa import Isa
 from morello.spec import (
     Compose,
     Form,
@@ -256,8 +257,15 @@ class RowCounts:
     casts: dict[int, Ops]
     """The inputs that are loaded as vectors, and what casts each of these."""
     stores: int
-    reductions: int
+    isa: Isa
+    reductions: tuple[str, ...]
+    """The name of each."""
     chain: int
+    """Instructions of a reduction along rows that wait for the vector before."""
+    depth: Ops
+    """The longest chain of what is computed of a vector."""
+    late_depth: Ops
+    """The longest chain of what is computed once a row."""
 
     @classmethod
     def of(cls, frame: Frame, kernel: GraphRows) -> "RowCounts":
@@ -267,28 +275,36 @@ class RowCounts:
         number = computed_in(frame.key.dtypes)
         plan = one_pass(graph)
         assert plan is not None
+        along = inner in plan.reduced
         vector: Ops = {}
         late: Ops = {}
+        depth: Ops = {}
+        late_depth: Ops = {}
         scalar = late_scalar = 0
         narrow = stored_rounded(graph, kind.values, frame.key.tensors)
         for value in graph.node_values:
             node = graph.node(value)
             counted = counted_node(graph, value, inner, isa, number, narrow.get(value))
             wide = inner in graph.dims_of(value) or inner in node.reduced
+            if wide:
+                depth = add(depth, counted.chain)
+            else:
+                late_depth = add(late_depth, counted.chain)
             if value not in plan.late or node.reduced:
                 if wide or node.reduced:
                     vector = add(vector, counted.ops)
                 else:
                     scalar += counted.operations + counted.reads
                 if node.reduced and not factors_of(graph, value):
-                    along = inner in plan.reduced
-                    running = Running.counted(node.reduction, isa, number, along)
-                    vector = add(vector, running.ops)
+                    taken = Running.counted(node.reduction, isa, number, along)
+                    vector = add(vector, taken.ops)
             elif inner in graph.dims_of(value):
                 late = add(late, counted.ops)
             else:
                 late_scalar += counted.operations
-        reductions = [v for v in graph.node_values if graph.node(v).reduced]
+        nodes = [graph.node(v) for v in graph.node_values]
+        names = tuple(node.reduction for node in nodes if node.reduced)
+        running = [Running.counted(name, isa, number, along) for name in names]
         moves = Moves(frame, graph, inner, narrow)
         vector, late = add(vector, moves.vector), add(late, moves.late)
         both = vector.get("fma", 0) + vector.get("vector_op", 0)
@@ -304,18 +320,11 @@ class RowCounts:
             late_scalar,
             moves.casts,
             moves.stores,
-            len(reductions),
-            max(
-                (
-                    sum(
-                        Running.counted(
-                            graph.node(v).reduction, isa, number, inner in plan.reduced
-                        ).chain.values()
-                    )
-                    for v in reductions
-                ),
-                default=0,
-            ),
+            isa,
+            names,
+            max((sum(one.chain.values()) for one in running), default=0),
+            depth,
+            late_depth,
         )
 
     def total(self) -> OpCounts:
@@ -335,6 +344,11 @@ class RowCounts:
         alike = add(times(self.vector, vectors), stores)
         reads = {v: step_of(graph, v, inner) for v in self.casts}
         row = add(alike, self._loads(reads))
+        loops = (rows > 1) * 1 + rows * again
+        trips = rows + rows * again * -(-vectors // self.unroll)
+        if inner in plan.reduced:
+            phase = self._along(row, again, vectors, rows)
+            return OpCounts((phase,), kernels=1, loops=loops, trips=trips)
         chains = np.minimum(np.maximum(vectors, 1), self.unroll)
         chain: Ops = {"fma": self.chain * -(-vectors // chains)} if self.chain else {}
         alone = 1 - self._together()
@@ -344,11 +358,9 @@ class RowCounts:
         if self.scalar:
             phases.append(Phase({"scalar": self.scalar}, times=rows))
         if self.reductions:
-            phases += self._ends(inner in plan.reduced, rows, vectors)
+            phases.append(Phase(self.late, times=rows * vectors))
         if registers:
             return OpCounts(tuple(phases), kernels=0)
-        loops = (rows > 1) * 1 + rows * again
-        trips = rows + rows * again * -(-vectors // self.unroll)
         return OpCounts(tuple(phases), kernels=1, loops=loops, trips=trips)
 
     def _together(self) -> Ints:
@@ -429,14 +441,30 @@ class RowCounts:
             reads[value] = each
         return reads
 
-    def _ends(self, along: bool, rows: Ints, vectors: Ints) -> list[Phase]:
-        if not along:
-            return [Phase(self.late, times=rows * vectors)]
+    def _along(self, row: Ops, again: Ints, vectors: Ints, rows: Ints) -> Phase:
+        """Rows that are reduced to their ends, none of which waits for another.
+
+        Args:
+            row: of one pass over a row.
+            again: how many of these are reduced together.
+            vectors: in each.
+            rows: that remain.
+        """
         steps = self.lanes.bit_length() - 1
+        chains = np.minimum(np.maximum(vectors, 1), self.unroll)
+        number, count = computed_in(self.frame.key.dtypes), len(self.reductions)
+        sizes, (_, inner) = self.frame.sizes, graph_seen(self.frame.key)
         ends: Ops = {
-            "shuffle": self.reductions * steps,
-            "vector_op": self.reductions * (steps + self.unroll),
-            "scalar": 3 * self.reductions + self.late_scalar,
+            "shuffle": count * steps,
+            "vector_op": count * tail_of(sizes[inner], self.lanes),
+            "scalar": self.scalar + 3 * count + self.late_scalar,
         }
-        chain: Ops = {"fma": 2 * steps}
-        return [Phase(ends, chain, times=rows)]
+        for name in self.reductions:
+            pair = Running.counted(name, self.isa, number, along=False)
+            carried = Running.carried(name, self.isa, number, chains)
+            ends = add(ends, times(pair.ops, steps + carried - 1))
+        chain: Ops = {"fma": self.chain * -(-vectors * again // chains)}
+        # In a long row the chain of a vector is hidden behind other vectors.
+        shown = {op: n * chains // (vectors * again) for op, n in self.depth.items()}
+        latency = add(shown, self.late_depth, {"fma": 2 * steps})
+        return Phase(add(times(row, again), ends), chain, times=rows, latency=latency)

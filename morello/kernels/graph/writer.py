@@ -15,7 +15,7 @@ from morello.kernels.code.varying_row import (
     groups_written,
     takes_masks,
 )
-from morello.kernels.code.vectors import parts
+from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Value
 from morello.kernels.graph.counted import operations_of
 from morello.kernels.graph.shape import (
@@ -64,6 +64,9 @@ class GraphWriter(GraphValues):
             dim: number for number, one in enumerate(spec.ranges) for dim in one.dims
         }
         """For each dimension whose size a call says the number of its range."""
+        if inner in reduced and inner not in self.varying:
+            vectors = vectors_of(spec.sizes[inner], self.lanes)
+            self.unroll = min(self.unroll, vectors)
         settled = reduced - {inner, *self.varying}
         self.taps = taps_of(settled, spec.sizes, most_taps)
         """The reduced dimensions whose places are written out one by one."""
@@ -285,9 +288,10 @@ class GraphWriter(GraphValues):
                 self._store_scalar(value, at, env[value])
 
     def _carried_vectors(self, reduction: Running) -> int:
-        """The vectors of a reduction that are carried along a row: one for each that is
-        unrolled, and where NaN are kept apart one for the NaN of two of them."""
-        return self.unroll + (-(-self.unroll // 2) if reduction.has_numbers else 0)
+        """The vectors of a reduction that are carried along a row, of as many chains as
+        are unrolled."""
+        isa, name = self.emitter.isa, reduction.reduction
+        return int(Running.carried(name, isa, self.number, self.unroll))
 
     def _take_along(
         self,

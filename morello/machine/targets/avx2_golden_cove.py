@@ -18,6 +18,7 @@ AVX2_GOLDEN_COVE = dataclasses.replace(
     name="avx2-golden-cove",
     l2_lines=1 << 15,
     l3_lines=1 << 21,
+    scheduler_entries=97,
     **shipped("avx2-golden-cove"),
     kernels=(
         *AVX2.kernels,

@@ -15,6 +15,7 @@ AVX2_ZEN3 = dataclasses.replace(
     AVX2,
     name="avx2-zen3",
     l2_lines=1 << 13,
+    scheduler_entries=64,
     **shipped("avx2-zen3"),
     kernels=(
         *(kernel for kernel in AVX2.kernels if kernel != "int_dot2_float"),

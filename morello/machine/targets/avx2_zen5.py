@@ -15,6 +15,7 @@ AVX2_ZEN5 = dataclasses.replace(
     name="avx2-zen5",
     l1_lines=768,
     l1_ways=12,
+    scheduler_entries=114,
     **shipped("avx2-zen5"),
     kernels=(
         *AVX2.kernels,

@@ -31,6 +31,7 @@ AVX512 = Target(
     l1_lines=768,
     l1_ways=12,
     l2_lines=1 << 14,
+    scheduler_entries=97,
     **shipped("avx512"),
     shared_ports=True,
     kernels=_KERNELS,

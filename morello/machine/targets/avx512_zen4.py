@@ -19,5 +19,6 @@ AVX512_ZEN4 = dataclasses.replace(
     l2_lines=AVX2.l2_lines,
     l3_lines=AVX2.l3_lines,
     shared_ports=False,
+    scheduler_entries=64,
     **shipped("avx512-zen4"),
 )

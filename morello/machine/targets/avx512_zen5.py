@@ -17,5 +17,6 @@ AVX512_ZEN5 = dataclasses.replace(
     l2_lines=AVX512.l2_lines,
     l3_lines=AVX512.l3_lines,
     shared_ports=False,
+    scheduler_entries=114,
     **shipped("avx512-zen5"),
 )
