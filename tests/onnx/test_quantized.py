@@ -317,16 +317,43 @@ def test_scales_and_zero_points_are_of_channels(dtype: str) -> None:
     np.testing.assert_array_equal(y, exact)
 
 
-def test_scales_are_of_blocks() -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_scales_are_of_blocks(dtype: str) -> None:
+    kind = "float" if dtype == "float32" else dtype
     text = (
-        "(uint8[2,5] x, float[2,3] s, uint8[2,3] z) => (float[2,5] y) "
+        f"(uint8[2,5] x, {kind}[2,3] s, uint8[2,3] z) => ({kind}[2,5] y) "
         "{ y = DequantizeLinear<axis=1, block_size=2>(x, s, z) }"
     )
     x, zeros = integers("uint8", 2, 5), integers("uint8", 2, 3)
-    scales = np.array([[1, 2, 4], [0.5, 1, 8]], np.float32)
+    scales = np.array([[1, 2, 4], [0.5, np.nan, 6e-8]], dtype)
     wide = [np.repeat(own, 2, 1)[:, :5] for own in (zeros.astype(int), scales)]
     y = run(text, x, scales, zeros, fallback=True)
-    np.testing.assert_array_equal(y, (x - wide[0]) * wide[1])
+    right = (x - wide[0]).astype(np.float32) * wide[1].astype(np.float32)
+    assert y.dtype == scales.dtype
+    right = right.astype(dtype).astype(np.float32)
+    np.testing.assert_array_equal(y.astype(np.float32), right)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_narrow_floats_are_multiplied_by_blocks(dtype: str) -> None:
+    """Sums are in f32, and rounded once."""
+    n, k, block = 6, 40, 16
+    q = RNG.integers(0, 16, (n, 3 * block)).astype(np.uint8)
+    scales = (2.0 ** RNG.integers(-3, 1, (n, 3))).astype(dtype)
+    bias, x = (RNG.integers(-7, 8, s).astype(dtype) for s in (n, (2, k)))
+    layer = node(
+        "MatMulNBits", ["x", "w", "s", "", "", "b"], ["y"], "product",
+        domain="com.microsoft", K=k, N=n, bits=4, block_size=block,
+    )  # fmt: skip
+    packed = (q[:, ::2] | q[:, 1::2] << 4).reshape(n, 3, block // 2)
+    arrays = {"w": packed, "s": scales.reshape(-1), "b": bias}
+    y = np.empty((2, n), dtype)
+    proto = model([layer], {"x": x}, {"y": y}, arrays, opset=21)
+    weights = (q[:, :k] - 8.0) * np.repeat(scales.astype(np.float32), block, 1)[:, :k]
+    wanted = x.astype(np.float32) @ weights.T + bias.astype(np.float32)
+    read = morello.from_onnx(proto.SerializeToString())
+    found = read.compile(threads=1, time_limit=2)(x)
+    np.testing.assert_array_equal(found, wanted.astype(dtype))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])

@@ -212,8 +212,7 @@ _OF_ANY_DTYPE = frozenset(
         "Slice",
         "Split",
         *bits.RULES,
-        *quantized.RULES,
-        *(name.rpartition(".")[2] for name in qlinear.RULES),
+        *(name.rpartition(".")[2] for name in (*qlinear.RULES, *quantized.RULES)),
         *integers.RULES,
         *sequences.RULES,
     }

@@ -8,6 +8,7 @@ and lacks blocks, and the groups and pads of convolutions.
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from morello.errors import CompileError
@@ -18,12 +19,25 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _MOST_EXACT = 2**24 // 255**2
 """How many products of two differences of bytes add up exactly in f32."""
 
+_FLOATS = np.dtype(np.float32), np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
+"""The types of scales."""
+
 _TYPES = {"FLOAT": 1, "INT32": 6}
 """The numbers of types in ONNX."""
 
 
 def _cast(to: Expansion, x: str, kind: str) -> str:
     return to.op("Cast", x, to=_TYPES[kind])
+
+
+def _widened(to: Expansion, x: str, dtype: np.dtype[Any] | None) -> str:
+    """Floats of a type in f32."""
+    return x if dtype == np.float32 else _cast(to, x, "FLOAT")
+
+
+def _narrowed(to: Expansion, x: str, dtype: np.dtype[Any]) -> str:
+    """Floats in f32 as those of a type."""
+    return x if dtype == np.float32 else to.op("Cast", x, to=to.code(dtype))
 
 
 def _along(to: Expansion, x: str, after: int) -> str:
@@ -228,12 +242,12 @@ def _of_blocks(to: Expansion, x: str, count: int, block: int, axis: int) -> str:
 
 
 def dequantized(to: Expansion, node: Arguments) -> Results:
-    """Integers less their zero points, times their scales."""
-    dtype = to.dtype(node.input(0))
-    if dtype is None or dtype.kind not in "iu":
+    """Integers less their zero points, times their scales, in the type of these."""
+    dtype, result = to.dtype(node.input(0)), to.dtype(node.input(1))
+    if dtype is None or dtype.kind not in "iu" or result not in _FLOATS:
         return None
     scale = _spread(to, node, 1)
-    if scale is None or not to.has(node.input(1), "FLOAT"):
+    if scale is None:
         return None
     maker = to.maker(node.input(0))
     if maker is not None and maker.kind == "QuantizeLinear" and dtype.itemsize == 2:
@@ -246,7 +260,8 @@ def dequantized(to: Expansion, node: Arguments) -> Results:
     if node.input(2):
         zero = _spread(to, node, 2) or node.input(2)
         y = to.op("Sub", y, _cast(to, zero, "FLOAT"))
-    return [to.op("Mul", y, scale)]
+    y = to.op("Mul", y, _widened(to, scale, result))
+    return [_narrowed(to, y, to.dtype_of(node.get("output_dtype", 0)) or result)]
 
 
 def quantized(to: Expansion, node: Arguments) -> Results:
@@ -328,13 +343,18 @@ def product_of_blocks(to: Expansion, node: Arguments) -> Results:
         moved = to.op("Sub", moved, to.number(1 << (bits - 1)))
     scales = node.input(2)
     if scales in to.held:
-        spread = to.constant(to.array(scales).reshape(n, blocks).T[places])
+        of_blocks = to.array(scales).astype(np.float32).reshape(n, blocks)
+        spread = to.constant(of_blocks.T[places])
     else:
-        table = to.op("Transpose", to.reshape(scales, n, blocks), perm=[1, 0])
+        wide = _widened(to, scales, to.dtype(scales))
+        table = to.op("Transpose", to.reshape(wide, n, blocks), perm=[1, 0])
         spread = to.op("Gather", table, to.constant(places.astype(np.int64)), axis=0)
     columns = to.op("Mul", moved, spread)
-    y = to.op("MatMul", node.input(0), columns)
-    return [to.op("Add", y, node.input(5)) if node.input(5) else y]
+    dtype = to.dtype(node.input(0)) or np.dtype(np.float32)
+    y = to.op("MatMul", _widened(to, node.input(0), dtype), columns)
+    if node.input(5):
+        y = to.op("Add", y, _widened(to, node.input(5), dtype))
+    return [_narrowed(to, y, dtype)]
 
 
 RULES: Rules = {
