@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from morello.errors import SpecError
+from morello.errors import ArgumentError, SpecError
 from morello.spec.elements.dtypes import Dtype
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -28,8 +28,9 @@ class ScaledWeights:
     byte is of an even k, and the high half of the next."""
     scales: Array
     """f16, bf16 or f32, k/group x n, or k/block x n where there are multiples."""
-    zeros: Array | int = 0
-    """The integers that stand for 0: one for all, or u8, k/group x n."""
+    zeros: Array | float = 0
+    """What stands for 0: one number for all, or u8 or s8, k/group x n; 1 x n, one for
+    each column."""
     offsets: Array | None = None
     """Numbers that are added, with dtypes and shapes as scales have them; None for
     nothing."""
@@ -43,6 +44,27 @@ class ScaledWeights:
     are in order. Activations are taken so: ``x[:, order]``."""
     bits: int = 8
     """Bits of an integer: 4 or 8."""
+
+    def __post_init__(self) -> None:
+        """Take a zero of NumPy as a number, and check that the parts fit the integers.
+
+        Raises:
+            ArgumentError: one has not as many columns, or rows that do not divide k.
+        """
+        if np.ndim(self.zeros) == 0:
+            object.__setattr__(self, "zeros", np.asarray(self.zeros).item())
+        *before, k, n = self.shape
+        for name in ("scales", "zeros", "offsets", "multiples", "offset_multiples"):
+            part = getattr(self, name)
+            if part is None or np.ndim(part) == 0:
+                continue
+            *others, rows, columns = part.shape if part.ndim > 1 else (0, 0)
+            if (others, columns) != (before, n) or not rows or k % rows:
+                raise ArgumentError(
+                    f"{name} has the shape {part.shape}, beside integers of the shape "
+                    f"{self.shape}",
+                    f"give it {n} columns, and a number of rows that divides {k}",
+                )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,7 +89,7 @@ class ScaledWeights:
     def values(self) -> Array:
         """The weights, f32, k x n: each step is rounded to f32."""
         wide = self.integers.astype(np.float32)
-        if isinstance(self.zeros, int):
+        if isinstance(self.zeros, (int, float)):
             wide -= np.float32(self.zeros)
         else:
             wide -= self._along(self.zeros)
@@ -97,7 +119,7 @@ class ScaledWeights:
             )
         k, n = self.shape
         number = "q[k/2,n]" if self.bits < _BYTE else "q[k,n]"
-        if not isinstance(self.zeros, int):
+        if not isinstance(self.zeros, (int, float)):
             number = f"({number}-{self._read('z', self.zeros)})"
         elif self.zeros:
             number = f"({number}-{self.zeros})"
@@ -119,14 +141,15 @@ class ScaledWeights:
     @property
     def arguments(self) -> tuple[Array, ...]:
         """The arrays that a kernel of `spec` takes after x."""
-        zeros = None if isinstance(self.zeros, int) else self.zeros
+        zeros = None if isinstance(self.zeros, (int, float)) else self.zeros
         before = (self.scales, self.multiples, self.stored, zeros)
         every = (*before, self.offsets, self.offset_multiples)
         return tuple(array for array in every if array is not None)
 
     def _along(self, part: Array) -> Array:
         """A part of groups, in f32, for each element."""
-        return np.repeat(part.astype(np.float32), self.group, axis=-2)
+        each = self.shape[-2] // int(part.shape[-2])
+        return np.repeat(part.astype(np.float32), each, axis=-2)
 
     def _read(self, name: str, part: Array, multiples: Array | None = None) -> str:
         """The text that reads a part of a group, or its block's times its multiple."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import morello
-from morello.errors import SpecError
+from morello.errors import ArgumentError, SpecError
 from morello.weights import ScaledWeights, bytes_spec, in_bytes
 from morello.weights.scaled import in_halves
 from tests.guarded import check_canaries, guarded_array
@@ -27,7 +27,10 @@ def parts() -> dict[str, ScaledWeights]:
     signed = nibbles.astype(np.int8) - np.int8(8)
     return {
         "a zero": ScaledWeights(halves, scales, 8, bits=4),
+        "a half for zero": ScaledWeights(halves, scales, np.float32(7.5), bits=4),
         "zeros": ScaledWeights(halves, scales, zeros, bits=4),
+        "zeros of columns": ScaledWeights(halves, scales, zeros[:1], bits=4),
+        "zeros of groups": ScaledWeights(halves, scales[:1], zeros, bits=4),
         "offsets": ScaledWeights(halves, wide, offsets=offsets, bits=4),
         "multiples": ScaledWeights(
             halves,
@@ -133,6 +136,31 @@ def test_bytes_are_rounded_to_by_name() -> None:
 def test_groups_of_bytes_are_whole() -> None:
     with pytest.raises(SpecError, match="33 columns, no multiple of 32"):
         in_bytes(np.zeros((1, 33), np.float32), 32)
+
+
+def test_a_zero_of_numpy_is_a_number() -> None:
+    stored, scales = np.zeros((8, 4), np.uint8), np.ones((1, 4), np.float16)
+    for zero in (np.int64(8), np.array(8, np.uint8), 8):
+        weights = ScaledWeights(stored, scales, zero, bits=4)
+        assert weights.spec(1) == ScaledWeights(stored, scales, 8, bits=4).spec(1)
+        assert (weights.values() == -8).all()
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"scales": np.ones((3, 4), np.float16)},
+        {"scales": np.ones((2, 5), np.float16)},
+        {"scales": np.ones(4, np.float16)},
+        {"scales": np.ones((0, 4), np.float16)},
+        {"zeros": np.ones((5, 4), np.uint8)},
+        {"offsets": np.ones((1, 2, 4), np.float16)},
+    ],
+)
+def test_parts_fit_the_integers(parts: dict[str, Any]) -> None:
+    whole = {"stored": np.zeros((8, 4), np.uint8), "scales": np.ones((1, 4), "f2")}
+    with pytest.raises(ArgumentError, match=r"4 columns, .* that divides 16"):
+        ScaledWeights(**{**whole, **parts}, bits=4)
 
 
 def test_weights_of_more_dimensions_are_no_spec() -> None:
