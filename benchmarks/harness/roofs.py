@@ -112,7 +112,7 @@ class Roofs:
 
     def _read(self, way: Reading, nbytes: int, seconds: float) -> "Rate":
         nbytes = max(way.chunk, nbytes // way.chunk * way.chunk)
-        loop, out = _reading(way), np.zeros(8 * self._threads, np.int64)
+        loop, out = reading(way), np.zeros(8 * self._threads, np.int64)
         places, to = [int(m.ctypes.data) for m in self._memory], int(out.ctypes.data)
         trips = max(1, _LEAST_READ // nbytes)
 
@@ -190,7 +190,8 @@ def _arithmetic(name: str, wide: bool) -> Callable[..., None]:
 
 
 @functools.cache
-def _reading(way: Reading) -> Callable[..., None]:
+def reading(way: Reading) -> Callable[..., None]:
+    """The loop of a way of reading: trips, from where, to where, and bytes."""
     return _function(compile_llvm(way.text(), cpu=_CPU), 1)
 
 
