@@ -18,6 +18,7 @@ from morello.frontends.refusals import ModelError, Refusal
 from morello.mlir import PassManager, ir
 from morello.torch.constants import fused
 from morello.torch.larger_ops.quotients import divide_integers
+from morello.torch.larger_ops.scans import standing, with_extremes
 from morello.torch.ops import (
     AS_THEY_ARE,
     COMPUTED,
@@ -263,11 +264,12 @@ def _imported(graph: GraphModule) -> Any:
     context = ir.Context()
     torch_dialect.register_dialect(context)
     importer = FxImporter(context=context, py_attr_tracker=constants_by_id())
-    importer.import_stateless_graph(graph.graph)
+    importer.import_stateless_graph(standing(graph).graph)
     module = importer.module
     with module.context:
         PassManager.parse(_TO_LINALG).run(module.operation)
         divide_integers(module.operation)
+        with_extremes(module.operation)
     return module
 
 

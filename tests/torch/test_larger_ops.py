@@ -13,7 +13,7 @@ from morello.torch.group import read_model
 from morello.torch.larger_ops import resizing
 from morello.torch.lowering import lowered
 from morello.torch.options import Options
-from tests.torch.test_rules import FIRST, IMAGE, X, flat, numbers, same, traced
+from tests.torch.test_rules import FIRST, IMAGE, PAIRS, X, flat, numbers, same, traced
 
 pytestmark = pytest.mark.quick
 
@@ -106,6 +106,9 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             x.half().cumsum(-1),
             x.cumprod(0),
             x[0, 0, 0].cumsum(0),
+            (x * 9).cumsum(0, dtype=torch.int32),
+            (x * 99).int().cumprod(1, dtype=torch.int32),
+            (x * 99).int().cumsum(2, dtype=torch.float32),
         ),
         (X,),
     ),
@@ -155,6 +158,28 @@ def test_a_rule_gives_what_eager_gives(name: str) -> None:
     found = flat(lowered(traced(function, *inputs), inputs)(*inputs))
     for one, other in zip(found, flat(function(*inputs)), strict=True):
         same(one, other, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.usefixtures("one_database")
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32, torch.bool])
+def test_running_extremes_are_exact(dtype: Any, dim: int) -> None:
+    """Of equal ones the last counts, also of zeros with two signs; NaN beats all."""
+    torch._dynamo.reset()
+    x = PAIRS.T.reshape(22, -1)
+    if not dtype.is_floating_point:  # of which the extremes are exact
+        ends = torch.iinfo(torch.int32)
+        x = x.nan_to_num(0).clamp(-9, 9).to(dtype)
+        x = x.where(x.float().abs() < 9, torch.tensor(ends.min).to(dtype))
+
+    def function(x: Any) -> Any:
+        return (*x.cummax(dim), *x.cummin(dim))
+
+    options = {"wait": True, "threads": 1, "time_limit": 0.2}
+    fast = torch.compile(function, backend="morello", options=options)
+    for one, other in zip(fast(x), function(x), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
+        assert torch.equal(one.nan_to_num(1).signbit(), other.nan_to_num(1).signbit())
 
 
 @torch.library.custom_op("morello_tests::products_of_groups", mutates_args=())

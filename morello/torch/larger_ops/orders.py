@@ -5,6 +5,8 @@ from typing import Any
 
 import torch
 
+from morello.torch.larger_ops import scans
+
 aten: Any = torch.ops.aten
 
 
@@ -108,58 +110,81 @@ def extreme_and_place(of_axis: Any) -> Any:
     return rule
 
 
-def running_extreme(is_beyond: Any) -> Any:
+def running_extreme(is_greatest: bool) -> Any:
     """A rule for the greatest or the least of the first elements, and the last of their
-    places: each step doubles the number of elements that are compared. NaN is beyond
-    all.
+    places. NaN is beyond all.
 
     Args:
-        is_beyond: whether a number is more extreme than another.
+        is_greatest: whether it is for the greatest.
     """
 
     def rule(x: Any, dim: int) -> tuple[Any, Any]:
         if not x.dim():
             return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-        if x.dtype is torch.bool:
+        if x.dtype in _NARROW_INTEGERS:
             values, places = rule(x.to(torch.int32), dim)
-            return values.to(torch.bool), places
+            return values.to(x.dtype), places
+        if x.dtype in _NARROW_FLOATS[1:]:
+            values, places = rule(x.float(), dim)
+            return values.to(x.dtype), places
         count, shape = x.shape[dim], [1] * x.dim()
         shape[dim] = count
-        places = torch.arange(count).reshape(shape).expand(x.shape).clone()
-        step = 1
-        while step < count:
-            before, at = (t.narrow(dim, 0, count - step) for t in (x, places))
-            later, there = (t.narrow(dim, step, count - step) for t in (x, places))
-            takes = is_beyond(before, later)
-            if x.is_floating_point():
-                takes = takes | before.isnan().logical_and(later.isnan().logical_not())
-            pairs = ((x, before, later), (places, at, there))
-            x, places = (
-                torch.cat([t.narrow(dim, 0, step), torch.where(takes, one, two)], dim)
-                for t, one, two in pairs
-            )
-            step *= 2
-        return x, places
+        if x.dtype is torch.int64 or count >= _MOST_PLACES:
+            return _in_steps(x, dim, torch.gt if is_greatest else torch.lt)
+        values = scans.running_extreme(x, dim, is_greatest)
+        is_new = x == values
+        if x.is_floating_point():
+            is_new = is_new | x.isnan()
+        numbers = torch.arange(0, -count, -1, dtype=torch.int32).reshape(shape)
+        least = scans.running_extreme(torch.where(is_new, numbers, 0), dim, False)
+        return values, -least.to(torch.int64)
 
     return rule
 
 
+_NARROW_INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16)
+
+
+def _in_steps(x: Any, dim: int, is_beyond: Any) -> tuple[Any, Any]:
+    """Running extremes of integers, and their places: each step doubles the number of
+    elements that are compared."""
+    count, shape = x.shape[dim], [1] * x.dim()
+    shape[dim] = count
+    places = torch.arange(count).reshape(shape).expand(x.shape).clone()
+    step = 1
+    while step < count:
+        before, at = (t.narrow(dim, 0, count - step) for t in (x, places))
+        later, there = (t.narrow(dim, step, count - step) for t in (x, places))
+        takes = is_beyond(before, later)
+        pairs = ((x, before, later), (places, at, there))
+        x, places = (
+            torch.cat([t.narrow(dim, 0, step), torch.where(takes, one, two)], dim)
+            for t, one, two in pairs
+        )
+        step *= 2
+    return x, places
+
+
 def running_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """The sums of the first elements; those of floats in f64, each rounded once."""
-    return _in_double(aten.cumsum.default, x, dim, dtype)
+    """The sums of the first elements, in 64 bits; those of floats are rounded once."""
+    return _in_64_bits(aten.cumsum.default, x, dim, dtype)
 
 
 def running_product(x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """The products of the first elements; those of floats in f64, each rounded once."""
-    return _in_double(aten.cumprod.default, x, dim, dtype)
+    """The products of the first elements, as `running_sum`."""
+    return _in_64_bits(aten.cumprod.default, x, dim, dtype)
 
 
-def _in_double(op: Any, x: Any, dim: int, dtype: Any) -> Any:
-    if not x.dtype.is_floating_point or x.dtype is torch.float64:
+def _in_64_bits(op: Any, x: Any, dim: int, dtype: Any) -> Any:
+    """A running sum or product of what is cast first, as eager does, and again last."""
+    dtype = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    if dtype in (torch.float64, torch.int64, torch.bool):
         return NotImplemented
+    x = x.to(dtype)
     if not x.dim():
         return x.clone()
-    return op(x.double(), dim).to(dtype or x.dtype)
+    wide = torch.float64 if dtype.is_floating_point else torch.int64
+    return op(x.to(wide), dim).to(dtype)
 
 
 def intervals(
