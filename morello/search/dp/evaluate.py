@@ -7,6 +7,7 @@ descriptor has where its Specs are in the table of the hole: `compiled/gather.py
 
 import dataclasses
 import math
+from collections import OrderedDict
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -24,6 +25,9 @@ from morello.spec.hashing import Interned
 
 NONE = -(1 << 30)
 """A place outside the table: it stays negative whatever is added."""
+
+DESCRIPTOR_BYTES = 64 << 20
+"""The room for descriptors: most serve neighbouring tables, and few of these again."""
 
 Array = np.ndarray[Any, Any]
 
@@ -72,6 +76,11 @@ class Gathered:
     action: tuple[int, ...]
     holes: tuple[tuple[int, ...], ...]
 
+    @property
+    def bytes(self) -> int:
+        """The memory that its arrays take."""
+        return sum(array.nbytes for array in self.arrays)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Evaluated:
@@ -88,9 +97,8 @@ class Evaluated:
     price: Floats
     children: tuple[Child, ...]
     axes: "dict[int, _Along]"
-    known: dict[tuple[Box | None, ...], Gathered | None] = dataclasses.field(
-        default_factory=dict
-    )
+    is_kept: bool
+    """Whether it serves other tables, too, and its descriptors may."""
 
     def values_of(self, value: Any) -> "_Values":
         """Sizes of a hole, or limits of it, that may be those of the frame."""
@@ -103,22 +111,12 @@ class Evaluated:
     def ranges(self) -> tuple[Ranges | None, ...]:
         """The ranges of the Specs of each hole, where the action applies; None for a
         hole that is nowhere."""
-        return tuple(_ranges(self, child) for child in self.children)
-
-    def gathered(self, boxes: tuple[Box | None, ...]) -> Gathered | None:
-        """The descriptor, where the tables of the holes have these boxes; None if no
-        point has a program.
-
-        Args:
-            boxes: None for a hole that stays in the table, which is left out.
-        """
-        if boxes not in self.known:
-            self.known[boxes] = _gather(self, boxes)
-        return self.known[boxes]
+        applies = _Points(np.isfinite(self.price))
+        return tuple(_ranges(self, child, applies) for child in self.children)
 
 
 class Evaluations:
-    """The actions of a run that were expanded already."""
+    """The actions of a run that were expanded already, and the latest descriptors."""
 
     def __init__(self, limits: Limits, target: Target) -> None:
         self._limits = limits
@@ -127,6 +125,10 @@ class Evaluations:
         self._dims: dict[
             tuple[Action, SpecKey, tuple[Axis, ...]], tuple[tuple[int, ...], ...]
         ] = {}
+        self._gathered: OrderedDict[
+            tuple[Evaluated, tuple[Box | None, ...]], Gathered | None
+        ] = OrderedDict()
+        self._bytes = 0
 
     def evaluated(self, action: Action, key: SpecKey, box: Box) -> Evaluated | None:
         """An action on the points of a box; None where it applies nowhere.
@@ -142,6 +144,28 @@ class Evaluations:
             if not action.ends:
                 self._known[place] = result
             return result
+
+    def gathered(
+        self, evaluated: Evaluated, boxes: tuple[Box | None, ...]
+    ) -> Gathered | None:
+        """The descriptor of an action, where the tables of the holes have these boxes;
+        None if no point has a program.
+
+        Args:
+            boxes: None for a hole that stays in the table, which is left out.
+        """
+        if not evaluated.is_kept:
+            return _gather(evaluated, boxes)
+        place = evaluated, boxes
+        if place in self._gathered:
+            self._gathered.move_to_end(place)
+            return self._gathered[place]
+        gathered = self._gathered[place] = _gather(evaluated, boxes)
+        self._bytes += gathered.bytes if gathered else 0
+        while self._bytes > DESCRIPTOR_BYTES:
+            _, oldest = self._gathered.popitem(last=False)
+            self._bytes -= oldest.bytes if oldest else 0
+        return gathered
 
     def child_dims(
         self, action: Action, key: SpecKey, whole: Box
@@ -180,7 +204,9 @@ def _evaluate(
         return None
     price = np.where(legal, np.asarray(expansion.cost, np.float64), np.inf)
     price = price.reshape(price.shape or (1,) * len(box.axes))
-    return Evaluated(box, frame, price, expansion.children, _along(box))
+    return Evaluated(
+        box, frame, price, expansion.children, _along(box), is_kept=not action.ends
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -228,16 +254,39 @@ def _gather(evaluated: Evaluated, boxes: tuple[Box | None, ...]) -> Gathered | N
     return Gathered(tuple(arrays), words, tuple(places))
 
 
-def _ranges(parent: Evaluated, child: Child) -> Ranges | None:
+class _Points:
+    """The points of a box at which something applies.
+
+    Args:
+        mask: of them, which broadcasts to the box.
+    """
+
+    def __init__(self, mask: Array) -> None:
+        self.mask = mask
+        self.is_none = not mask.any()
+        self.is_all = not self.is_none and bool(mask.all())
+        self._ends: dict[int, tuple[int, int]] = {}
+
+    def ends(self, along: "_Along") -> tuple[int, int]:
+        """The least and the greatest coordinate along a dimension."""
+        axis, dim = along.axis, along.dim
+        if self.is_all or self.mask.shape[dim] == 1:
+            return axis[0], axis[-1]
+        if dim not in self._ends:
+            others = tuple(d for d in range(self.mask.ndim) if d != dim)
+            places = np.flatnonzero(self.mask.any(axis=others))
+            self._ends[dim] = axis[places[0]], axis[places[-1]]
+        return self._ends[dim]
+
+
+def _ranges(parent: Evaluated, child: Child, applies: _Points) -> Ranges | None:
     """The least and the greatest coordinates of the Specs of a hole."""
-    there: Any = np.isfinite(parent.price)
     if child.there is not None:
-        there = there & (np.asarray(child.there) != 0)
-    if not there.any():
+        applies = _Points(applies.mask & (np.asarray(child.there) != 0))
+    if applies.is_none:
         return None
-    where = None if there.all() else there
     values = *child.frame.sizes, *child.frame.limits.free
-    ranges = [_range(parent, value, where) for value in values]
+    ranges = [_range(parent, value, applies) for value in values]
     for place in range(len(parent.box.axes) - parent.box.caches, len(parent.box.axes)):
         if parent.box.axes[place] == (ANY,):  # Specs of one point may have less left
             back = place - len(parent.box.axes)
@@ -245,21 +294,16 @@ def _ranges(parent: Evaluated, child: Child) -> Ranges | None:
     return tuple(ranges)
 
 
-def _range(parent: Evaluated, value: Any, where: Array | None) -> tuple[int, int]:
-    """The least and the greatest of coordinates, at some points of a box or at all."""
+def _range(parent: Evaluated, value: Any, applies: _Points) -> tuple[int, int]:
+    """The least and the greatest of coordinates where an action applies."""
     if not np.ndim(value):
         return int(value), int(value)
     along = parent.axes.get(id(value))
     if along is not None:
-        axis = along.axis
-        if where is None or where.shape[along.dim] == 1:
-            return axis[0], axis[-1]
-        others = tuple(dim for dim in range(where.ndim) if dim != along.dim)
-        places = np.flatnonzero(where.any(axis=others))
-        return axis[places[0]], axis[places[-1]]
-    if where is not None:
-        least, greatest = np.where(where, value, _MOST), np.where(where, value, -_MOST)
-        return int(least.min()), int(greatest.max())
+        return applies.ends(along)
+    if not applies.is_all:
+        least = np.where(applies.mask, value, _MOST).min()
+        return int(least), int(np.where(applies.mask, value, -_MOST).max())
     return int(np.min(value)), int(np.max(value))
 
 

@@ -1,6 +1,7 @@
 """The actions of a table in groups: loops, first parts, and what leaves the table."""
 
 import dataclasses
+from functools import lru_cache
 
 from morello.actions import Action
 from morello.spec import SpecKey
@@ -21,6 +22,7 @@ class Grouped:
     gathers: dict[int, Action]
 
 
+@lru_cache(maxsize=16384)
 def grouped(actions: tuple[Action, ...], key: SpecKey) -> Grouped:
     """Group the actions of a key."""
     loops: dict[tuple[int, SpecKey], dict[int, Action]] = {}

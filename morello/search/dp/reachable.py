@@ -40,14 +40,16 @@ WORTH = 512
 are needed; else it is solved whole. The more tables are, the more do goals share, and
 keys share what an action says on a box, which takes as long as thousands of points."""
 
-FEW_SIZES = 1 << 14
-"""Goals with so many combinations of sizes are not followed: to follow one takes as
-long as some million points, which the tables of these hardly have more than."""
+FEW_SIZES = 1 << 17
+"""Goals with so many combinations of sizes, all of them twice for each dimension, are
+not followed: to follow one takes as long as some million points, which the tables of
+these hardly have more than."""
 
 
 def pays(axes: tuple[Axis, ...]) -> bool:
-    """Whether a goal with these axes has so many points that it pays to follow it."""
-    return math.prod(map(len, axes)) > FEW_SIZES
+    """Whether a goal with these axes has so many points that it pays to follow it: the
+    more dimensions there are, the more tables have points of each combination."""
+    return math.prod(2 * len(axis) for axis in axes if len(axis) > 1) > FEW_SIZES
 
 
 class Tables(Protocol):

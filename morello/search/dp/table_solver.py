@@ -311,7 +311,7 @@ class TableSolver:
             return None
         below = run.holes(self.id, action, evaluated)
         boxes = tuple(None if b == self.id else run.box(b) for b in below)
-        gathered = evaluated.gathered(boxes)
+        gathered = run.evaluations.gathered(evaluated, boxes)
         if gathered is None:
             return None
         return gathered, [b for b in below if b != self.id]

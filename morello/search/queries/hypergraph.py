@@ -281,7 +281,7 @@ class Hypergraph:
         tables = run.holes(node.id, action, evaluated)
         holes = tuple(zip(tables, evaluated.children, strict=True))
         boxes = tuple(None if b == node.id else run.box(b) for b in tables)
-        gathered = evaluated.gathered(boxes)
+        gathered = run.evaluations.gathered(evaluated, boxes)
         if gathered is None:
             return None
         away = [(b, child) for b, child in holes if b != node.id]
@@ -376,7 +376,7 @@ def _alone(evaluated: Evaluated, shape: tuple[int, ...]) -> Bools:
 def _only(evaluated: Evaluated, where: Bools) -> Evaluated:
     """Restrict an evaluated action to some points."""
     price = np.where(where, evaluated.price, np.inf)
-    return dataclasses.replace(evaluated, price=price, known={})
+    return dataclasses.replace(evaluated, price=price, is_kept=False)
 
 
 @lru_cache(maxsize=4096)
