@@ -8,7 +8,7 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.tracing.guards import is_constant
-from morello.tracing.numbers import F32, element_type
+from morello.tracing.numbers import F32, element_type, other_meaning
 from morello.tracing.operands import tracers
 from morello.tracing.refusals import noted
 
@@ -125,12 +125,9 @@ class Arrays:
             argument = self._number(argument, place)
         if isinstance(argument, np.integer) or not _is_array(argument):
             return _fixed(argument, self.objects)
-        if isinstance(argument, np.ma.MaskedArray):
-            raise self._refusal(
-                place,
-                "is a masked array, whose mask would be ignored",
-                "give numpy.ma.filled(array, value)",
-            )
+        other = other_meaning(argument)
+        if other is not None:
+            raise self._refusal(place, f"is {other[0]}", other[1])
         array = np.asarray(argument)
         if element_type(array.dtype) is None:
             what = f"has the dtype {array.dtype}, which is not traced"

@@ -91,8 +91,24 @@ def _kind(operand: Any) -> Any:
     return dtype
 
 
+def other_meaning(array: Any) -> tuple[str, str] | None:
+    """The class of an array whose functions are others than NumPy's, and a remedy."""
+    match array:
+        case np.ma.MaskedArray():
+            what = "a masked array, whose mask would be ignored"
+            return what, "give numpy.ma.filled(array, value)"
+        case np.matrix():
+            what = "a matrix, whose products are others"
+            return what, "give numpy.asarray(array), and write @ for *"
+    return None
+
+
 def check_numbers(operand: Any, dtype: np.dtype[Any]) -> None:
-    """Refuse an operand of another dtype than numbers and truth values."""
+    """Refuse an operand of another dtype than numbers and truth values, or of a class
+    of its own."""
+    other = other_meaning(operand)
+    if other is not None:
+        raise refusal(f"{other[0]}, is not traced", other[1])
     if dtype.kind not in "fiub" and not is_narrow(dtype):
         held = isinstance(operand, np.ndarray | np.generic)
         what = f"an array of dtype {dtype}" if held else type(operand).__name__

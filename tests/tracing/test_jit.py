@@ -313,6 +313,13 @@ def test_masks_and_what_is_no_function_are_refused() -> None:
     masked = np.ma.masked_equal(np.ones((2, 3), np.float32), 1)
     with pytest.raises(MorelloError, match="masked array"):
         morello.jit(lambda x: x + x)(masked)
+    with pytest.raises(MorelloError, match=r"a masked array, .* not traced"):
+        morello.jit(lambda x: x * masked)(np.ones((2, 3), np.float32))
+    matrix = np.ones((3, 3), np.float32).view(np.matrix)
+    with pytest.raises(MorelloError, match=r"0 of .* is a matrix, .* write @"):
+        morello.jit(lambda x: x * x)(matrix)
+    with pytest.raises(MorelloError, match=r"a matrix, .* not traced"):
+        morello.jit(lambda x: x * matrix)(np.ones((3, 3), np.float32))
     with pytest.raises(MorelloError, match="given int, not a function"):
         morello.jit(3)  # type: ignore[arg-type]
 
