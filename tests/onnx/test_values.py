@@ -386,8 +386,45 @@ def test_old_resizes_begin_at_the_first_element(kind: str, opset: int) -> None:
     np.testing.assert_allclose(result[0, 0], [1, 1.5, 2, 3, 4, 4])
 
 
+@pytest.mark.parametrize(
+    ("scale", "wanted"),
+    [(0.6, [1, 3]), (0.75, [1, 3, 4]), (1.5, [1, 1, 2, 3, 3, 4]), (2, [*"11223344"])],
+)
+def test_old_resizes_to_less_take_the_element_after(scale: float, wanted: Any) -> None:
+    layer = node("Resize", ["x", "s"], ["y"], mode="nearest")
+    x = f32([[1, 2, 3, 4]])
+    result = computed(layer, x, constants={"s": f32(1, 1, scale)}, opset=10)
+    np.testing.assert_array_equal(result[0, 0], f32(*wanted))
+
+
+def test_nearest_elements_by_the_coordinates_of_version_11() -> None:
+    way = {"coordinate_transformation_mode": "tf_half_pixel_for_nn"}
+    x, held = f32([[1, 2, 3, 4]]), {"r": f32(), "s": f32(1, 1, 1.5)}
+    layer = node("Resize", ["x", "r", "s"], ["y"], nearest_mode="floor", **way)
+    result = computed(layer, x, constants=held, opset=11)
+    np.testing.assert_array_equal(result[0, 0], [1, 2, 2, 3, 4, 4])
+
+
+@pytest.mark.parametrize(
+    ("mode", "coordinates", "words"),
+    [
+        ("nearest", "middle", "coordinate_transformation_mode is 'middle'"),
+        ("linear", "tf_half_pixel_for_nn", "is 'tf_half_pixel_for_nn'; export"),
+        ("quintic", "half_pixel", "mode is 'quintic'; .* cubic, linear, nearest"),
+    ],
+)
+def test_ways_to_resize_that_are_none_are_refused(
+    mode: str, coordinates: str, words: str
+) -> None:
+    way = {"mode": mode, "coordinate_transformation_mode": coordinates}
+    layer = node("Resize", ["x", "r", "s"], ["y"], **way)
+    held = {"r": f32(), "s": f32(1, 1, 1.5)}
+    with pytest.raises(CompileError, match=rf"\(onnx\.Resize\): .*{words}"):
+        computed(layer, f32([[1, 2, 3, 4]]), constants=held, opset=11)
+
+
 def test_old_hardmax_is_refused() -> None:
-    with pytest.raises(CompileError, match=r"onnx\.Hardmax\) of version 11"):
+    with pytest.raises(CompileError, match=r"y \(onnx\.Hardmax\) of version 11"):
         computed(node("Hardmax", ["x"], ["y"]), f32([1, 2]), opset=11)
 
 

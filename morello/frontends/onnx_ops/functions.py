@@ -153,13 +153,13 @@ def _say_defaults(new: Any, old: Any, version: int) -> None:
                     helper.make_attribute(
                         "coordinate_transformation_mode", "asymmetric"
                     ),
-                    helper.make_attribute("nearest_mode", "floor"),
+                    helper.make_attribute("nearest_mode", "simple"),
                 ]
             )
         if node.op_type == "Hardmax" and version < _HARDMAX_HAS_ONE_AXIS:
             raise CompileError(
-                f"{node.name} (onnx.Hardmax) of version {version} of the operators is "
-                "over all axes that follow",
+                f"{node.name or node.output[0]} (onnx.Hardmax) of version {version} of "
+                "the operators is over all axes that follow",
                 "export the model with version 13 or later",
             )
 

@@ -18,6 +18,15 @@ _MOST_TAPS = 4
 
 _MOST_WEIGHTS = 1 << 24
 
+_COORDINATES = frozenset(
+    {
+        *(b"half_pixel", b"half_pixel_symmetric", b"pytorch_half_pixel"),
+        *(b"align_corners", b"asymmetric", b"tf_crop_and_resize"),
+    }
+)
+_OF_NEAREST = b"tf_half_pixel_for_nn"
+"""The coordinates of an old version that only the nearest element has."""
+
 
 def resized(to: Expansion, node: Arguments) -> Results:
     """Resize an image, axis by axis (ONNX ``Resize``).
@@ -29,6 +38,7 @@ def resized(to: Expansion, node: Arguments) -> Results:
     if shape is None or y_shape is None or len(shape) != len(y_shape):
         return None
     node.attributes()  # each mode reads some of them
+    _check_modes(node)
     axes = [axis % len(shape) for axis in node.get("axes", None) or range(len(shape))]
     scales = _scales(to, node, [(shape[axis], y_shape[axis]) for axis in axes])
     roi = to.array(node.input(1)) if node.input(1) else None
@@ -51,6 +61,27 @@ def resized(to: Expansion, node: Arguments) -> Results:
             return None
         x, now[axis] = scaled, y_shape[axis]
     return [x]
+
+
+def _check_modes(node: Arguments) -> None:
+    """Refuse ways to resize that the standard does not have.
+
+    Raises:
+        CompileError: one that is none.
+    """
+    mode = node.get("mode", b"nearest")
+    coordinates = node.get("coordinate_transformation_mode", b"half_pixel")
+    known = _COORDINATES | ({_OF_NEAREST} if mode == b"nearest" else set())
+    for what, value, values in (
+        ("mode", mode, {b"nearest", b"linear", b"cubic"}),
+        ("coordinate_transformation_mode", coordinates, known),
+    ):
+        if value not in values:
+            names = ", ".join(sorted(one.decode() for one in values))
+            raise CompileError(
+                f"{node.name} (onnx.Resize): {what} is '{value.decode()}'",
+                f"export the model with one of {names}",
+            )
 
 
 def _scales(

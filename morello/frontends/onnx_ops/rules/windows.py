@@ -43,18 +43,9 @@ def picked(to: Expansion, node: Arguments) -> Results:
 
 def places(node: Arguments, size: int, new: int, scale: float) -> Any:
     """The nearest place of each new one; None for rules that are not known."""
-    i = np.arange(new, dtype=np.float64)
-    match node.get("coordinate_transformation_mode", b"half_pixel"):
-        case b"half_pixel":
-            place = (i + 0.5) / scale - 0.5
-        case b"pytorch_half_pixel":
-            place = (i + 0.5) / scale - 0.5 if new > 1 else 0 * i
-        case b"asymmetric":
-            place = i / scale
-        case b"align_corners":
-            place = i * (size - 1) / (new - 1) if new > 1 else 0 * i
-        case _:
-            return None
+    place = _coordinates(node, size, new, scale)
+    if place is None:
+        return None
     match node.get("nearest_mode", b"round_prefer_floor"):
         case b"round_prefer_floor":
             nearest = np.ceil(place - 0.5)
@@ -64,9 +55,30 @@ def places(node: Arguments, size: int, new: int, scale: float) -> Any:
             nearest = np.floor(place)
         case b"ceil":
             nearest = np.ceil(place)
+        case b"simple":  # of version 10, in f32 as onnxruntime has it
+            place = np.arange(new, dtype=np.float32) / np.float32(scale)
+            nearest = np.ceil(place) if scale < 1 else np.floor(place)
         case _:
             return None
     return np.clip(nearest, 0, size - 1).astype(np.int64)
+
+
+def _coordinates(node: Arguments, size: int, new: int, scale: float) -> Any:
+    """The place of each new element among the old ones, as fractions; None for rules
+    that are not known."""
+    i = np.arange(new, dtype=np.float64)
+    match node.get("coordinate_transformation_mode", b"half_pixel"):
+        case b"half_pixel":
+            return (i + 0.5) / scale - 0.5
+        case b"pytorch_half_pixel":
+            return (i + 0.5) / scale - 0.5 if new > 1 else 0 * i
+        case b"tf_half_pixel_for_nn":
+            return (i + 0.5) / scale
+        case b"asymmetric":
+            return i / scale
+        case b"align_corners":
+            return i * (size - 1) / (new - 1) if new > 1 else 0 * i
+    return None
 
 
 def rows(to: Expansion, x: str, places: Any, axis: int, now: list[int]) -> str:
