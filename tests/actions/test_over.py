@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from morello.actions import Move, Peel, Range, Tile
+from morello.actions import Action, Drop, Move, Peel, Range, Tile, ToAccum
+from morello.actions.sizes import over
 from morello.actions.sizes.over import SizesError, rewrite_over
 from morello.errors import ScheduleError
 from morello.machine import AVX2
@@ -45,6 +46,27 @@ def test_what_takes_settled_sizes_says_how_to_part_them() -> None:
     )
     assert error.remedy == "part the sizes by 'range'"
     assert np.array_equal(error.holds, [False] * 4)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [Move("rhs", L1, Layout.row_major(3)), Tile("n", 4), ToAccum(), Drop("batch")],
+)
+@pytest.mark.parametrize("sizes", ["1..7x5x16", "s=2..8/2x5xs", "3..6x5x1..9"])
+def test_sizes_that_are_passed_on_are_those_at_each_call(
+    action: Action, sizes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = parse_spec(f"matmul:{sizes}:f32", AVX2.limits)
+
+    def rewritten() -> object:
+        try:
+            return rewrite_over(action, spec, AVX2)
+        except ScheduleError as error:
+            return error.what
+
+    known = rewritten()
+    monkeypatch.setattr(over, "_passed", lambda *arguments: None)
+    assert rewritten() == known
 
 
 def test_each_range_of_a_hole_follows_from_one() -> None:

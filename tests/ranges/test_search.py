@@ -10,9 +10,10 @@ from morello import compile
 from morello.errors import ScheduleError, SearchError
 from morello.machine import AVX2, Target
 from morello.search import Impl, Solver, Statistics, best_program
+from morello.search.ranges import area
 from morello.search.ranges.cover import MOST_PARTS, REGRETS, Cover, cover
 from morello.search.ranges.over import Over
-from morello.search.ranges.sizes import search_sizes
+from morello.search.ranges.sizes import sampled_rows, search_sizes
 from morello.spec import Spec, parse_spec
 
 
@@ -198,3 +199,34 @@ def test_a_regret_is_a_share(regret: Any) -> None:
     for text in ("matmul:4x4x4:f32", "sum:1..3x4:f32"):
         with pytest.raises(SearchError, match=r"'regret' is .*; give per cent from 0"):
             compile(text, regret=regret)
+
+
+def test_some_rows_of_each_octave_are_searched() -> None:
+    rows = sampled_rows(tuple(range(1, 513)))
+    assert rows[:64] == tuple(range(1, 65))
+    assert {80, 89, 96, 128, 137, 256, 320, 448, 480, 510, 511, 512} < {*rows}
+    assert len(rows) < 110
+    assert sampled_rows(tuple(range(100, 300, 50))) == (100, 150, 200, 250)
+    assert sampled_rows((7,)) == (7,)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("text", ["matmul:1..200x24x32:f32", "softmax:1..150x24:f32"])
+def test_rows_between_have_the_programs_of_those_that_are_searched(text: str) -> None:
+    spec = parsed(text)
+    some, every = cover(spec, AVX2), search_sizes(spec, AVX2, is_dense=True)
+    assert len(some.sizes.best) < len(every.best)
+    for call, cost in some.sizes.costs.items():
+        assert cost == every.cost(call)
+    more = [some.least[call] / every.cost(call) for call in every.best]
+    assert min(more) >= 1
+    assert max(more) < 1.03
+    assert max(some.regrets.values()) < 0.05
+
+
+def test_all_rows_are_searched_where_one_between_costs_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(area, "DOUBTFUL", 0.5)
+    spec = parsed("relu:1..80x7:f32")
+    assert len(cover(spec, AVX2).sizes.best) == 80

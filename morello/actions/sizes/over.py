@@ -111,7 +111,7 @@ def rewrite_over(
     if not holds.all():
         _refuse(action, spec, target, holds)
     holes = tuple(
-        _hole(action, child, spec, grid)
+        _passed(action, child, spec, frame) or _hole(action, child, spec, grid)
         for child in expansion.children
         if np.any(child.exists)
     )
@@ -151,6 +151,65 @@ def _refuse(action: Rewriting, spec: Spec, target: Target, holds: Array) -> NoRe
     )
 
 
+def _passed(action: Rewriting, child: Any, spec: Spec, frame: Frame) -> Left | None:
+    """A hole that every call has, of whose dimensions each is as long as one of the
+    rewritten Spec, or settled; None of another.
+
+    Args:
+        frame: of all calls of the rewritten Spec.
+    """
+    if np.ndim(child.exists):
+        return None
+    axes = {
+        id(frame.sizes[dim]): axis
+        for axis, one in enumerate(spec.ranges)
+        for dim in one.dims
+    }
+    varying: dict[int, list[int]] = {}
+    greatest = []
+    for dim, size in enumerate(child.frame.sizes):
+        if np.ndim(size) == 0:
+            greatest.append(int(size))
+            continue
+        axis = axes.get(id(size))
+        if axis is None:
+            return None
+        varying.setdefault(axis, []).append(dim)
+        greatest.append(spec.greatest[axis])
+    ranges = {
+        axis: dataclasses.replace(spec.ranges[axis], dims=tuple(dims))
+        for axis, dims in varying.items()
+    }
+    exists = np.ones(math.prod(map(len, spec.every_size)), bool)
+    return _left(action, child, tuple(greatest), ranges, exists)
+
+
+def _left(
+    action: Rewriting,
+    child: Any,
+    greatest: tuple[int, ...],
+    ranges: dict[int, SizeRange],
+    exists: Array,
+) -> Left:
+    """A hole with ranges, each by that which it follows from.
+
+    Args:
+        exists: for each call whether it has the hole.
+
+    Raises:
+        SizesError: memory cannot hold an operand of any size.
+    """
+    key, limits = child.frame.key, child.frame.limits
+    free = Limits(limits.memories, tuple(int(np.min(one)) for one in limits.free))
+    follows = sorted(ranges, key=lambda axis: ranges[axis].dims)
+    own_ranges = tuple(ranges[axis] for axis in follows)
+    left = Spec(key.kind, greatest, key.tensors, free, key.serial, ranges=own_ranges)
+    reason = why_settled(left)
+    if reason:
+        raise SizesError(f"{action} leaves {left}: {reason}", ~exists)
+    return Left(child.role, left, int(_last(child.times)), tuple(follows))
+
+
 def _hole(action: Rewriting, child: Any, spec: Spec, grid: tuple[int, ...]) -> Left:
     """The Spec of a hole.
 
@@ -161,7 +220,7 @@ def _hole(action: Rewriting, child: Any, spec: Spec, grid: tuple[int, ...]) -> L
     if not exists.all() and child.role not in _PARTS:
         raise SizesError(f"{action} leaves '{child.role}' of some sizes only", exists)
     places = _places(action, exists, grid)
-    frame, free = child.frame, child.frame.limits.free
+    frame = child.frame
     varying: dict[int, dict[int, Array]] = {}
     greatest = []
     for dim, size in enumerate(frame.sizes):
@@ -180,16 +239,7 @@ def _hole(action: Rewriting, child: Any, spec: Spec, grid: tuple[int, ...]) -> L
         is_rest = child.role == "remainder" and _is_along(action, spec, axis)
         is_open = spec.ranges[axis].is_open and not is_rest and child.role != "low"
         ranges[axis] = dataclasses.replace(one, is_open=is_open)
-    limits = Limits(frame.limits.memories, tuple(int(np.min(one)) for one in free))
-    key, follows = frame.key, sorted(ranges, key=lambda axis: ranges[axis].dims)
-    own_ranges = tuple(ranges[axis] for axis in follows)
-    left = Spec(
-        key.kind, tuple(greatest), key.tensors, limits, key.serial, ranges=own_ranges
-    )
-    reason = why_settled(left)
-    if reason:
-        raise SizesError(f"{action} leaves {left}: {reason}", ~exists)
-    return Left(child.role, left, int(_last(child.times)), tuple(follows))
+    return _left(action, child, tuple(greatest), ranges, exists)
 
 
 def _places(action: Rewriting, exists: Array, grid: tuple[int, ...]) -> list[Array]:

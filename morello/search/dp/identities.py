@@ -1,6 +1,7 @@
 """Identities of tables: which one a hole is looked up in, and the box of each."""
 
 import dataclasses
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -78,15 +79,21 @@ class Identities:
         """The axes of sizes that are goals each, and what is made of them."""
         return self.store.dense
 
-    def tiles(self, action: Action, identity: TableId) -> bool:
-        """Whether a loop has tiles that a goal of one size would have: those of the
-        ladder, where each size is a goal."""
-        dim = action.loop_dim(identity.key)
-        if dim is None or identity.sizes[dim] not in self.dense:
-            return True
-        is_goals = identity.sizes[dim] in self.goals.axes
-        fine = self.goals.fine if is_goals else ax.ALL
-        return ax.is_rung(action.loop_size, fine)
+    def tiles(self, actions: Iterable[Action], identity: TableId) -> Iterator[Action]:
+        """The actions of which loops have tiles that a goal of one size would have:
+        those of the ladder, where each size is a goal."""
+        fine: dict[int, int] = {}  # of each dimension: long axes take long to look up
+        for place, axis in enumerate(identity.sizes):
+            if axis in self.dense:
+                fine[place] = self.goals.fine if axis in self.goals.axes else ax.ALL
+        for action in actions:
+            dim = action.loop_dim(identity.key)
+            if (
+                dim is None
+                or dim not in fine
+                or ax.is_rung(action.loop_size, fine[dim])
+            ):
+                yield action
 
     def root(self, key: SpecKey, sizes: tuple[Axis, ...]) -> TableId:
         """The table of a goal."""

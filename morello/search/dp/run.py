@@ -252,7 +252,7 @@ class Run(Identities):
     def _all_candidates(self, identity: TableId) -> tuple[Action, ...]:
         actions = candidates(identity.key, identity.sizes, self.target)
         if self.dense:
-            actions = tuple(a for a in actions if self.tiles(a, identity))
+            actions = tuple(self.tiles(actions, identity))
         pins = self.pinned.pins.of(identity.key)
         return (*actions, *(pin.action for pin in pins))
 

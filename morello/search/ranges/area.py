@@ -19,12 +19,16 @@ from morello.search.impl import Impl
 from morello.search.queries.partial_program import Partial
 from morello.search.ranges.boxes import Bools, Boxed, Boxes, Places
 from morello.search.ranges.over import Box, Over, part_of
-from morello.search.ranges.sizes import Call, Sizes
+from morello.search.ranges.sizes import Call, Sizes, is_rows
 from morello.spec import Spec
 
 NEAR = 0.01
 """A pair that has a program which costs no more than this share more than its best one
 has not that tried on other pairs."""
+
+DOUBTFUL = 1.05
+"""Where a size that was not searched costs so many times as much as both around it that
+were, all are searched: rows that remain of blocks take less than that."""
 
 TILES = (1, 2, 4, 8, 16, 32, 64)
 """Sizes of tiles that are tried beside the programs that are best somewhere."""
@@ -138,6 +142,21 @@ class Area:
         searched = searched.reshape(self.costs.shape[1:])
         best: Costs = np.minimum(searched, self.costs.min(0, initial=np.inf))
         return best
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether some number of rows, of one range, has no program nearly as cheap as
+        the best ones of those around it that were searched."""
+        if len(self.area) > 1 or not is_rows(
+            self.sizes.spec, self.sizes.spec.ranges[0]
+        ):
+            return False
+        (sizes,), best = self.area, self.best
+        some = [at for at, m in enumerate(sizes) if (m,) in self.sizes.best]
+        return any(
+            bool(np.any(best[low:high] > DOUBTFUL * max(best[low], best[high])))
+            for low, high in itertools.pairwise(some)
+        )
 
     def box(self, places: Places) -> Box:
         """The sizes at some places."""

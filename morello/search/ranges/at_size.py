@@ -108,6 +108,10 @@ class CostsAtSizes:
                     np.inf
                 )
         for child in expansion.children:
+            if np.ndim(child.exists) == 0 and child.exists and child.role in programs:
+                cost = self._costs(programs[child.role], child.frame, count)
+                total += child.times * cost
+                continue
             there = np.broadcast_to(child.exists, count) != 0
             if child.role in programs and there.any():
                 cost = self._costs(

@@ -121,7 +121,7 @@ class Over:
             under = self.tables.below(table, impl.action, below[hole.role])
             program = programs.get(hole.role)
             if hole.role == "remainder" and (along or program is None):
-                ranged = self._remainder(hole.spec, under, loops)
+                ranged = self._remainder(hole.spec, under, loops, program)
             elif program is None:
                 ranged = self._any(hole.spec, under, loops)
             else:
@@ -154,11 +154,23 @@ class Over:
         looped = self.looped(spec, table) if loops and spec.ranges else None
         return self.each(spec, table, loops) if looped is None else looped
 
-    def _remainder(self, spec: Spec, table: TableId, loops: bool) -> Impl:
-        """The program of what remains of a loop."""
+    def _remainder(
+        self, spec: Spec, table: TableId, loops: bool, known: Impl | None
+    ) -> Impl:
+        """The program of what remains of a loop.
+
+        Args:
+            known: that of the loop on other sizes, taken where those of each were not
+                searched.
+        """
         if loops and math.prod(map(len, spec.every_size)) > MOST_EACH:
             return self._any(spec, table, loops)
-        return self.each(spec, table, loops)
+        try:
+            return self.each(spec, table, loops)
+        except (ScheduleError, SearchError):
+            if known is None:
+                raise
+            return self.program(known, spec, table, loops)
 
     def looped(self, spec: Spec, table: TableId) -> Impl | None:
         """The best program that begins with a loop along the range, or with what makes

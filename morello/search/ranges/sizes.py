@@ -8,6 +8,7 @@ whether its operands stay in L2 from call to call, is not the same for every siz
 may drop. Of two ranges all pairs see what the greatest sees.
 """
 
+import bisect
 import dataclasses
 import itertools
 import math
@@ -34,9 +35,16 @@ MOST_SIZES = 1 << 16
 MOST_PAIRS = 1 << 12
 """Each pair of two ranges is a point of the tables."""
 
-EVERY_ROW = 1024
-"""All sizes up to it are searched where the range is of rows, of which the tables have
-every number at little more cost."""
+EVERY_ROW = 64
+"""All sizes up to it are searched where the range is of rows, and some of each octave
+above: programs there are those of many sizes."""
+
+OF_OCTAVE = 4
+"""Numbers of rows of an octave that are searched, each with one that leaves rows of a
+block of registers over (`ROWS_OVER`)."""
+
+ROWS_OVER = 9
+"""Rows that some sizes have above those that blocks of registers divide."""
 
 EVERY_TERM = 64
 """All sizes up to it are searched where the range is reduced: the smaller they are, the
@@ -153,6 +161,28 @@ def runs_of(sizes: Iterable[int], step: int) -> Iterator[tuple[int, ...]]:
     yield tuple(run)
 
 
+def sampled_rows(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The numbers of rows of a run that are searched: some of each octave, and more the
+    nearer the last one is, at which a cache may be full.
+
+    Args:
+        sizes: of the run, ascending.
+    """
+    chosen = {*sampled(sizes, EVERY_ROW)}
+    octave = EVERY_ROW
+    wanted: set[int] = set()
+    while octave < sizes[-1]:
+        steps = range(octave, 2 * octave, octave // OF_OCTAVE)
+        wanted |= {rows + over for rows in steps for over in (0, ROWS_OVER)}
+        octave *= 2
+    wanted |= {sizes[-1] - (1 << i) for i in range(sizes[-1].bit_length() - 1)}
+    for rows in wanted:
+        place = bisect.bisect_left(sizes, rows)
+        if rows > EVERY_ROW and place < len(sizes):
+            chosen.add(sizes[place])
+    return tuple(sorted(chosen))
+
+
 def sampled(sizes: tuple[int, ...], every: int) -> tuple[int, ...]:
     """The sizes of a run that are searched.
 
@@ -169,13 +199,16 @@ def sampled(sizes: tuple[int, ...], every: int) -> tuple[int, ...]:
     return tuple(sorted(chosen))
 
 
-def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Sizes:
+def search_sizes(
+    spec: Spec, target: Target, watch: Watch | None = None, is_dense: bool = False
+) -> Sizes:
     """Search the sizes of a Spec's ranges, or some of long ones.
 
     Args:
         spec: the Spec, with one range or two.
         target: the machine.
         watch: told before each table that is solved; what it raises ends the search.
+        is_dense: whether every number of rows is searched.
 
     Raises:
         SearchError: a size has no program, or there are too many.
@@ -193,8 +226,15 @@ def search_sizes(spec: Spec, target: Target, watch: Watch | None = None) -> Size
         columns = [tuple(sorted({*column})) for column in zip(*members, strict=True)]
         some = []
         for one, every, column in zip(spec.ranges, sizes, columns, strict=True):
-            runs, most = runs_of(column, every.step), _searched_up_to(spec, one)
-            some.append(tuple(sorted({m for run in runs for m in sampled(run, most)})))
+            runs = runs_of(column, every.step)
+            if not is_rows(spec, one):
+                most = _searched_up_to(spec, one)
+                chosen = {m for run in runs for m in sampled(run, most)}
+            elif is_dense:
+                chosen = {*column}
+            else:
+                chosen = {m for run in runs for m in sampled_rows(run)}
+            some.append(tuple(sorted(chosen)))
         solved = columns if len(columns) > 1 else some  # a box may have any pair alone
         searched = _searched(
             spec, target.at(spec.point(*members[0]), spec), solved, watch
@@ -228,15 +268,18 @@ def _group(spec: Spec, call: Call, target: Target) -> Hashable:
     return context, _others(spec, goal), ax.fine(goal), ones
 
 
-def _searched_up_to(spec: Spec, one: SizeRange) -> int:
-    """The size up to which all sizes of a range are searched."""
-    if len(spec.ranges) > 1:
-        return EVERY_PAIR
-    if _is_batch(spec, one):
-        return EVERY_BATCH
+def is_rows(spec: Spec, one: SizeRange) -> bool:
+    """Whether the one range of a Spec is of rows that programs tile."""
     written = (o.dims for o in spec.kind.operands if o.is_written)
     is_reduced = not any({*one.dims}.intersection(dims) for dims in written)
-    return EVERY_TERM if is_reduced else EVERY_ROW
+    return not (len(spec.ranges) > 1 or _is_batch(spec, one) or is_reduced)
+
+
+def _searched_up_to(spec: Spec, one: SizeRange) -> int:
+    """The size up to which all sizes of a range are searched that is not of rows."""
+    if len(spec.ranges) > 1:
+        return EVERY_PAIR
+    return EVERY_BATCH if _is_batch(spec, one) else EVERY_TERM
 
 
 def _is_batch(spec: Spec, one: SizeRange) -> bool:
