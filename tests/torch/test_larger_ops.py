@@ -160,6 +160,7 @@ def test_a_rule_gives_what_eager_gives(name: str) -> None:
         same(one, other, rtol=2e-6, atol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("one_database")
 @pytest.mark.parametrize("dim", [0, 1])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int32, torch.bool])
