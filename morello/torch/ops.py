@@ -284,7 +284,7 @@ def _quotient(node: Node) -> str:
 def _power(node: Node) -> str:
     if node.meta["val"].is_floating_point():
         return ""
-    is_count = isinstance(node.args[1], int) and node.args[1] >= 0
+    is_count = type(node.args[1]) is int and node.args[1] >= 0  # of True: truths
     return "" if is_count else "of integers by a negative power"
 
 

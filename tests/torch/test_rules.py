@@ -382,11 +382,13 @@ LEFT: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
         ["aten.index_put.default (of several numbers where a mask is true)"],
     ),
     "integers by a power": (
-        lambda x: (x**2, x**0.5, x >> 1, x << 31, x.float() // 2),
+        lambda x: (x**2, x**0.5, x >> 1, x << 31, x.float() // 2, x**True, x // True),
         (PLACES,),
         [
             "aten.__lshift__.Scalar (by fewer than no bits, or more than 30)",
+            "aten.floor_divide.default (by what may be 0, where eager raises an error)",
             "aten.floor_divide.default (of torch.float32)",
+            "aten.pow.Tensor_Scalar (of integers by a negative power)",
         ],
     ),
     "integers as they are": (
