@@ -26,7 +26,7 @@ from benchmarks.harness.roof_loops import READINGS, Reading
 from benchmarks.harness.roofs import reading
 
 FORMS = ("int4-32", "int4-128", "int8", "f16")
-"""What is measured where nothing is named."""
+"""Cases that are measured where none is named."""
 
 OURS = ("exact", "bytes")
 """Morello's products, with activations in f32, and rounded to bytes."""

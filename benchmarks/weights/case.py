@@ -1,4 +1,4 @@
-"""What is timed: activations, weights of a format, and Morello's product of them."""
+"""A case that is timed: activations, weights of a format, Morello's product of both."""
 
 import dataclasses
 import functools

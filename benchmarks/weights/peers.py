@@ -1,4 +1,4 @@
-"""The same products by onnxruntime, PyTorch, OpenVINO and ggml, on one thread."""
+"""Products of stored weights by onnxruntime, PyTorch, OpenVINO and ggml."""
 
 import importlib
 from collections.abc import Callable

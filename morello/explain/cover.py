@@ -35,6 +35,13 @@ def cover_text(cover: Cover, target: Target, clock: Clock) -> str:
         "program for",
         "what remains of a loop, and not those that choose the range",
     ]
+    searched = len(cover.sizes.costs.keys() & regrets.keys())
+    if searched < len(regrets):
+        lines += [
+            f"searched: {searched:,} of {counted(len(regrets), 'size')}; another is "
+            "compared with the best of",
+            "all programs here, which --prove compares with that of a search",
+        ]
     if cover.beyond is not None:
         lines.append("unknown: sizes above those that were searched have no prices")
     return "\n".join(lines) + "\n"

@@ -29,7 +29,7 @@ class ScaledWeights:
     scales: Array
     """f16, bf16 or f32, k/group x n, or k/block x n where there are multiples."""
     zeros: Array | float = 0
-    """What stands for 0: one number for all, or u8 or s8, k/group x n; 1 x n, one for
+    """Numbers that stand for 0: one for all, or u8 or s8, k/group x n; 1 x n, one for
     each column."""
     offsets: Array | None = None
     """Numbers that are added, with dtypes and shapes as scales have them; None for

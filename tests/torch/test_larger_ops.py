@@ -165,7 +165,7 @@ def test_a_rule_gives_what_eager_gives(name: str) -> None:
 @pytest.mark.parametrize("dim", [0, 1])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int32, torch.bool])
 def test_running_extremes_are_exact(dtype: Any, dim: int) -> None:
-    """Of equal ones the last counts, also of zeros with two signs; NaN beats all."""
+    """The last of equal extremes counts, also of zeros of two signs; NaN beats all."""
     torch._dynamo.reset()
     x = PAIRS.T.reshape(22, -1)
     if not dtype.is_floating_point:  # of which the extremes are exact

@@ -27,8 +27,8 @@ NEAR = 0.01
 has not that tried on other pairs."""
 
 DOUBTFUL = 1.05
-"""Where a size that was not searched costs so many times as much as both around it that
-were, all are searched: rows that remain of blocks take less than that."""
+"""All sizes are searched where one that was not costs so many times as much as both
+around it that were: rows that remain of blocks take less than that."""
 
 TILES = (1, 2, 4, 8, 16, 32, 64)
 """Sizes of tiles that are tried beside the programs that are best somewhere."""
