@@ -6,6 +6,7 @@ from benchmarks.weights import case
 from benchmarks.weights.__main__ import main
 
 
+@pytest.mark.sampled(2)
 def test_each_form_is_timed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

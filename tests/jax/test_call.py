@@ -293,6 +293,7 @@ def normalized(x: Any, weights: Any) -> Any:
     return {"y": y - y.mean(axis=1, keepdims=True)}
 
 
+@pytest.mark.sampled(3)
 def test_functions_of_any_batch_have_derivatives() -> None:
     (batch,) = jax.export.symbolic_shape("b")
     weights = {"w": jnp.linspace(-1, 1, 48).reshape(16, 3), "b": jnp.ones(3)}
