@@ -98,7 +98,7 @@ def test_generated_pieces_are_current(user: Environment) -> None:
     _run(sys.executable, "docs/generate.py", "--check", env=user)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=_id)
 def test_examples_run(path: Path, tmp_path: Path, user: Environment) -> None:
     """In order: the commands of a page, then its Python, in a folder of their own."""
@@ -122,7 +122,7 @@ def test_the_example_runs(user: Environment) -> None:
     assert out.endswith("replayed to the same bytes\n")
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_the_example_of_attention_runs(user: Environment) -> None:
     out = _run(sys.executable, "examples/attention.py", env=user)
     assert out.endswith("masked keys weigh nothing\n")
@@ -152,6 +152,7 @@ def test_the_readme_has_commands() -> None:
     assert len(README_COMMANDS) >= 5
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", README_COMMANDS)
 def test_the_commands_of_the_readme_run(command: str, user: Environment) -> None:
     assert _run("bash", "-euo", "pipefail", "-c", command, env=user)

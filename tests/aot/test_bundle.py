@@ -213,7 +213,7 @@ def build(example: str, bundle: Files, folder: Path) -> str:
 RIGHT = re.compile(r"right; 1 threads, .*\nright; 2 threads, .*\n")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @NEEDS_CXX
 def test_the_example_serves_a_block(tmp_path: Path) -> None:
     """With random programs, and layouts that a search might choose; the random ones of

@@ -136,7 +136,7 @@ HURRIED = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("text", HURRIED)
 @pytest.mark.parametrize("limit", [1.0, 2.0])
 def test_there_is_a_kernel_half_a_second_after_the_limit(

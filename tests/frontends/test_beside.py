@@ -47,7 +47,7 @@ def model(size: int) -> Model:
     """)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_programs_are_those_of_one_process(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
     told: list[str] = []

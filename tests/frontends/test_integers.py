@@ -101,7 +101,7 @@ def read(body: str, out: str, *arguments: np.ndarray, shape: tuple[int, ...]) ->
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", READS)
 def test_integers_in_memory_are_read_by_graphs(name: str) -> None:
     body, out, arguments, wanted = READS[name]

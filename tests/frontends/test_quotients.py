@@ -62,7 +62,7 @@ def test_by_columns_through_jit() -> None:
     np.testing.assert_array_equal(by_number(N), np.floor(N / np.float32(41)))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_through_torch() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

@@ -54,7 +54,7 @@ PREDICATES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("is_known", [False, True])
 def test_comparisons_with_nan(is_known: bool) -> None:
     """Ordered ones are false, unordered ones true, known beforehand or not."""

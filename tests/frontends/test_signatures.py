@@ -98,7 +98,7 @@ FRONT_ENDS: dict[str, tuple[Callable[[Sequence[str]], Model], str]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("front_end", FRONT_ENDS)
 def test_the_source_program_says_names_dtypes_and_signs(front_end: str) -> None:
     read, wanted_name = FRONT_ENDS[front_end]

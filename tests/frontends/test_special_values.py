@@ -220,7 +220,7 @@ def torch_functions(torch: Any) -> dict[str, Functions]:
     return {"unary": unary, "binary": binary, "rows": rows}
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("which", GIVEN)
 def test_of_torch(which: str) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")

@@ -155,7 +155,7 @@ def check(function: Function, given: tuple[Any, ...], fallback: bool) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("name", LINEAR)
 def test_what_takes_linear_time_needs_no_leave(name: str) -> None:
     check(*LINEAR[name], fallback=False)

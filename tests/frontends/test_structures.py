@@ -159,7 +159,7 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_structure_is_computed(name: str) -> None:
     text, wanted = PROGRAMS[name]
@@ -269,7 +269,7 @@ SKIP = """func.func @f(%x: tensor<3x4xf32>, %y: tensor<3x5xf32>) -> ({types}) {{
 }}"""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("joined", "results", "copies"),
     [
@@ -391,7 +391,7 @@ def test_a_value_that_is_returned_twice_is_two_arrays(
 SQUARE = np.arange(96, dtype=np.float32).reshape(4, 4, 6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("read", "written", "loops", "wanted"),
     [

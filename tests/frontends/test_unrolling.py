@@ -83,7 +83,7 @@ def test_a_scan_is_written_out() -> None:
     assert np.array_equal(last, wanted[-1])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -96,7 +96,7 @@ def written(windows: dict[str, Any]) -> str:
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("orders", "groups", "windows"), CASES)
 def test_each_window_is_that_of_the_definition(
     orders: str, groups: int, windows: dict[str, Any]

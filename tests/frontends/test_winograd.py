@@ -166,7 +166,7 @@ def test_no_points_that_are_small_powers_of_two_round_less(
             assert Transform(n - 2, 3).growth(2) >= factor * (1 - 1e-12), rest
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("points", POINTS)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_tiles_are_the_convolution_bit_for_bit(case: Case, points: int) -> None:
@@ -187,7 +187,7 @@ def test_other_convolutions_have_no_tiles(case: Case) -> None:
     assert all(all_tiled(model, points) is None for points in POINTS)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_convolution_is_tiled_where_that_is_allowed_and_cheaper() -> None:
     """The kernel is exact where the definition is, and within the bound elsewhere."""
     image, w = drawn(SQUARE)

@@ -23,7 +23,7 @@ def _text(graph: Graph) -> str:
     return print_graph(canonical(graph).graph)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_other_numbers_give_the_same_text(seed: int) -> None:
     rng = random.Random(f"numbers {seed}")

@@ -100,7 +100,7 @@ OF_FORMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("form", "target", "kernel", "sizes", "quads"), OF_FORMS)
 def test_products_are_as_defined(
     form: str, target: str, kernel: str, sizes: tuple[int, int, int], quads: bool

@@ -102,7 +102,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("form", "target", "sizes"), CASES)
 def test_products_are_as_defined(
     form: str, target: str, sizes: tuple[int, int, int]

@@ -129,7 +129,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("way", "name"), CASES)
 def test_it_is_what_the_function_itself_gives(
     way: str, name: str, compiled: Callable[[str], Function]

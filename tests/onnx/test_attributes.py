@@ -155,7 +155,7 @@ def _name(case: Case) -> str:
     return f"{case[0]}-{case[3]}"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", _drawn(), ids=_name)
 def test_it_is_read_or_refused(case: Case) -> None:
     op, arrays, constants, attributes = case

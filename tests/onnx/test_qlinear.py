@@ -92,7 +92,7 @@ CASES: dict[str, tuple[Callable[[], Array], tuple[Array, ...]]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("text", CASES)
 def test_integers_are_what_they_stand_for(text: str) -> None:
     exact, arrays = CASES[text]

@@ -259,7 +259,7 @@ def test_a_convolution_of_scaled_integers_has_groups_pads_and_a_bias(
     np.testing.assert_array_equal(run(text, x, w, scales, bias), right)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("end", [0, 1])
 @pytest.mark.parametrize(("dtype", "of_filters"), [("int8", 0), ("uint8", 200)])
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def layer(batch: int | str) -> Any:
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_every_size_is_right_and_touches_nothing_else() -> None:
     proto = layer("batch")
     read = morello.from_onnx(proto.SerializeToString(), ranges={"batch": "1..5"})

@@ -65,7 +65,7 @@ def test_a_default_that_is_written_is_none() -> None:
 NUMBERS = np.arange(6, dtype=np.float32)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("start", "end", "step"),
     [

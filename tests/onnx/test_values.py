@@ -61,7 +61,7 @@ SMALL = f32(-50, -20, -1, -1e-3, -1e-6, -0.0, 0, 1e-6, 1, 20)
 WIDE = SMALL.astype(np.float64)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("layer", "wanted"),
     [
@@ -183,7 +183,7 @@ def test_indices_of_maxima_count_over_the_tensor(
     np.testing.assert_array_equal(planes.ravel()[index], y)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", ["AveragePool", "MaxPool", "LpPool"])
 @pytest.mark.parametrize(
     ("kernel", "stride", "before", "after", "dilation"),
@@ -289,7 +289,7 @@ def test_samples_at_halves_are_of_even_places() -> None:
     np.testing.assert_array_equal(result.ravel(), [1, 3, 3, 5, 3])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("padding", "wanted"),
     [
@@ -306,7 +306,7 @@ def test_samples_outside_of_the_image(padding: str, wanted: list[float]) -> None
     np.testing.assert_allclose(result.ravel(), wanted, rtol=1e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("padding", "wanted"),
     [
@@ -348,7 +348,7 @@ def test_of_updates_of_one_place_the_last_counts() -> None:
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize(("reduction", "joined"), [("max", max), ("min", min)])
 def test_the_extreme_of_updates_at_places_that_are_data(
@@ -366,7 +366,7 @@ def test_the_extreme_of_updates_at_places_that_are_data(
     np.testing.assert_array_equal(computed(layer, x, places, updates), wanted)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("is_last", [0, 1])
 @pytest.mark.parametrize("kind", ["ArgMax", "ArgMin"])
 def test_the_place_of_nan_is_that_of_an_extreme(kind: str, is_last: int) -> None:
@@ -436,7 +436,7 @@ WEIGHTS = {
 SEQUENCES = RNG.standard_normal((3, 2, 3), np.float32)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 def test_a_shorter_sequence_ends_before(direction: str) -> None:
     options = {"hidden_size": 2, "direction": direction}

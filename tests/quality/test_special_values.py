@@ -93,7 +93,7 @@ def check(found: Array, wanted: Array) -> None:
     assert np.array_equal(*bits), (found, wanted)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("pool", POOLS, ids=str)
 @pytest.mark.parametrize("shape", [(3, 1, 5), (5, 7, 9), (6, 4, 16)])
 def test_matmul_adds_up_parts_of_k_in_order(
@@ -141,7 +141,7 @@ def test_integers_wrap_around() -> None:
         assert np.array_equal(kernel(a, b), wanted.astype(np.int64))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("pool", POOLS, ids=str)
 def test_max_is_ieee_maximum(pool: tuple[float, ...]) -> None:
     rng = np.random.default_rng(0)

@@ -48,7 +48,7 @@ def goals(target: Target) -> list[Spec]:
     return found
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("target", OTHERS, ids=lambda target: target.name)
 def test_searched_programs_are_exact(target: Target) -> None:
     skip_where_it_cannot_run(target.isa)

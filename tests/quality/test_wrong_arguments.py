@@ -128,7 +128,7 @@ def apart(spec: Spec, arrays: list[Any]) -> tuple[list[Any], Any]:
     return arrays[:-count], tuple(outs) if count > 1 else outs[0]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_a_wrong_argument_is_refused_by_name(spec: Spec) -> None:
     kernel = unsearched(spec)

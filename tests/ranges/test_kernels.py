@@ -47,7 +47,7 @@ def test_sizes_that_a_name_ties_part_together() -> None:
         np.testing.assert_array_equal(kernel(x, y), x * y.sum(1, keepdims=True))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "text",
     [
@@ -122,7 +122,7 @@ def test_calls_in_every_form() -> None:
         np.testing.assert_array_equal(out, wanted)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_a_layout_that_is_left_open_is_that_of_the_greatest_size() -> None:
     text = "matmul:1..4x256x1024:f32:lhs=any:rhs=any"
     kernel = morello.compile(text, target="avx2", threads=1)
@@ -173,7 +173,7 @@ def test_two_threads_with_two_sizes() -> None:
     assert all(in_threads(work, (5, 20)))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_the_schedule_and_the_pickle_give_the_same_object(kernel: Kernel) -> None:
     again = morello.compile(
         kernel.text, target="avx2", schedule=kernel.schedule, threads=1
@@ -283,7 +283,7 @@ def test_a_linked_kernel_takes_the_size_of_the_call(tmp_path: Path) -> None:
     run(tmp_path / "use")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", ["matmul:1..5x7x1..4:f32", "matmul:5x1..3x2..8/2:f32"])
 def test_two_sizes_of_a_call_behind_guard_pages(text: str) -> None:
     """Every pair, its schedule and its pickle; a wrong size is refused by its name."""

@@ -10,7 +10,7 @@ import morello
 from tests.guarded import check_canaries, check_in_child, guarded_array
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(
     "text",
     [

@@ -31,7 +31,7 @@ def program(spec: Spec, actions: Sequence[Action], target: Target) -> Impl:
 
 
 # One block; two, three and more; few rows of rhs, block by block; a tail of columns.
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "text", ["matmul:5..30x40x20:f32", "matmul_accum:5..40/5x8x36:f32"]
 )

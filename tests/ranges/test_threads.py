@@ -27,7 +27,7 @@ def check_every_size(kernel: Kernel) -> None:
             np.testing.assert_allclose(kernel(*arrays), wanted, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("text", "dim"),
     [("softmax:32..128/32x2048:f32", "d0"), ("matmul:1..3x512x512:f32", "n")],
@@ -67,7 +67,7 @@ def schedule(text: str, threads: int, action: str) -> str:
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_fewer_tiles_than_threads_and_a_part_of_one(threads: int) -> None:
     text = "matmul:1..11x8x16:f32"

@@ -56,6 +56,7 @@ def test_rows_of_contiguous_operands_are_those_of_several_goals(
     assert own(text) == dims
 
 
+@pytest.mark.sampled(2)
 def test_a_product_of_fewer_rows_is_read() -> None:
     large, small = (parse_spec(f"matmul:{m}x32x32:f32", AVX2.limits) for m in (192, 96))
     shelf = Shelf()

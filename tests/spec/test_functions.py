@@ -63,7 +63,7 @@ def _off(name: str, *given: Floats) -> Floats:
     return np.where(same, 0, np.where(np.isnan(error), INF, error))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("name", "least", "most", "ulps"),
     [
@@ -90,7 +90,7 @@ def test_it_is_as_near_as_it_says(
 PAIRED = {"atan2": 5, "floor_divide": 2, "fmod": 0, "hypot": 2, "remainder": 0}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "ulps"), PAIRED.items())
 def test_of_two_numbers_it_is_as_near_as_it_says(name: str, ulps: float) -> None:
     a, b = everywhere(), between(-20, 20)

@@ -74,7 +74,7 @@ def test_name_graph_and_function_are_one(way: Way) -> None:
     same(part.spec(LIMITS), flat(way.name))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("way", WAYS, ids=NAMES)
 def test_what_is_read_of_mlir_is_the_same(way: Way) -> None:
     parts = jax_model(way).parts
@@ -83,7 +83,7 @@ def test_what_is_read_of_mlir_is_the_same(way: Way) -> None:
         same(parts[0].spec(LIMITS), flat(way.name))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("way", [w for w in WAYS if w.ops], ids=lambda w: w.name)
 def test_what_is_read_of_onnx_is_the_same(way: Way) -> None:
     (part,) = onnx_model(way).parts

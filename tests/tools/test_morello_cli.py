@@ -167,7 +167,7 @@ def started(*words: str, stderr: int) -> "subprocess.Popen[bytes]":
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("line", ["--help", "emit fill:4x4 --stage asm", "run fill:3"])
 def test_closed_pipe_is_quiet(line: str) -> None:
     process = started(*line.split(), stderr=subprocess.PIPE)
@@ -193,7 +193,7 @@ def by_shell(line: str) -> "subprocess.CompletedProcess[bytes]":
     return subprocess.run(["sh", "-c", line], capture_output=True, env=environment)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "line",
     [

@@ -172,7 +172,7 @@ func.func @f(%x: tensor<1x12x12x8xf32>) -> tensor<1x12x12x8xf32> {{
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_winograd_is_a_flag_and_its_errors_are_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -107,7 +107,7 @@ def test_a_family_is_solved_and_then_was_there(tmp_path: Path, capsys: Capture) 
     assert "0 solved (0 Specs below), 6 were there, 0 failed" in out
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_parts_make_the_whole(tmp_path: Path, capsys: Capture) -> None:
     whole = str(tmp_path / "whole.sqlite")
     words = ["--threads", "1", "--jobs", "1", "--db"]
@@ -176,7 +176,7 @@ def test_open_layouts_are_solved_and_then_were_there(
     assert kernel.solution.statistics.specs == 0
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_programs_alone_are_kilobytes_and_serve_as_well(
     tmp_path: Path, capsys: Capture
 ) -> None:

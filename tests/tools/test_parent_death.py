@@ -39,7 +39,7 @@ def is_alive(process: int) -> bool:
     return status.rpartition(")")[2].split()[0] not in "ZX"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("code", [CONTAINED, WORKER], ids=["opt", "work"])
 def test_a_child_ends_with_its_parent(code: str, number: int, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def close(found: Any, wanted: Any) -> bool:
     return bool(torch.allclose(found, wanted, rtol=1e-4, atol=1e-5))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_is_one_group(name: str, told: pytest.LogCaptureFixture) -> None:
     make, shape = MODELS[name]
@@ -193,7 +193,7 @@ AFTERWARDS = {
 """The same, where channels are last: what is read is a copy."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("freeze", [False, True])
 def test_a_change_of_a_weight_is_seen(
     freeze: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -555,7 +555,7 @@ def test_without_torch_it_says_what_to_install() -> None:
     assert "ImportError: morello.torch needs the package torch: pip i" in run.stderr
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_search_does_not_keep_a_process(tmp_path: Any) -> None:
     """It ends with a search of minutes on the way."""
     code = """

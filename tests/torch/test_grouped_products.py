@@ -69,7 +69,7 @@ def compare(product: Any, dtype: torch.dtype, caplog: pytest.LogCaptureFixture) 
     assert not any("stays eager" in one or "no group takes" in one for one in said)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_of_pytorch(caplog: pytest.LogCaptureFixture) -> None:
     def product(rows: Any, matrices: Any, offsets: Any) -> Any:
         return torch._grouped_mm(rows, matrices, offs=offsets)
@@ -77,7 +77,7 @@ def test_of_pytorch(caplog: pytest.LogCaptureFixture) -> None:
     compare(product, torch.bfloat16, caplog)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_of_transformers(fallback: Any, caplog: pytest.LogCaptureFixture) -> None:
     compare(fallback, torch.float32, caplog)
 

@@ -26,7 +26,7 @@ class Layer(nn.Module):
         )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("masked", [False, True])
 def test_one_program_for_every_number_of_keys(
     masked: bool, caplog: pytest.LogCaptureFixture

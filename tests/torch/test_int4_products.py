@@ -46,7 +46,7 @@ def compiled(function: Any, **options: Any) -> Any:
     return torch.compile(function, backend="morello", options={**known, **options})
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("freeze", [False, True])
 def test_a_layer_is_what_eager_computes(
     freeze: bool, caplog: pytest.LogCaptureFixture
@@ -64,7 +64,7 @@ def test_a_layer_is_what_eager_computes(
     assert "eager" not in caplog.text
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("group", "rows", "dtype"),
     [(32, 3, torch.bfloat16), (64, 1, torch.float16), (256, 5, torch.float32)],
@@ -82,7 +82,7 @@ def test_groups_and_dtypes(
     torch.testing.assert_close(result, eager, rtol=1e-2, atol=1e-2)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("n", "block"), [(80, 64), (128, 32)])
 def test_layouts_of_both_instruction_sets(
     n: int, block: int, monkeypatch: pytest.MonkeyPatch

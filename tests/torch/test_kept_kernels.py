@@ -90,6 +90,7 @@ def test_other_graphs_constants_forms_and_options_are_others(
     assert len(lowered) == 5
 
 
+@pytest.mark.sampled(2)
 def test_a_second_process_lowers_nothing_of_all_sizes(lowered: list[Any]) -> None:
     for batch, count in ((5, 3), (5, 3), (4, 6)):
         run(Small(), X.clone(), batch=batch)

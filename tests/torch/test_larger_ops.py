@@ -151,7 +151,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_a_rule_gives_what_eager_gives(name: str) -> None:
     function, inputs = CASES[name]
@@ -248,7 +248,7 @@ RESIZED: dict[str, tuple[tuple[int, ...], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("mode", RESIZED)
 def test_images_are_resized_by_their_neighbours(mode: str, dtype: Any) -> None:

@@ -230,7 +230,7 @@ IN_BF16 = ("attention with a mask", "gates of an LSTM", "group norm", "losses", 
 BOTH = [(name, False) for name in MODULES] + [(name, True) for name in IN_BF16]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("name", "is_bf16"), BOTH)
 def test_an_op_is_taken(
     name: str, is_bf16: bool, evaluated: list[Any], caplog: pytest.LogCaptureFixture
@@ -274,6 +274,7 @@ SPECIAL = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SPECIAL)
 def test_special_values(name: str, evaluated: list[Any]) -> None:
     function, wanted = SPECIAL[name]
@@ -301,6 +302,7 @@ POOLS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", POOLS)
 def test_pools_that_may_stay_eager_are_right(name: str) -> None:
     fast = torch.compile(Of(POOLS[name]), backend="morello", options={"wait": True})
@@ -379,6 +381,7 @@ def test_the_place_of_several_nan_is_that_of_the_first(
     assert len(evaluated) == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("rows", "columns"), [(3, 5), (5, 3), (1, 4)])
 def test_causal_attention_counts_from_the_first_key(
     rows: int, columns: int, evaluated: list[Any]
@@ -396,6 +399,7 @@ def test_causal_attention_counts_from_the_first_key(
     assert len(evaluated) == 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
 def test_recurrent_layers_in_both_directions(kind: Any, evaluated: list[Any]) -> None:
     layers = kind(3, 4, bidirectional=True, batch_first=True)
@@ -439,6 +443,7 @@ ORDERS: dict[str, Any] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64], ids=str)
 @pytest.mark.parametrize("name", ORDERS)
 def test_sorts_are_stable(name: str, dtype: Any, evaluated: list[Any]) -> None:
@@ -482,7 +487,7 @@ bits."""
 DTYPES = ["bool", "uint8", "int8", "int64", "float16", "float64"]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", COUNTED)
 def test_dtypes(name: str, dtype: str, evaluated: list[Any]) -> None:

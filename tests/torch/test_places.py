@@ -94,7 +94,7 @@ def is_outside(graph: Any, *tensors: Any) -> bool:
     return bool(tested.recompile() and tested(*tensors))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("function", "within", "outside"),
     [pytest.param(*row[1:], id=row[0]) for row in LOOKUPS],

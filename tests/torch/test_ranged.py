@@ -97,7 +97,7 @@ def test_places_and_masks_alone_are_computed_by_eager(
     assert not messages(told, "a graph is compiled for each shape")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("which", ["rows", "places", "mean", "images"])
 def test_one_compilation_for_every_size(
     which: str, told: pytest.LogCaptureFixture
@@ -250,7 +250,7 @@ class Decoder(nn.Module):
         return self.out(found.transpose(1, 2).reshape(1, 1, 16)), (keys, values)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_a_cache_that_grows(told: pytest.LogCaptureFixture) -> None:
     """Groups that read weights are compiled once; a cache of any size is eager's."""
     model = Decoder().eval()
@@ -270,7 +270,7 @@ def test_a_cache_that_grows(told: pytest.LogCaptureFixture) -> None:
     assert not messages(told, "a graph")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("is_causal", [True, False])
 def test_masks_of_as_many_queries_as_keys(
     is_causal: bool, told: pytest.LogCaptureFixture

@@ -266,7 +266,7 @@ def follows(function: Any, inputs: Sequence[Any]) -> None:
         same(one, other, rtol=2e-6, atol=1e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_a_rule_gives_what_eager_gives(name: str) -> None:
     follows(*CASES[name])

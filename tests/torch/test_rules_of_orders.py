@@ -100,7 +100,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_a_rule_gives_what_eager_gives(name: str) -> None:
     follows(*CASES[name])
@@ -132,7 +132,7 @@ def test_tensors_of_one_number_are_computed_by_torch(name: str) -> None:
     same(flat(graph(*inputs))[0], function(*inputs))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", [-3, -1, 0, 1, 2, 0.5, True])
 def test_truth_values_are_compared_as_numbers(number: Any) -> None:
     for op in sorted(COMPARED, key=str):

@@ -30,7 +30,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], Any]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", CASES)
 def test_special_values_are_those_of_numpy(name: str) -> None:
     function, rows = CASES[name]

@@ -436,7 +436,7 @@ STORED: list[tuple[Callable[..., Any], list[tuple[int, ...]]]] = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("function", "shapes"), STORED)
 def test_what_is_stored_on_the_way(
     function: Callable[..., Any], shapes: list[tuple[int, ...]]
@@ -447,7 +447,7 @@ def test_what_is_stored_on_the_way(
     assert np.allclose(found, function(*given), rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_convolutions_follow_each_other() -> None:
     x, w = arrays((1, 3, 6, 6), (3, 3, 3, 3))
 

@@ -283,7 +283,7 @@ STATES = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("states", STATES)
 def test_what_changed_is_read(states: Callable[[], Iterator[Any]]) -> None:
     changes = states()

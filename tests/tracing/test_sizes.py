@@ -32,7 +32,7 @@ def layers(x: Any) -> Any:
     return x.reshape(x.shape[0], 2, 4).max(-1)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("function", "widths", "sizes"),
     [

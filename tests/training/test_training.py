@@ -162,6 +162,7 @@ def test_the_specs_are_of_every_sort() -> None:
     assert len({spec.kind.label for spec in found.values()}) >= 12
 
 
+@pytest.mark.sampled(4)
 def test_train_and_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sklearn", reason="the extra learned is not installed")
     pytest.importorskip("torch", reason="the extra learned is not installed")

@@ -79,7 +79,7 @@ def test_the_cheapest_ends_are_those_of_every_choice() -> None:
         assert total(start, stop) == min(total(*pair) for pair in every)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_the_neighbours_of_a_slow_program_take_its_sizes(
     slow: set[int], tmp_path: Path
 ) -> None:
