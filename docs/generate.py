@@ -42,13 +42,19 @@ EXAMPLE = "matmul:6x64x33:f32:l1=128"
 
 
 def _tool(name: str, *arguments: str, text: str | None = None) -> str:
+    path = os.pathsep.join((os.environ["PATH"], str(Path(sys.executable).parent)))
     run = subprocess.run(
-        [sys.executable, "-m", f"morello.tools.{name}", *arguments],
+        [name, *arguments],
         input=text,
         capture_output=True,
         text=True,
         cwd=DOCS.parent,
-        env={**os.environ, "MORELLO_TARGET": "avx2", "MORELLO_DB": "none"},
+        env={
+            **os.environ,
+            "PATH": path,
+            "MORELLO_TARGET": "avx2",
+            "MORELLO_DB": "none",
+        },
         check=False,
     )
     if run.returncode:
@@ -66,14 +72,14 @@ def spec() -> str:
 def schedule() -> str:
     """The same with its schedule."""
     pipeline = "builtin.module(morello-synthesize)"
-    return _tool("morello_opt", "-", "-p", pipeline, text=spec())
+    return _tool("morello-opt", "-", "-p", pipeline, text=spec())
 
 
 @functools.cache
 def loops() -> str:
     """What the schedule makes of it."""
     pipeline = "builtin.module(morello-apply-schedule)"
-    return _tool("morello_opt", "-", "-p", pipeline, text=schedule())
+    return _tool("morello-opt", "-", "-p", pipeline, text=schedule())
 
 
 def _impl() -> Impl:

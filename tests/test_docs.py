@@ -129,6 +129,7 @@ def test_the_example_of_attention_runs(user: Environment) -> None:
     assert "stays in L1" in out or "stays in L2" in out
 
 
+@pytest.mark.sampled(2)
 def test_the_python_of_the_readme_runs(user: Environment) -> None:
     block = "\n".join(_blocks(README, "python"))
     out = _run(sys.executable, "-c", block, env=user)

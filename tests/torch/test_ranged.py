@@ -253,7 +253,7 @@ def test_a_cache_that_grows(told: pytest.LogCaptureFixture) -> None:
 def test_masks_of_as_many_queries_as_keys(
     is_causal: bool, told: pytest.LogCaptureFixture
 ) -> None:
-    """A causal mask is a constant, another one an argument; sizes are inside of both."""
+    """A causal mask is a constant, another one an argument; sizes are inner ones."""
 
     class Layer(torch.nn.Module):
         def __init__(self) -> None:
