@@ -29,6 +29,13 @@ class Of(nn.Module):
         return self.function(*tensors, *self.own)
 
 
+def results(function: Any, *given: Any, **options: Any) -> Any:
+    """The results of a function or module that the backend compiles."""
+    fast = torch.compile(function, backend="morello", options={"wait": True})
+    with torch.no_grad():
+        return fast(*given, **options)
+
+
 def attend(q: Any, k: Any, v: Any, mask: Any) -> Any:
     return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
@@ -241,9 +248,8 @@ def test_an_op_is_taken(
     if is_bf16:
         module = copy.deepcopy(module).bfloat16()
         given, bound = tuple(x.bfloat16() for x in given), 2**-6
-    fast = torch.compile(module, backend="morello", options={"wait": True})
     with torch.no_grad():
-        found, wanted = fast(*given), module(*given)
+        found, wanted = results(module, *given), module(*given)
     assert found.dtype == wanted.dtype
     # Terms that cancel leave the rounding of the larger ones.
     most = bound * max(1.0, float(wanted.abs().max())) if is_bf16 else bound
@@ -278,9 +284,7 @@ SPECIAL = {
 @pytest.mark.parametrize("name", SPECIAL)
 def test_special_values(name: str, evaluated: list[Any]) -> None:
     function, wanted = SPECIAL[name]
-    fast = torch.compile(Of(function), backend="morello", options={"wait": True})
-    with torch.no_grad():
-        result = fast(ODD)
+    result = results(Of(function), ODD)
     np.testing.assert_allclose(result.numpy(), wanted)
     assert len(evaluated) == 1
 
@@ -322,9 +326,7 @@ def test_borders_that_cut_off_move_what_is_left(evaluated: list[Any]) -> None:
             x, (-2, 2, 1, -1), value=7
         )
 
-    fast = torch.compile(Of(function), backend="morello", options={"wait": True})
-    with torch.no_grad():
-        moved, filled = fast(x)
+    moved, filled = results(Of(function), x)
     assert moved.tolist() == [[[0, 1, 2], [0, 4, 5]]]
     assert filled.tolist() == [[[7, 7, 7], [2, 7, 7]]]
     assert len(evaluated) == 1
@@ -344,9 +346,8 @@ class TwoNorms(nn.Module):
 
 def test_two_norms_of_one_value(evaluated: list[Any]) -> None:
     model, x = TwoNorms(), torch.arange(12.0).reshape(3, 4) - 5
-    fast = torch.compile(model, backend="morello", options={"wait": True})
     with torch.no_grad():
-        assert torch.equal(fast(x), model(x))
+        assert torch.equal(results(model, x), model(x))
     assert len(evaluated) == 1
 
 
@@ -359,9 +360,7 @@ def test_variances_with_any_correction(evaluated: list[Any]) -> None:
         result += [torch.var_mean(x, 1, correction=0)[0], x.var(correction=2).view(1)]
         return torch.stack(result)
 
-    fast = torch.compile(Of(function), backend="morello", options={"wait": True})
-    with torch.no_grad():
-        result = fast(torch.tensor([[1.0, 2, 3, 6]]))
+    result = results(Of(function), torch.tensor([[1.0, 2, 3, 6]]))
     wanted = [14 / n if n else INF for n in (4, 3, 2, 1, 0, 0, 3, 4, 4, 4, 2)]
     np.testing.assert_allclose(result[:, 0].numpy(), wanted, rtol=1e-6)
     assert len(evaluated) == 1
@@ -372,11 +371,7 @@ def test_the_place_of_several_nan_is_that_of_the_first(
     name: str, evaluated: list[Any]
 ) -> None:
     rows = torch.tensor([[1, NAN, 3, NAN, 0], [NAN, NAN, 1, 9, -9], [2, 7, 7, -4, -4]])
-    fast = torch.compile(
-        Of(lambda x: getattr(x, name)(1)), backend="morello", options={"wait": True}
-    )
-    with torch.no_grad():
-        found = fast(rows)
+    found = results(Of(lambda x: getattr(x, name)(1)), rows)
     assert found.tolist() == [1, 0, {"argmax": 1, "argmin": 3}[name]]
     assert len(evaluated) == 1
 
@@ -390,10 +385,8 @@ def test_causal_attention_counts_from_the_first_key(
     scores = q @ k.mT / 2
     scores[..., ~torch.ones(rows, columns, dtype=torch.bool).tril()] = -INF
     attention = functional.scaled_dot_product_attention
-    fast = torch.compile(attention, backend="morello", options={"wait": True})
-    with torch.no_grad():
-        found = fast(q, k, v, is_causal=True)
-        without = fast(q, k, v, scale=0.0)
+    found = results(attention, q, k, v, is_causal=True)
+    without = results(attention, q, k, v, scale=0.0)
     assert torch.allclose(found, scores.softmax(-1) @ v, atol=1e-5)
     assert torch.allclose(without, v.mean(-2, keepdim=True), atol=1e-5)
     assert len(evaluated) == 2
@@ -427,9 +420,8 @@ def test_attention_is_one_part(function: Any, evaluated: list[Any]) -> None:
     if function is attend:
         given.append(torch.randn(6, 6).relu().log())  # most of it is -inf
         given[-1][2] = -INF
-    fast = torch.compile(function, backend="morello", options={"wait": True})
     with torch.no_grad():
-        assert torch.allclose(fast(*given), function(*given), atol=1e-6)
+        assert torch.allclose(results(function, *given), function(*given), atol=1e-6)
     (model,) = evaluated
     assert len(model.specs()) == 1
     assert not model.fallback
@@ -454,9 +446,8 @@ def test_sorts_are_stable(name: str, dtype: Any, evaluated: list[Any]) -> None:
     if dtype.is_floating_point:
         x[2, 0] = x[7, 0] = x[3, 1] = torch.nan
         x[4], x[9] = torch.inf, -torch.inf
-    fast = torch.compile(Of(function), backend="morello", options={"wait": True})
     with torch.no_grad():
-        found, wanted = fast(x), function(x)
+        found, wanted = results(Of(function), x), function(x)
     assert len(evaluated) == 1
     pairs = zip(found, wanted, strict=True)
     assert all(one.equal(other) for one, other in pairs if not one.is_floating_point())
@@ -494,9 +485,8 @@ def test_dtypes(name: str, dtype: str, evaluated: list[Any]) -> None:
     """Each is computed in a group, or by eager, with the dtype of eager's result."""
     function, taken = COUNTED[name]
     x = torch.tensor([[200, 3, 0], [1, 128, 255]]).to(getattr(torch, dtype))
-    fast = torch.compile(Of(function), backend="morello", options={"wait": True})
     with torch.no_grad():
-        found, wanted = fast(x), function(x)
+        found, wanted = results(Of(function), x), function(x)
     assert found.dtype == wanted.dtype
     assert torch.equal(found, wanted)
     is_taken = dtype in taken.split() or (dtype == NARROW and name not in OF_COUNTS)
@@ -514,10 +504,9 @@ def test_rows_of_bags_are_added_up_as_they_are_read(
     def function(x: Any, i: Any) -> Any:
         return functional.embedding_bag(i, x, mode=mode)
 
-    fast = torch.compile(function, backend="morello", options={"wait": True})
     i = torch.tensor([[0, 8, 3], [2, 2, 5], [4, 1, 4]])
-    with torch.no_grad():
-        torch.testing.assert_close(fast(table, i), function(table, i), equal_nan=True)
+    found = results(function, table, i)
+    torch.testing.assert_close(found, function(table, i), equal_nan=True)
     (model,) = evaluated
     assert "sum" not in str(model)  # a part would read rows that were written
 
@@ -530,9 +519,8 @@ def test_quotients_of_wide_integers_are_exact(evaluated: list[Any]) -> None:
         floats = torch.floor(x.double() / 3.0).long()  # round as f64 does
         return x // 3, x // -7, x // (2**40 + 1), floats
 
-    fast = torch.compile(function, backend="morello", options={"wait": True})
     x = torch.tensor(ends)
-    for one, other in zip(fast(x), function(x), strict=True):
+    for one, other in zip(results(function, x), function(x), strict=True):
         assert torch.equal(one, other)
     assert len(evaluated) == 1
 
