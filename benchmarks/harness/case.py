@@ -217,11 +217,15 @@ def aligned(shape: tuple[int, ...], dtype: str, fill: int = 0xA5) -> Array:
 
     All contenders get their operands so, and none an advantage by chance.
     """
-    count = math.prod(shape) * ITEM_BYTES[dtype]
+    memory = bytes_on_line(math.prod(shape) * ITEM_BYTES[dtype], fill)
+    return memory.view(_NUMPY[dtype]).reshape(shape)
+
+
+def bytes_on_line(count: int, fill: int) -> Array:
+    """New bytes, the first at a multiple of 64."""
     memory = np.full(count + 64, fill, np.uint8)
     start = -int(memory.ctypes.data) % 64
-    found: Array = memory[start : start + count].view(_NUMPY[dtype]).reshape(shape)
-    return found
+    return memory[start : start + count]
 
 
 def aligned_copy(array: Array, dtype: str) -> Array:
