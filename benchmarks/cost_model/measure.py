@@ -44,7 +44,7 @@ class Sample:
     """Cycles of a call: the median of the choice's, times the ratio of each program to
     the choice when they were timed in turns."""
     seconds: tuple[float, ...]
-    """The same in seconds."""
+    """These times in seconds."""
     rounds: tuple[tuple[Time, ...], ...]
     """Times of the model's choice, and of the programs that seemed fastest, which were
     timed again in turns: a row a round."""

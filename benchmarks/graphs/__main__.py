@@ -42,7 +42,7 @@ SUITE = (
     "conv:1x3x224x224x64x7x7:f32:pad=3:stride=2",
     "conv:1x3x224x224x64x7x7:f32:pad=3:stride=2:layout=nhwc",
 )
-"""What is measured where nothing is named."""
+"""Specs that are measured where none is named."""
 
 LEAST = 0.01
 """Seconds of a turn, at least."""

@@ -34,7 +34,7 @@ class Ready(abc.ABC):
     """A case, ready to be run again and again on the same operands."""
 
     note: str = ""
-    """What a reader should know of how this contender does it."""
+    """A remark for readers on how this contender does it."""
     out_dtype: str = ""
     """The dtype of `output`; that of the case if empty."""
     in_python: bool = False

@@ -23,10 +23,10 @@ from benchmarks.harness.rounds import interleave
 from benchmarks.harness.worker import save_data
 
 _ROOF = "roof: "
-"""What begins the name of a roof among those that take turns."""
+"""The beginning of the name of a roof among those that take turns."""
 
 _LOAD_SECONDS = 1800.0
-"""That a contender may take to get ready: it may have to search first."""
+"""Longest time in which a contender gets ready: it may have to search first."""
 
 
 class Talker(Protocol):

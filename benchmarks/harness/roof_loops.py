@@ -121,7 +121,7 @@ WIDE = {
         Arithmetic("<16 x i32>", _DOT, 128),
     ),
 }
-"""The same of AVX-512 with VNNI: whatever multiplies bytes with AVX2, ``vpdpbusd``
+"""Loops of AVX-512 with VNNI: whatever multiplies bytes with AVX2, ``vpdpbusd``
 does."""
 
 WIDE_CPU = ("x86-64-v4", "+avx512vnni")

@@ -50,9 +50,9 @@ class Rate:
     """10^9 a second."""
 
     best: float
-    """Of the best call."""
+    """The rate of the best call."""
     mean: float
-    """Of all calls, one after another."""
+    """The rate of all calls, one after another."""
 
     @property
     def answer(self) -> dict[str, float]:

@@ -33,7 +33,7 @@ from benchmarks.harness.priority import before_all_else
 Answer = dict[str, Any]
 
 _PR_SET_PDEATHSIG = 1
-"""Of Linux's ``prctl``."""
+"""An option of Linux's ``prctl``."""
 
 
 class Answering(Protocol):
@@ -160,7 +160,7 @@ _SETTLED = 40
 _RATE = 16e9
 """Bytes a second that such calls read, at least: the rate of memory."""
 _MOST_SECONDS = 0.25
-"""What is too large for that time is too large for a cache."""
+"""Operands that are too large for that time are too large for a cache."""
 
 
 def settling_calls(once: float, nbytes: int) -> int:

@@ -18,7 +18,7 @@ from benchmarks.models.record import Shape
 from benchmarks.peers.registry import PEERS, Place
 
 _SEARCH_SECONDS = 1800.0
-"""That an answer may take which a search comes before."""
+"""Longest time of an answer before which a search runs."""
 
 Commands = dict[str, Command | MissingError]
 

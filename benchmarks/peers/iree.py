@@ -17,7 +17,7 @@ from benchmarks.harness.backend import (
 from benchmarks.harness.case import Array, Case, Data
 
 _TYPES = {"u8": "i8", "s8": "i8", "s16": "i16", "s32": "i32", "bf16": "i16"}
-"""What arguments are declared as; NumPy has no bf16, so its bits are passed."""
+"""Types of arguments as declared; NumPy has no bf16, so its bits are passed."""
 _FLAGS = (
     "--iree-llvmcpu-target-cpu=haswell",
     "--iree-llvmcpu-target-triple=x86_64-unknown-linux-gnu",

@@ -20,7 +20,7 @@ _PACKED = int32(151)
 """CblasPacked, in place of a transposition."""
 
 _NO_OFFSET = ctypes.c_int32(0)
-"""What is added to an integer output; read through a pointer."""
+"""The number added to an integer output; it is read through a pointer."""
 
 _PRODUCTS = {
     ("f32", "f32", "f32"): "gemm_f32",

@@ -40,10 +40,10 @@ _POOL = 8
 """How many times as many programs are found as are drawn, at most."""
 
 _SLOW = _FAR
-"""What takes so many times as long as the best is not sampled any more."""
+"""Programs that take so many times as long as the best are not sampled any more."""
 
 _PLACEMENTS = 3
-"""Of the operands, at most."""
+"""Placements of the operands, at most."""
 
 _CHANCES = 4
 """Rounds after which that is decided: something else may have had the core before."""

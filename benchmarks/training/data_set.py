@@ -29,11 +29,11 @@ class Timed:
     """A program that was timed."""
 
     program: str
-    """Its decisions, as `morello.search.queries.partial_program` writes them."""
+    """Its decisions, written by `morello.search.queries.partial_program`."""
     features: tuple[str, ...]
-    """Its class."""
+    """The class of the program."""
     seconds: float
-    """Of a call: the mean over placements of the best sample."""
+    """Seconds of a call: the mean over placements of the best sample."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -59,7 +59,7 @@ class Settings:
 
     trees: int = 60
     part: float = 0.6
-    """Of the features, that each question is chosen from."""
+    """The part of the features from which each question is chosen."""
     leaf: int = 4
     """Programs in a leaf, at least."""
     level_leaf: int = 2

@@ -43,7 +43,7 @@ class Verdict:
     best_of_four: float
     """The regret of the best of the first four."""
     fusion: "Fusion | None"
-    """What is decided about fusion; None where there is nothing to be decided."""
+    """The decision about fusion; None where there is nothing to be decided."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Fusion:
     """How many times as fast the best program is whose parts take turns, as the best
     that does one part after the other."""
     is_fused: bool
-    """What is predicted to be faster."""
+    """Whether that program is predicted to be faster."""
 
     @property
     def is_right(self) -> bool | None:

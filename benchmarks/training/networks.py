@@ -25,33 +25,33 @@ _RARE = 20
 
 @dataclasses.dataclass(frozen=True)
 class NetworkSettings:
-    """How is trained. What scales a loss is a difference of logarithms of times."""
+    """Settings of training. Losses are scaled by differences of logarithms of times."""
 
     members: int = 6
     """Networks, from other random weights, whose predictions are averaged."""
     width: int = 48
-    """Of the two hidden layers."""
+    """Units of each of the two hidden layers."""
     dropout: float = 0.1
     epochs: int = 40
     batch: int = 8
     """Specs in a step."""
     rate: float = 3e-3
-    """Of learning, at most."""
+    """The rate of learning, at most."""
     decay: float = 1e-3
-    """Of weights."""
+    """The decay of weights."""
     error: float = 10.0
-    """What the errors of programs weigh, from `outlier` on linearly."""
+    """The weight of the errors of programs, from `outlier` on linearly."""
     outlier: float = 0.1
     level: float = 0.3
-    """What the error of the mean of a Spec weighs."""
+    """The weight of the error of the mean of a Spec."""
     order: float = 5.0
-    """What the order of pairs weighs."""
+    """The weight of the order of pairs."""
     same: float = 0.01
-    """From which difference on a pair counts in full."""
+    """The least difference of a pair that counts in full."""
     sharp: float = 0.02
-    """By how much predictions must differ to be safe."""
+    """The least difference of predictions that is safe."""
     fusion: float = 1.5
-    """What the order of the best fused and the best other program of a graph weighs."""
+    """The weight of the order of the best fused and the best other program."""
 
 
 @dataclasses.dataclass(frozen=True)

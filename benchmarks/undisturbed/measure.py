@@ -54,7 +54,7 @@ class RoofLoop:
         self._engine = compile_llvm(text, cpu=cpu, features=features)
         self.address = self._engine.address("roof")
         self.operations = operations(name, wide) * _TRIPS
-        """Of a call: multiplications and additions."""
+        """Multiplications and additions of a call."""
 
 
 @dataclasses.dataclass(frozen=True)

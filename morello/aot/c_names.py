@@ -41,7 +41,7 @@ _ENDINGS = ("_malloc", "_supported", "_unchecked", "_t", "_H", "_OK", "_RESTRICT
 """With these a header makes its own names of a kernel's, and C its types."""
 
 _LIBRARIES = ("libc.so.6", "libm.so.6")
-"""Whose functions are in every program."""
+"""Libraries whose functions are in every program."""
 
 
 def check_c_name(name: str) -> None:

@@ -138,5 +138,5 @@ def add(*parts: Ops) -> Ops:
 
 
 def times(ops: Ops, count: Ints) -> Ops:
-    """So many times the instructions."""
+    """The instructions of ``count`` runs."""
     return {op: count * number for op, number in ops.items()}

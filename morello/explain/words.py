@@ -96,7 +96,7 @@ def title(spec: Spec) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """So many of something: ``1 table``, ``2 tables``."""
+    """A number and its noun: ``1 table``, ``2 tables``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 

@@ -41,7 +41,7 @@ class _Gate:
         self.forking: int | None = None
         """The thread that forks now."""
         self.locks: list[Any] = []
-        """Of libraries, which that thread holds meanwhile."""
+        """Locks of libraries, which that thread holds meanwhile."""
 
     def enter(self, thread: int) -> None:
         """Wait for the fork of another thread, unless this thread is inside already."""

@@ -142,7 +142,7 @@ class _Reader:
     def by_name(
         self, what: str, read: Callable[[], tuple[str, Any]], count: int
     ) -> dict[str, Any]:
-        """So many entries that follow, of which no two have one name."""
+        """The next ``count`` entries, of which no two have one name."""
         entries: dict[str, Any] = {}
         for _ in range(count):
             name, value = read()

@@ -39,7 +39,7 @@ class _Turning(Rewriter):
         self.known_before = known_beforehand(old)
         self.fixed = self._fixed()
         self.order: dict[int, Order] = {}
-        """Of old nodes and joined tensors; those that are missing stay as they are."""
+        """Orders of axes of old nodes and joined tensors; others stay as they are."""
         self.images = self._images()
         for number, tensor in enumerate(old.all):
             if isinstance(tensor, Node):

@@ -8,7 +8,7 @@ from morello.spec.graphs.expression import Call, Reference
 from morello.spec.index_map import ONE, IndexMap, dims_of, plain_dims
 
 _FIRST, _BATCH, _PLACE, _GROUP, _CHANNEL = range(5)
-"""Where an axis of an image belongs; axes of one element come first."""
+"""Roles of the axes of an image, in order; axes of one element come first."""
 
 Order = tuple[int, ...]
 """The axes of a tensor in the order in which they lie in memory."""

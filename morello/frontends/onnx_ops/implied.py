@@ -28,7 +28,7 @@ class Call:
     """A node whose parameter is looked for."""
 
     shape: Shape
-    """Of its first input."""
+    """The shape of its first input."""
     results: tuple[Shape, ...]
     options: dict[str, Any]
 

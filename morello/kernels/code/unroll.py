@@ -15,8 +15,8 @@ UNROLL_INT = 2
 added: of more steps LLVM begins so many that sums have to leave theirs."""
 
 _FEW = 8
-"""So many sums of a single row, or of a single vector of columns, are in nobody's way:
-of more, LLVM loads the factors of several steps first, and sums leave registers."""
+"""Sums of a single row, or of a single vector of columns, that leave room: of more,
+LLVM loads the factors of several steps first, and sums leave registers."""
 
 
 _ROW_REGISTERS = 8

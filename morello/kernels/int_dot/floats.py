@@ -34,7 +34,7 @@ _LANE_BYTES = 128
 """Bytes that are added up in a lane of 16 bits. Parts of k are written out."""
 
 _FEW = 8
-"""So many sums have a loop of two pairs, whose counters are then a twelfth of its
+"""Up to so many sums have a loop of two pairs, whose counters are then a twelfth of its
 instructions; more leave no register for LLVM to bring a second pair early."""
 
 _WORKING = 2

@@ -28,7 +28,7 @@ class Compiled:
 
     def __init__(self) -> None:
         self._engines: list[Any] = []
-        """What owns the code."""
+        """Engines that own the code."""
         self._loading = threading.RLock()
 
     def __getattr__(self, name: str) -> Callable[..., int]:

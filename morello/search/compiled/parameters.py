@@ -53,7 +53,7 @@ FUNCTIONS: dict[str, tuple[str, tuple[Parameter, ...]]] = {
 answers an integer."""
 
 USUAL = ("gather", "sweep", "equal_columns", "cover_labels", "cover_costs")
-"""What every search calls."""
+"""Functions that every search calls."""
 
 CLASSES = (
     "gather_totals",
@@ -63,4 +63,4 @@ CLASSES = (
     "paint_labels",
     "paint_costs",
 )
-"""What finding programs of different classes calls besides, and reading tables."""
+"""Functions that reading tables and programs of different classes call besides."""

@@ -116,16 +116,16 @@ class _Reader:
     def __init__(self) -> None:
         self.dims: dict[str, int] = {}
         self.axes: dict[str, tuple[IndexMap, ...]] = {}
-        """Of every value, by name."""
+        """The axes of every value, by name."""
         self.inputs: list[str] = []
         self.nodes: dict[str, Node] = {}
         self.outputs: dict[str, bool] = {}
         self.read_names: set[str] = set()
         self.numbers: dict[str, int] = {}
-        """What a name stands for while statements are read: negative for nodes."""
+        """The number of a name while statements are read: negative for nodes."""
         self.statement = ""
         self.depth = 0
-        """Of the part of an expression that is read."""
+        """Parentheses around the part of an expression that is read."""
 
     def read(self, text: str) -> tuple[Graph, Names]:
         """Parse the text of a graph."""

@@ -192,7 +192,7 @@ def _product(node: Node, one: Any, other: Any) -> Node | None:
 
 
 def _row(pairs: Node, count: int) -> Node:
-    """So many pairs as a row of floats."""
+    """A number of pairs as a row of floats."""
     shape = list(pairs.meta["val"].shape)
     if shape[:-1] and shape[-2] != count:
         shape[-2] = count

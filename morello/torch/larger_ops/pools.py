@@ -31,7 +31,7 @@ def _reduced(x: Any, sizes: Sequence[int], reduced: Reduction) -> Any:
 
 
 def _windows(x: Any, axis: int, count: int, reduced: Reduction) -> Any:
-    """So many windows along an axis, whose sizes repeat in equal rounds."""
+    """A number of windows along an axis, whose sizes repeat in equal rounds."""
     length = x.shape[axis]
     rounds = math.gcd(length, count)
     rows = x.unflatten(axis, (rounds, length // rounds))

@@ -52,7 +52,7 @@ def _spread(
 
 
 def _shifted(x: Any, axis: int, begin: int, count: int) -> Any:
-    """So many elements from a place on, and zeros where there are none."""
+    """``count`` elements from a place on, and zeros where there are none."""
     low = min(max(begin, 0), x.shape[axis])
     high = min(max(begin + count, low), x.shape[axis])
     around = [low - begin, begin + count - high] if high > low else [count, 0]

@@ -186,7 +186,7 @@ def gemm(to: Expansion, node: Arguments) -> Results:
 
 
 _MOST_ROWS = 4
-"""Of a matrix whose determinant is written out."""
+"""The greatest matrix whose determinant is written out has so many rows."""
 
 
 def determinant(to: Expansion, node: Arguments) -> Results:
