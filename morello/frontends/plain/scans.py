@@ -2,8 +2,10 @@
 not know them, and `loops_of_scans` after it.
 
 Along the rows of memory, results so far stay in registers, and several rows go on side
-by side, each of which waits for its own alone. Along another axis, a result is read
-where it has been written, and LLVM takes many side by side.
+by side, each of which waits for its own alone. Extremes are taken in vectors there:
+what comes in a vector is scanned in as many steps as its lanes double, and only the
+last of it waits for the vector before. Along another axis, a result is read where it
+has been written, and LLVM takes many side by side.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,6 +19,12 @@ _SCANS = "builtin.module(func.func(tm-tensor-bufferize))"
 
 _ROWS = 4
 """Rows side by side: a sum of floats takes about as many cycles."""
+
+_LANES = 16
+"""Lanes of a vector of extremes, of 32 bits: one of AVX-512, or two of AVX2."""
+
+EXTREME = "morello.extreme"
+"""The mark of scans whose results may be combined in any order, and more than once."""
 
 Places = list[ir.Value]
 """Index of an element in each dimension."""
@@ -78,7 +86,10 @@ class _Scan:
         return not self.after
 
     def along_rows(self) -> None:
-        """Several rows side by side, then those that are left."""
+        """Several rows side by side, then those that are left; extremes by vectors."""
+        if EXTREME in self.op.attributes and self.length > _LANES:
+            _loops(self.before, self._by_vectors)
+            return
         if not self.before:
             self._carry([[]])
             return
@@ -95,12 +106,16 @@ class _Scan:
 
     def _carry(self, rows: list[Places]) -> None:
         """Scan rows, whose results so far a loop carries."""
-        scf = dialect("scf")
         first = index(0)
         results = [self._read(self.source, [*row, first]) for row in rows]
         for row, result in zip(rows, results, strict=True):
             self._write(result, self.target, [*row, first])
-        loop = scf.ForOp(index(1), index(self.length), index(1), results)
+        self._carry_on(rows, results, 1)
+
+    def _carry_on(self, rows: list[Places], results: list[ir.Value], at: int) -> None:
+        """Scan the rest of rows, whose results before it are known."""
+        scf = dialect("scf")
+        loop = scf.ForOp(index(at), index(self.length), index(1), results)
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable
             elements = [self._read(self.source, [*row, at]) for row in rows]
@@ -110,6 +125,28 @@ class _Scan:
             scf.YieldOp(carried)
         for row, result in zip(rows, loop.results, strict=True):
             self._write(result, self.last, row)
+
+    def _by_vectors(self, row: Places) -> None:
+        """Scan a row of extremes by vectors, then elements that are left one by one."""
+        scf, vector = dialect("scf"), dialect("vector")
+        whole = self.length - self.length % _LANES
+        first = self._read(self.source, [*row, index(0)])
+        type_ = ir.VectorType.get([_LANES], first.type)
+        before = vector.BroadcastOp(type_, first).result
+        loop = scf.ForOp(index(0), index(whole), index(_LANES), [before])
+        with ir.InsertionPoint(loop.body):
+            place, (before,) = [*row, loop.induction_variable], loop.inner_iter_args
+            inside = vector.LoadOp(type_, self.source, place).result
+            step = 1
+            while step < _LANES:
+                lanes = [n - step if n >= step else n for n in range(_LANES)]
+                inside = self._next(_lanes_of(inside, lanes), inside)
+                step *= 2
+            vector.StoreOp(self._next(before, inside), self.target, place)
+            last = _lanes_of(inside, [_LANES - 1] * _LANES)
+            scf.YieldOp([self._next(before, last)])
+        result = vector.ExtractOp(loop.results[0], [], [_LANES - 1]).result
+        self._carry_on([row], [result], whole)
 
     def across_rows(self) -> None:
         """Row by row, each of which reads the one before."""
@@ -137,10 +174,12 @@ class _Scan:
         block = self.op.regions[0].blocks[0]
         new = dict(zip(block.arguments, (before, element), strict=True))
         for inner in list(block.operations)[:-1]:
-            clone = inner.operation.clone().operation
-            for place, operand in enumerate(clone.operands):
-                clone.operands[place] = new.get(operand, operand)
-            new |= dict(zip(inner.operation.results, clone.results, strict=True))
+            op = inner.operation
+            operands = [new.get(operand, operand) for operand in op.operands]
+            types = [_as_many(result.type, before.type) for result in op.results]
+            each = {name: op.attributes[name] for name in op.attributes}
+            again = ir.Operation.create(op.name, types, operands, each)
+            new |= dict(zip(op.results, again.results, strict=True))
         (result,) = list(block.operations)[-1].operands
         return new.get(result, result)
 
@@ -152,3 +191,15 @@ class _Scan:
     @staticmethod
     def _write(value: ir.Value, memory: ir.Value, at: Places) -> None:
         dialect("memref").StoreOp(value, memory, at)
+
+
+def _as_many(element: ir.Type, like: ir.Type) -> ir.Type:
+    """The type of as many elements as a type has."""
+    if isinstance(like, ir.VectorType):
+        return ir.VectorType.get(like.shape, element)
+    return element
+
+
+def _lanes_of(vector: ir.Value, lanes: Sequence[int]) -> ir.Value:
+    result: ir.Value = dialect("vector").ShuffleOp(vector, vector, lanes).result
+    return result

@@ -12,6 +12,7 @@ import torch
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import decompose
 
+from morello.frontends.plain.scans import EXTREME
 from morello.mlir import all_ops, dialect, ir
 
 aten: Any = torch.ops.aten
@@ -69,6 +70,7 @@ def with_extremes(operation: ir.Operation) -> None:
         with op.location, ir.InsertionPoint(ops[-1]):
             result = _extreme(before, element, ops[0].name.startswith("arith.mul"))
         ops[-1].operands[0] = result
+        op.attributes[EXTREME] = ir.UnitAttr.get(op.context)
         for inner in reversed(ops[:-1]):
             inner.erase()
 
