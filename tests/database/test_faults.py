@@ -86,9 +86,17 @@ def test_a_real_limit_of_space(tmp_path: Path) -> None:
     assert "free space on its disk" in said[0]
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    path = tmp_path / "file" / "tables.sqlite"
+@pytest.mark.parametrize("what", ["in a file", "a folder", "a pipe"])
+def test_a_path_that_is_no_file(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    match what:
+        case "in a file":
+            path.write_text("")
+            path /= "tables.sqlite"
+        case "a folder":
+            path.mkdir()
+        case _:
+            os.mkfifo(path)
     found, said = _answer(lambda: open_database(path))
     assert found == cold(TEXTS[1])
     assert len(said) == 1

@@ -104,11 +104,11 @@ def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
         DatabaseError: the file is another program's or another version's.
         sqlite3.Error, OSError: it cannot be opened.
     """
+    _check_file(path, is_writable)
     if is_writable:
         folder = _from_root(path).parent
         if not folder.is_dir():
             raise FileNotFoundError(f"there is no folder {folder}")
-        _check_writable(path)
         connection = _open(path, "mode=rwc")
         try:
             _prepare(connection, path)
@@ -119,14 +119,18 @@ def connect(path: Path, is_writable: bool) -> sqlite3.Connection:
     return _open_to_read(path)
 
 
-def _check_writable(path: Path) -> None:
-    """Refuse a file that SQLite would open, but only to read: what is to be stored
-    would be lost, and only after the work that it is the result of.
+def _check_file(path: Path, is_writable: bool) -> None:
+    """Refuse what is no file: SQLite waits for a pipe without end. Refuse a file, too,
+    that SQLite would open, but only to read: what is to be stored would be lost, and
+    only after the work that it is the result of.
 
     Raises:
-        PermissionError: the file may not be written.
+        OSError: it is no file, or the file may not be written.
     """
-    if path.is_file() and not os.access(path, os.W_OK):
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device or a pipe"
+        raise OSError(f"it is {kind}, not a file")
+    if is_writable and path.is_file() and not os.access(path, os.W_OK):
         raise PermissionError("the file is read-only")
 
 
