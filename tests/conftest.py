@@ -170,9 +170,12 @@ def smaller_space(request: pytest.FixtureRequest) -> Iterator[None]:
     """Search without other layouts, in half of the time, in folders whose tests are not
     about which programs are found."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.path.parent.name in ("jax", "onnx", "torch", "tracing"):
+        if request.path.parent.name in _SMALLER:
             patch.setenv("MORELLO_TARGET", "avx2{relayouts=0}")
         yield
+
+
+_SMALLER = ("frontends", "jax", "onnx", "torch", "tracing")
 
 
 @pytest.fixture(scope="module")

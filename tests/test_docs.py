@@ -117,6 +117,7 @@ def test_examples_run(path: Path, tmp_path: Path, user: Environment) -> None:
             _run(*words, "\n".join(blocks), env=user, cwd=tmp_path)
 
 
+@pytest.mark.sampled(2)
 def test_the_example_runs(user: Environment) -> None:
     out = _run(sys.executable, "examples/matmul.py", env=user)
     assert out.endswith("replayed to the same bytes\n")

@@ -239,6 +239,7 @@ def test_the_example_is_a_linear_layer(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.sampled(2)
 @NEEDS_CXX
 def test_the_linear_layer_does_for_other_sizes(tmp_path: Path) -> None:
     graph = "t[m,n]=sum(a[m,k]*b[n,k]);y[m,n]=t*s[n]+c[n]"

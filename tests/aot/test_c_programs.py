@@ -227,6 +227,7 @@ def test_the_example_notices_a_wrong_kernel(tmp_path: Path) -> None:
         run(tmp_path / "vecmat")
 
 
+@pytest.mark.sampled(2)
 @NEEDS_CC
 def test_the_commands_of_the_readme(tmp_path: Path) -> None:
     (block,) = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.S)

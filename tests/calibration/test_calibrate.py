@@ -68,6 +68,7 @@ def test_a_file_that_is_read_back(tmp_path: Path, capsys: Capture) -> None:
     assert print_target(target) in capsys.readouterr().out
 
 
+@pytest.mark.sampled(2)
 def test_the_file_on_the_standard_output(tmp_path: Path, capsys: Capture) -> None:
     assert main([*QUICK, "--rounds", "0", "-o", "-"]) == 0
     out = capsys.readouterr().out
@@ -123,6 +124,7 @@ def test_every_spec_of_a_calibration_can_be_read() -> None:
     assert {spec.kind.label for spec in found} >= {"matmul", "move", "max"}
 
 
+@pytest.mark.sampled(2)
 def test_what_is_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     time = Time(1e-7, 100, True)
     monkeypatch.setattr(Stopwatch, "times", lambda _, spec, codes: [time] * len(codes))
@@ -182,6 +184,7 @@ def test_wrong_choices_are_unlearnt(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(m.weight for m in found.measured) > 1
 
 
+@pytest.mark.sampled(2)
 def test_what_is_timed_already_is_not_timed_again() -> None:
     goals = specs(QUICK_SPECS[:2], AVX2)
     plan = Plan(3, seconds=0.002)
@@ -269,6 +272,7 @@ def _end(task: object) -> None:
     os._exit(9)
 
 
+@pytest.mark.sampled(2)
 def test_a_process_that_is_ended_is_an_error(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

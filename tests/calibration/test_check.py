@@ -39,6 +39,7 @@ def test_rows_are_the_kernels_means() -> None:
     assert not by_rows.is_off or by_rows.ratio > module.FACTOR
 
 
+@pytest.mark.sampled(2)
 def test_programs_have_different_main_kernels() -> None:
     (spec,) = specs(("matmul:24x40x33:f32",), AVX2)
     impls = programs_of(spec, FRESH)

@@ -53,6 +53,7 @@ def _database(path: Path, *goals: tuple[MeasuredRow, ...]) -> Overlay:
     return overlay
 
 
+@pytest.mark.sampled(2)
 def test_costs_come_nearer_to_the_truth(
     tmp_path: Path, timed: dict[str, tuple[MeasuredRow, ...]]
 ) -> None:

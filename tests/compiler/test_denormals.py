@@ -121,6 +121,7 @@ def test_floats_are_computed_with_as_ever(text: str, control: str) -> None:
     assert np.any(arrays[-1].astype(np.float64))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("inherit", ["true", "false"])
 def test_every_thread_computes_as_ever(inherit: str) -> None:
     """Whether threads take over the caller's register, or have their own."""

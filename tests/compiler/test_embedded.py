@@ -43,6 +43,7 @@ print(kernel().sum(), flush=True)
 """NumPy can be imported by one interpreter of a process."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(
     importlib.util.find_spec("_xxsubinterpreters") is None,
     reason="this Python has no such module",

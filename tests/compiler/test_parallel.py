@@ -138,6 +138,7 @@ def test_many_python_threads_may_call_one_kernel() -> None:
         list(pool.map(lambda seed: check(kernel, seed), range(40)))
 
 
+@pytest.mark.sampled(2)
 def test_a_kernel_works_after_a_fork() -> None:
     code = (
         "import os, dataclasses, morello\n"
@@ -208,6 +209,7 @@ print(os.sched_getaffinity(worker) == every)
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(
     len(os.sched_getaffinity(0)) < 2, reason="there is no other processor to go to"
 )

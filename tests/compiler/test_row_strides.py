@@ -64,6 +64,7 @@ def _check_calls(kernel: Kernel, side: Side, seed: int) -> None:
             np.testing.assert_allclose(result, want, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", [1, 4, 6, 10])
 def test_random_programs_keep_to_the_rows(number: int) -> None:
     kernel, side = unsearched(SPECS[number], number), ("start", "end")[number % 4 // 2]

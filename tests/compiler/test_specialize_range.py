@@ -47,6 +47,7 @@ def test_both_branches_are_exact(text: str, threads: int) -> None:
             check(kernel, lhs, one)
 
 
+@pytest.mark.sampled(2)
 def test_the_search_has_a_program_for_7_bits_and_one_for_any() -> None:
     kernel = morello.compile("matmul:64x256x64:u8,s8,s32:l2=0", threads=1)
     (choice,) = (i for i in kernel.impl.walk() if isinstance(i.action, SpecializeRange))

@@ -71,6 +71,7 @@ def test_programs_are_those_of_one_process(tmp_path: Path) -> None:
     np.testing.assert_array_equal(z, x @ w @ v)
 
 
+@pytest.mark.sampled(2)
 def test_what_another_process_solved_is_remembered_here() -> None:
     wanted = dict.fromkeys(goals("matmul:5x89x7:f32", "softmax:5x89:f32"), False)
     driver = Driver(AVX2, 1, Searches("none", None))
@@ -91,6 +92,7 @@ def _never(goal: OpenSpec, number: int, total: int) -> None:
     raise AssertionError(goal)
 
 
+@pytest.mark.sampled(2)
 def test_a_goal_whose_process_dies_has_no_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -16,7 +16,6 @@ from morello.runtime.object_file import undefined_symbols
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
-TARGET = "avx2{relayouts=0}"
 
 LOOKUP = """
 func.func @lookup(%table: tensor<5x4xf32>, %w: tensor<4x4xf32>, %i: tensor<3xi32>)
@@ -51,7 +50,7 @@ def test_a_gather_between_specs_is_one_call_and_said() -> None:
     assert model.fallback[0].place.startswith("mine.mlir:7:")
     assert "fallback: t" in str(model)
     assert "= stablehlo.gather of" in str(model)
-    compiled = model.compile(target=TARGET, threads=1)
+    compiled = model.compile()
     assert compiled.fallback == model.fallback
     assert "2 parts, 1 op by plain lowering" in repr(compiled)
     table, w, places = drawn(5, 4), drawn(4, 4), np.array([4, 0, 2], np.int32)
@@ -95,7 +94,7 @@ func.func @f(%x: tensor<4x2xf32>, %i: tensor<3xi64>, %n: tensor<3xi32>)
 
 def test_places_and_divisors_that_are_data_do_no_harm() -> None:
     """They may be a stranger's: nothing is read outside, and nothing traps."""
-    compiled = read(UNCHECKED).compile(target=TARGET, threads=1)
+    compiled = read(UNCHECKED).compile()
     x, far = drawn(4, 2), np.array([2**40, -(2**40), 1])
     y, quotients, same = compiled(x, far, np.array([0, -1, 2], np.int32))
     np.testing.assert_array_equal(y, x[[3, 0, 1]])
@@ -243,7 +242,7 @@ func.func @f(%x: tensor<8x64xf32>, %m: tensor<8x64xi1>) -> tensor<8x64xf32> {
 
 
 def test_loops_of_plain_code_are_vectors_beside_truth_values_too() -> None:
-    compiled = read(TURNED).compile(target=TARGET, threads=1)
+    compiled = read(TURNED).compile()
     assert re.search(r"vperm\w+\s.*%ymm", compiled.asm)  # turned in a register
     assert not re.search(r"movss|cmov", compiled.asm)
     x, mask = drawn(8, 64), drawn(8, 64) > 0
@@ -295,7 +294,7 @@ func.func @f(%x: {shape}, %i: tensor<7xi64>) -> tensor<7x{extent}xf32> {{
 def test_functions_of_libm_truth_values_and_halves(tmp_path: Path) -> None:
     model = read(FUNCTIONS)
     assert len(model.parts) == 2  # the functions, and the cast
-    compiled = model.compile(target=TARGET, threads=1)
+    compiled = model.compile()
     rng = np.random.default_rng(0)
     x, mask = rng.standard_normal((2, 20), np.float32), rng.random((2, 20)) < 0.5
     r, h = compiled(x, mask)
@@ -330,7 +329,7 @@ def test_functions_of_bf16_are_those_of_f32() -> None:
 def test_doubles_call_libm(tmp_path: Path) -> None:
     text = "func.func @f(%x: tensor<5xf64>) -> tensor<5xf64> {\n"
     text += "  %y = math.cbrt %x : tensor<5xf64>\n  return %y : tensor<5xf64>\n}"
-    compiled = read(text).compile(target=TARGET, threads=1)
+    compiled = read(text).compile()
     x = np.array([-8.0, -0.0, 1.0, 27.0, np.inf])
     np.testing.assert_allclose(compiled(x), np.cbrt(x), rtol=1e-15)
     compiled.save(tmp_path / "f.o", "f")
@@ -404,7 +403,7 @@ func.func @f(%x: tensor<4xi64>) -> tensor<4xi64> {
   return %q : tensor<4xi64>
 }
 """
-    compiled = read(body).compile(target=TARGET, threads=1)
+    compiled = read(body).compile()
     x = np.array([2**60 + 1, -(2**60) - 1, 7, -7])
     wanted = np.floor(x.astype(np.float64) / 3).astype(np.int64)
     assert wanted[0] != x[0] // 3

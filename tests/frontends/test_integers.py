@@ -12,7 +12,7 @@ import morello
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
-TARGET = "avx2{relayouts=0}"
+
 RNG = np.random.default_rng(0)
 
 
@@ -109,7 +109,7 @@ def test_integers_in_memory_are_read_by_graphs(name: str) -> None:
         wanted = arguments[0].astype(np.int32) @ arguments[1].astype(np.int32)
     model = read(body, out, *arguments, shape=wanted.shape)
     assert not model.fallback
-    compiled = model.compile(target=TARGET, threads=1)
+    compiled = model.compile()
     for result in (compiled(*arguments), model.evaluate(*arguments)):
         assert result.dtype == wanted.dtype
         np.testing.assert_array_equal(result, wanted)
@@ -135,7 +135,7 @@ def test_products_of_dequantised_bytes_are_products_of_bytes(
     model = read(body, "f32", a, S8, shape=(3, 4))
     assert any(":u8,s8," in str(spec) for spec in model.specs())
     wanted = (a.astype(np.int64) - first) @ (S8.astype(np.int64) - second) * 0.5
-    compiled = model.compile(target=TARGET, threads=1)
+    compiled = model.compile()
     for result in (compiled(a, S8), model.evaluate(a, S8)):
         np.testing.assert_array_equal(result, wanted.astype(np.float32))
 
@@ -152,7 +152,7 @@ def test_sums_of_integers_are_exact_beyond_f32() -> None:
     %r = stablehlo.add %f, %b : tensor<1xf32>"""
     many = np.full((1, 200001), 127, np.int8)
     model = read(body, "f32", many, np.float32([0.5]), shape=(1,))
-    compiled = model.compile(target=TARGET, threads=1)
+    compiled = model.compile()
     assert compiled(many, np.float32([0.5])) == 127.5
 
 
@@ -168,7 +168,7 @@ def test_a_sign_that_is_not_declared_is_read_right() -> None:
   return %r : tensor<4xf32>
 }"""
     model = morello.from_mlir(text)
-    compiled = model.compile(target=TARGET, threads=1)
+    compiled = model.compile()
     x, o = np.int8([-1, -128, 127, 0]), np.zeros(4, np.float32)
     np.testing.assert_array_equal(compiled(x, o), np.float32([255, 128, 127, 0]))
 
@@ -182,7 +182,7 @@ def test_a_place_added_to_a_large_number_is_exact() -> None:
     %f = stablehlo.convert %e : (tensor<4xi32>) -> tensor<4xf32>
     %r = stablehlo.multiply %f, %b : tensor<4xf32>"""
     x, ones = np.int8([-128, -1, 0, 127]), np.ones(4, np.float32)
-    compiled = read(body, "f32", x, ones, shape=(4,)).compile(target=TARGET, threads=1)
+    compiled = read(body, "f32", x, ones, shape=(4,)).compile()
     np.testing.assert_array_equal(compiled(x, ones), x.astype(np.float32) + 1)
 
 

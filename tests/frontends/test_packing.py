@@ -80,6 +80,7 @@ def convolved(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.einsum("nhwcij,ijcf->nhwf", windows, w)
 
 
+@pytest.mark.sampled(2)
 def test_filters_of_a_convolution_are_packed_unasked() -> None:
     x, w = drawn(1, 9, 7, 32), drawn(3, 3, 32, 32)
     model = trusted_model(CONVOLUTION.replace("CONSTANT", f"dense<{w.tolist()}>"))
@@ -107,6 +108,7 @@ func.func @tied(%x: tensor<6x32xf32>, %z: tensor<6x48xf32>, %w: tensor<48x32xf32
 """
 
 
+@pytest.mark.sampled(2)
 def test_weights_that_several_parts_read_are_copied_once_for_each_layout() -> None:
     model = trusted_model(TIED, weights=[2])
     compiled = model.compile(target="avx2", threads=1, pack=True)

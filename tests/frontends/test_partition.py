@@ -144,7 +144,7 @@ func.func @layers(%x: tensor<8192x8xf32>, %v: tensor<8x64xf32>, %w: tensor<64x8x
   return %1 : tensor<8192x8xf32>
 }
 """
-MACHINE: dict[str, Any] = {"target": "avx2{relayouts=0}", "threads": 1, "db": "none"}
+MACHINE: dict[str, Any] = {"threads": 1, "db": "none"}
 
 
 def test_rows_that_leave_the_caches_are_not_stored() -> None:

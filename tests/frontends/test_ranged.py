@@ -44,7 +44,7 @@ def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray[Any, Any]:
 def test_every_size_is_right_and_touches_nothing_else() -> None:
     model = ranged(lambda s: parts(block, (s, 4), *WEIGHTS), ROWS, "rows")
     assert model.specs("avx2")[0].startswith("gelu_matmul:2..6")
-    kernel = model.compile(target="avx2", threads=1)
+    kernel = model.compile(threads=1)
     copy = pickle.loads(pickle.dumps(kernel))
     assert copy.parameters == kernel.parameters
 
@@ -101,7 +101,7 @@ def test_what_depends_on_the_size_otherwise_is_refused(function: Any) -> None:
 )
 def test_numbers_may_follow_from_the_size(function: Any) -> None:
     model = ranged(lambda s: parts(function, (s, 4)), range(2, 9), "rows")
-    kernel = model.compile(target="avx2", threads=1)
+    kernel = model.compile(threads=1)
     rng = np.random.default_rng(3)
     for rows in range(2, 9):
         x = numbers(rng, rows, 4)
@@ -118,7 +118,7 @@ def test_rows_that_the_least_size_lacks_are_refused(rows: slice) -> None:
         ranged(read, range(1, 7), "batch")
     with pytest.raises(ModelError, match="it reads rows that batch = 1 lacks"):
         ranged(lambda size: parts(lambda x: x * x[1], (size, 4)), range(1, 7), "batch")
-    kernel = ranged(read, range(2, 7), "batch").compile(target="avx2", threads=1)
+    kernel = ranged(read, range(2, 7), "batch").compile(threads=1)
     x = numbers(np.random.default_rng(2), 2, 4)
     np.testing.assert_array_equal(kernel(x), x[rows] + 1)
 
@@ -133,7 +133,7 @@ def test_sizes_at_which_programs_are_compared() -> None:
 
 def test_a_sum_over_the_size_is_exact() -> None:
     model = ranged(lambda s: parts(lambda x: x.T @ x, (s, 4)), ROWS, "rows")
-    kernel = model.compile(target="avx2", threads=1)
+    kernel = model.compile(threads=1)
     rng = np.random.default_rng(1)
     for rows in ROWS:
         x = rng.integers(-4, 5, (rows, 4)).astype(np.float32)
@@ -165,7 +165,7 @@ def test_a_size_inside_of_arguments_and_results(
     model = ranged(lambda s: parts(function, at(s), (4, 4)), ROWS, "length")
     x, *_, out = (p.sizes[0] if p.sizes else None for p in model.parameters)
     assert (x.axes, out.axes) == tuple((axis,) for axis in axes)
-    kernel = model.compile(target="avx2", threads=1)
+    kernel = model.compile(threads=1)
 
     def run() -> None:
         rng = np.random.default_rng(1)
@@ -194,13 +194,14 @@ def test_what_is_beside_tiles_of_the_size_has_a_program_of_each() -> None:
         return (x @ np.swapaxes(x, 1, 2)) @ x * 0.5
 
     model = ranged(lambda s: parts(weighed_rows, (1, s, 1)), range(2, 33), "length")
-    kernel = model.compile(target="avx2", threads=1)
+    kernel = model.compile(threads=1)
     rng = np.random.default_rng(1)
     for size in (2, 3, 16, 31, 32):
         x = rng.integers(-4, 5, (1, size, 1)).astype(np.float32)
         np.testing.assert_array_equal(kernel(x), weighed_rows(x))
 
 
+@pytest.mark.sampled(2)
 def test_equal_parts_whose_strides_follow_the_size() -> None:
     """Pointers to memrefs, which shared functions take, have no strides."""
 
@@ -211,7 +212,7 @@ def test_equal_parts_whose_strides_follow_the_size() -> None:
     model = ranged(lambda s: parts(twice, (2, s)), range(3, 6), "length")
     specs = [str(part.kind) for part in model.parts]
     assert len(specs) > len({*specs})
-    kernel = model.compile(target="avx2", threads=1)
+    kernel = model.compile(threads=1)
     rng = np.random.default_rng(1)
     for size in range(3, 6):
         x = numbers(rng, 2, size)
@@ -223,7 +224,7 @@ def test_results_and_arguments_with_two_dimensions_of_the_size() -> None:
         return np.exp(x[:, None] - x) * mask
 
     kernel = ranged(lambda s: parts(both, (s,), (s, s)), ROWS, "length").compile(
-        target="avx2", threads=1
+        threads=1
     )
     rng = np.random.default_rng(1)
     for size in ROWS:
@@ -231,6 +232,7 @@ def test_results_and_arguments_with_two_dimensions_of_the_size() -> None:
         np.testing.assert_allclose(kernel(x, mask), both(x, mask), rtol=1e-5)
 
 
+@pytest.mark.sampled(2)
 def test_constants_are_the_beginning_of_those_of_greater_sizes() -> None:
     def before(x: Any) -> Any:
         size = len(x)
@@ -238,7 +240,7 @@ def test_constants_are_the_beginning_of_those_of_greater_sizes() -> None:
         return (np.exp(x @ x.T) * mask) @ x + np.arange(size, dtype=np.float32)[:, None]
 
     model = ranged(lambda s: parts(before, (s, 4)), ROWS, "length")
-    kernel = model.compile(target="avx2", threads=1)
+    kernel = model.compile(threads=1)
     rng = np.random.default_rng(1)
     for size in ROWS:
         x = numbers(rng, size, 4) * 0.25
@@ -301,7 +303,7 @@ func.func @f(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> tensor<?x4xf32> {
 def test_programs_of_mlir_with_open_dimensions() -> None:
     model = morello.from_mlir(PRODUCT, ranges={"rows": "1..5"})
     assert model.specs("avx2") == ("matmul:1..5x8x6:f32",)
-    kernel = model.compile(target="avx2", threads=1)
+    kernel = model.compile(threads=1)
     rng = np.random.default_rng(1)
     w = rng.integers(-4, 5, (8, 6)).astype(np.float32)
     for rows in range(1, 6):
@@ -345,5 +347,5 @@ def test_a_program_of_settled_sizes_stays_as_it_is() -> None:
     model = ranged(lambda _: parts(lambda w: w + 1.0, (3, 4)), ROWS, "rows")
     assert model.tensors.size is None
     array = np.ones((3, 4), np.float32)
-    kernel = morello.compile(model, target="avx2", threads=1)
+    kernel = morello.compile(model, threads=1)
     np.testing.assert_array_equal(kernel(array), array + 1)

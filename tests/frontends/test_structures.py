@@ -166,7 +166,7 @@ def test_a_structure_is_computed(name: str) -> None:
     model = morello.from_mlir(text)
     for found in (
         model.evaluate(X, Y),
-        model.compile(threads=1, target="avx2", time_limit=0.5)(X, Y),
+        model.compile(threads=1, time_limit=0.5)(X, Y),
     ):
         np.testing.assert_allclose(found, wanted(X, Y), rtol=2e-5, atol=1e-6)
 
@@ -193,7 +193,7 @@ func.func @f(%x: tensor<{kind}xf32>) -> tensor<{kind}xf32> {{
 """)
     assert len(model.parts) == 6
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-    sums = model.compile(threads=1, target="avx2", time_limit=0.5)(x)
+    sums = model.compile(threads=1, time_limit=0.5)(x)
     np.testing.assert_allclose(sums, np.cumsum(x, axis), rtol=2e-5, atol=1e-5)
 
 
@@ -210,7 +210,7 @@ def test_equal_parts_share_code() -> None:
         + "\nreturn %c : tensor<3x4xf32>\n}"
     )
     w = np.random.default_rng(2).standard_normal((4, 4), np.float32)
-    compiled = morello.from_mlir(text).compile(threads=1, target="avx2", time_limit=0.5)
+    compiled = morello.from_mlir(text).compile(threads=1, time_limit=0.5)
     np.testing.assert_allclose(compiled(X, w), X @ w @ w @ w, rtol=2e-5, atol=1e-6)
     assert len(compiled.specs) == 3
     assert compiled.mlir.count("call @model_f_part0") == 3
@@ -242,7 +242,7 @@ def test_parts_that_begin_elsewhere_in_a_tensor_share_code() -> None:
     rng = np.random.default_rng(3)
     x, w = rng.standard_normal((rows, 8), np.float32), rng.standard_normal((8, 8))
     w = (0.3 * w).astype(np.float32)
-    compiled = morello.from_mlir(text).compile(threads=1, target="avx2", time_limit=0.5)
+    compiled = morello.from_mlir(text).compile(threads=1, time_limit=0.5)
     wanted = [x[0] @ w + x[0]]
     for row in x[1:]:
         wanted.append(wanted[-1] @ w + row)
@@ -312,7 +312,7 @@ def test_what_is_joined_with_others_later_is_computed_in_its_place(
     assert sum("copy(" in spec or "move:" in spec for spec in model.specs()) == copies
     for found in (
         model.evaluate(X, Y),
-        model.compile(threads=1, target="avx2", time_limit=0.5)(X, Y),
+        model.compile(threads=1, time_limit=0.5)(X, Y),
     ):
         for name, array in zip(results, found, strict=True):
             np.testing.assert_allclose(array, values[name], rtol=1e-5, atol=1e-5)
@@ -382,7 +382,7 @@ def test_a_value_that_is_returned_twice_is_two_arrays(
         f"func.func @f(%x: tensor<3x4xf32>) -> ({types}) {{\n"
         f"{body}return {returned} : {types}\n}}"
     )
-    found = model.compile(threads=1, target="avx2{relayouts=0}")(X)
+    found = model.compile()(X)
     for other, array in zip(wanted, found, strict=True):
         np.testing.assert_allclose(array, other, rtol=1e-5)
     assert not any(np.shares_memory(found[0], array) for array in found[1:])
@@ -433,7 +433,7 @@ def test_a_diagonal_is_read_where_it_lies(
           return %r : {kind}
         }}"""
     )
-    result = model.compile(threads=1, target="avx2{relayouts=0}")(SQUARE)
+    result = model.compile()(SQUARE)
     np.testing.assert_array_equal(result, wanted)
 
 
@@ -497,7 +497,7 @@ return %r : tensor<3xf32>
     given = rng.standard_normal((7, 3, 4)).astype(np.float32)
     model = morello.from_mlir(text)
     assert all(len(part.operands) <= 5 for part in model.parts)
-    result = model.compile(threads=1, target="avx2", time_limit=2)(*given)
+    result = model.compile(threads=1, time_limit=2)(*given)
     wanted = (given.sum(0) * given[0]).sum(1)
     np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
 

@@ -192,16 +192,14 @@ def test_a_convolution_is_tiled_where_that_is_allowed_and_cheaper() -> None:
     """The kernel is exact where the definition is, and within the bound elsewhere."""
     image, w = drawn(SQUARE)
     model = morello.from_mlir(SQUARE.text(w))
-    direct, _ = model.partitioned("rule", target="avx2{relayouts=0}", threads=1)
-    chosen, _ = model.partitioned(
-        "rule", winograd=True, target="avx2{relayouts=0}", threads=1
-    )
+    direct, _ = model.partitioned("rule")
+    chosen, _ = model.partitioned("rule", winograd=True)
     assert not direct.tilings
     assert len(chosen.parts) == len(("copy", "to points", "product", "back, relu"))
     (one,) = chosen.tilings
     assert one.price < one.direct
     assert f"{one.tiling} " in one.text(str)
-    kernel = model.compile(target="avx2{relayouts=0}", threads=1, winograd=True)
+    kernel = model.compile(winograd=True)
     np.testing.assert_array_equal(kernel(image), model.evaluate(image))
     x = image + np.float32(1 / 3) * np.roll(image, 1)
     wanted = model.evaluate(x)

@@ -165,6 +165,7 @@ def test_softmax_in_parts_is_the_definition(name: str, way: str) -> None:
     assert math.isclose(float(result.sum(dtype=np.float64)), 1, rel_tol=1e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", SOFTMAXES)
 @pytest.mark.parametrize("name", NAN_ROWS)
 def test_rows_without_a_softmax_are_nan_and_leave_others_alone(

@@ -219,6 +219,7 @@ def test_numbers_of_python_that_another_dtype_holds_alone_are_refused() -> None:
         morello.jax.compile(jnp.where, True, X, X, threads=1)(2, X, X)
 
 
+@pytest.mark.sampled(2)
 def test_integers_have_no_gradient_and_others_have_theirs() -> None:
     def function(table: Any, i: Any) -> Any:
         return jnp.tanh(table[i]) * 2

@@ -97,6 +97,7 @@ def test_loops_over_panels_ask_for_a_line_of_each_row_in_a_trip(
         assert not touches_stack(body)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "panel", "target"),
     [

@@ -155,6 +155,7 @@ WINDOWS = {
 """Windows of images that lie in memory."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kernel", ["graph_rows", "graph_rows_512"])
 def test_windows_of_images_in_memory(kernel: str) -> None:
     """Rows side by side in groups of any size, the first and last with fewer taps."""

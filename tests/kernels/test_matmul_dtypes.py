@@ -108,6 +108,7 @@ def test_all_products_of_u8_and_s8() -> None:
 BYTES = "u8w@L1[0,1,2]", "s8z@L1[0,2,1,2p16,1p2]", "s32@L1[0,1,2]"
 
 
+@pytest.mark.sampled(2)
 def test_the_greatest_bytes_add_up_exactly_by_float() -> None:
     """Sums of parts just below 2^24, rows of lhs at the most that 16 bits hold."""
     sizes = [(1, 3, k, 9) for k in (2, 255, 256, 257, 258, 511, 512, 1024, 2047, 2048)]

@@ -35,6 +35,7 @@ def special(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return rng.choice(chosen, shape)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("rows", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", ["reduce_rows", "reduce_rows_512"])
 def test_a_nan_anywhere_in_a_row_is_found(name: str, rows: int) -> None:
@@ -53,6 +54,7 @@ def test_a_nan_anywhere_in_a_row_is_found(name: str, rows: int) -> None:
     check_in_child(everything)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "layout"),
     [

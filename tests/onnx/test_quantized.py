@@ -39,6 +39,7 @@ def convolved(x: Any, filters: Any, groups: int) -> Any:
     return y
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("stack", [(), (2,)], ids=["matrices", "stacks"])
 def test_a_product_of_integers_has_zero_points_of_rows_and_columns(
@@ -55,6 +56,7 @@ def test_a_product_of_integers_has_zero_points_of_rows_and_columns(
     np.testing.assert_array_equal(run(text, a, b, rows, columns), right)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("zero", [0, 3, 125, 128, 200, 255])
 def test_weights_without_a_sign_are_multiplied_as_bytes(zero: int) -> None:
     """Less their zero point they need not be bytes: another number is taken off."""

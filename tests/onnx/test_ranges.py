@@ -39,7 +39,7 @@ def test_every_size_is_right_and_touches_nothing_else() -> None:
     proto = layer("batch")
     read = morello.from_onnx(proto.SerializeToString(), ranges={"batch": "1..5"})
     assert any("3..15/3x12x8" in spec for spec in read.specs("avx2"))
-    kernel = read.compile(target="avx2", threads=1)
+    kernel = read.compile(threads=1)
     reference = ReferenceEvaluator(proto)
 
     def run() -> None:
@@ -92,7 +92,7 @@ def test_a_mean_over_the_size() -> None:
     axes = {"axes": np.array([0], np.int64)}
     proto = model([mean], {"x": ("n", 4)}, {"y": (1, 4)}, axes)
     model_of_all = morello.from_onnx(proto.SerializeToString(), ranges={"n": "2..4"})
-    kernel = model_of_all.compile(target="avx2", threads=1)
+    kernel = model_of_all.compile(threads=1)
     for size in (2, 3, 4):
         x = np.arange(4.0 * size, dtype=np.float32).reshape(size, 4) ** 2
         np.testing.assert_allclose(kernel(x), x.mean(0, keepdims=True), rtol=1e-6)

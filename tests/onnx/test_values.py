@@ -497,6 +497,7 @@ def recurrence(layer: Any, *inputs: Array) -> list[Array]:
     return list(found) if isinstance(found, tuple) else [found]
 
 
+@pytest.mark.sampled(2)
 def test_lengths_of_sequences_may_be_those_of_a_call() -> None:
     layer = node("LSTM", ["x", "w", "r", "b", "n"], ["y", "h", "c"], hidden_size=2)
     weights = list(WEIGHTS.values())

@@ -104,6 +104,7 @@ def calls(number: int) -> None:
         assert is_right(kernel, arrays), (number, call, SHARED[call % 5])
 
 
+@pytest.mark.sampled(2)
 def test_threads_share_kernels() -> None:
     assert workspaces() >= 1
 

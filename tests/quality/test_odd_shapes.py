@@ -113,6 +113,7 @@ def test_loops_are_found_in_assembly() -> None:
     assert inner.spills == ("vmovaps %ymm3, 32(%rsp)",)
 
 
+@pytest.mark.sampled(2)
 def test_an_odd_shape_is_faster_than_any_scalar_code() -> None:
     """36 GFLOP/s are two scalar multiply-adds in each of 9 billion cycles a second."""
     made = kernel("matmul:513x257x129:f32")

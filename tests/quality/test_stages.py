@@ -21,7 +21,7 @@ MODULES = 100
 BATCH = 25
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("first", range(0, MODULES, BATCH))
 def test_each_pass_keeps_the_meaning(first: int) -> None:
     assert check_stages(range(first, first + BATCH)) == BATCH

@@ -69,6 +69,7 @@ def kernels(impl: Impl) -> set[str]:
     }
 
 
+@pytest.mark.sampled(2)
 def test_products_flush_only_where_the_spec_says_so() -> None:
     skip_where_it_cannot_run(CHEAP.isa)
     text = "matmul:7x10x35:bf16,bf16,f32:l2=0"
@@ -81,6 +82,7 @@ def test_products_flush_only_where_the_spec_says_so() -> None:
     check_all(programs, 0)
 
 
+@pytest.mark.sampled(2)
 def test_denormals_count_as_zero_where_products_flush() -> None:
     """64 products of 2^-128, whose sum is a normal number: the contract is needed."""
     skip_where_it_cannot_run(CHEAP.isa)

@@ -43,6 +43,7 @@ def test_a_range_is_searched_once(
     assert again.solutions[0].statistics.specs == 0
 
 
+@pytest.mark.sampled(2)
 def test_parts_have_rows_as_the_range_has(tmp_path: Path) -> None:
     # Rows of 1024 alone are further apart than those of 512, which costs more.
     text, db = "matmul:24x512..1024/512x8:f32", tmp_path / "own.db"
@@ -77,6 +78,7 @@ def test_another_regret_is_another_row(
     assert compiled(text, copy, regret=100).object == more.object
 
 
+@pytest.mark.sampled(2)
 def test_a_row_that_does_not_fit_is_searched_anew(tmp_path: Path) -> None:
     db, other = tmp_path / "own.db", tmp_path / "other.db"
     compiled("matmul:1..3x4x8:f32", db)
@@ -88,6 +90,7 @@ def test_a_row_that_does_not_fit_is_searched_anew(tmp_path: Path) -> None:
     assert (found(a, b) == 4).all()
 
 
+@pytest.mark.sampled(2)
 def test_ranges_are_precomputed(tmp_path: Path) -> None:
     db = str(tmp_path / "own.db")
     text = "sum:1..5x16:f32"

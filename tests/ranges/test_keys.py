@@ -74,6 +74,7 @@ def attend(q: Any, k: Any, v: Any) -> Any:
     return (powers @ v) / powers.sum(-1, keepdims=True)
 
 
+@pytest.mark.sampled(2)
 def test_a_cache_that_grows_is_one_kernel() -> None:
     jitted = morello.jit(
         attend, sizes={"k": "past=1..9", "v": "past"}, threads=1, target="avx2"

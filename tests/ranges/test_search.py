@@ -143,6 +143,7 @@ def test_tiles_take_sizes_that_no_other_program_takes() -> None:
     assert max(few.regrets.values()) < 0.02
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.quick
 def test_kernels_of_any_length_take_sizes_for_which_there_are_too_many_programs() -> (
     None
@@ -159,6 +160,7 @@ def test_kernels_of_any_length_take_sizes_for_which_there_are_too_many_programs(
     assert compared > 0
 
 
+@pytest.mark.sampled(2)
 def test_more_programs_than_are_wanted_are_taken_where_it_takes_more() -> None:
     spec = parsed("matmul:1..5x4x6:f32")
     fewest = cover(spec, AVX2, None, None, 0)

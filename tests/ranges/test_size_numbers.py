@@ -54,6 +54,7 @@ def test_the_text_reads_back(text: str, sizes: tuple[int, ...]) -> None:
     assert again.at(*(by_dim[one.dims] for one in again.ranges)) == spec.at(*sizes)
 
 
+@pytest.mark.sampled(2)
 def test_numbers_are_rounded_as_those_of_settled_sizes() -> None:
     """Sums of small integers are exact, so that results are the definition's."""
     rows = "compose:2..6x5:f32:graph=y[m,n]=x[m,n]*size(m)"

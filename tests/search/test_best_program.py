@@ -95,6 +95,7 @@ def test_what_was_solved_makes_a_first_program_better() -> None:
     assert set(first_programs(spec, solver, lambda: None)) == {best}
 
 
+@pytest.mark.sampled(2)
 def test_after_ctrl_c_there_is_the_best_program_of_the_smaller_space() -> None:
     stops = [KeyboardInterrupt()]
 

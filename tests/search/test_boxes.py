@@ -177,6 +177,7 @@ def test_lookups_read_the_boxes(tables: tuple[Table, ...]) -> None:
             assert packed.cost(sizes, left) == (cost if np.isfinite(cost) else None)
 
 
+@pytest.mark.sampled(2)
 def test_a_program_costs_what_its_table_says(
     solver: Solver, tables: tuple[Table, ...]
 ) -> None:

@@ -223,6 +223,7 @@ def rest_of(terminal: int) -> bytes:
     return b"".join(parts)
 
 
+@pytest.mark.sampled(2)
 def test_terminal_shows_progress_and_interrupt_is_quiet() -> None:
     ours, theirs = pty.openpty()
     process = started("bench", "fill:3x5", "--seconds", "600", stderr=theirs)
@@ -240,6 +241,7 @@ def test_terminal_shows_progress_and_interrupt_is_quiet() -> None:
     assert b"Traceback" not in seen
 
 
+@pytest.mark.sampled(2)
 def test_an_interrupt_of_the_search_ends_it_and_not_the_command() -> None:
     ours, theirs = pty.openpty()
     words = ["emit", "matmul:96x80x64:f32", "--stage", "schedule"]
@@ -257,6 +259,7 @@ def test_an_interrupt_of_the_search_ends_it_and_not_the_command() -> None:
     assert b"Traceback" not in seen
 
 
+@pytest.mark.sampled(2)
 def test_a_time_limit_gives_a_program_of_the_smaller_space() -> None:
     words = ["run", "matmul:96x80x72:f32", "--time-limit", "0.01"]
     done = python(*MORELLO, *words, env=OURS)

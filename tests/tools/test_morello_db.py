@@ -312,6 +312,7 @@ def test_a_schedule_that_does_not_apply_is_refused_at_its_place(
         assert re.match(rf"morello: error: {file}:\d+:\d+: .*size 50 is not", message)
 
 
+@pytest.mark.sampled(2)
 def test_gc_drops_the_largest_tables_beyond_a_limit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -195,6 +195,7 @@ def test_programs_alone_are_kilobytes_and_serve_as_well(
         assert found.object == morello.compile(spec, db=path).object
 
 
+@pytest.mark.sampled(2)
 def test_programs_alone_are_packed_and_read(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "x.sqlite"
     words = ["--threads", "1", "--jobs", "1", "--programs", "--db", str(path)]
@@ -220,6 +221,7 @@ def test_when_the_time_is_over_the_same_command_goes_on(
     assert main(["precompute", "fill:3", "--time-limit", "600", *words]) == 0
 
 
+@pytest.mark.sampled(2)
 def test_threads_are_part_of_what_is_solved(tmp_path: Path, capsys: Capture) -> None:
     arguments = ["precompute", "fill:20x5", "--db", str(tmp_path / "x.sqlite")]
     for threads in ("1", "2"):
@@ -227,6 +229,7 @@ def test_threads_are_part_of_what_is_solved(tmp_path: Path, capsys: Capture) -> 
         assert "1 solved" in capsys.readouterr().out
 
 
+@pytest.mark.sampled(2)
 def test_a_spec_without_a_program_fails_alone(tmp_path: Path, capsys: Capture) -> None:
     path = str(tmp_path / "x.sqlite")
     specs = ["fill:9", "matmul_accum:2x2x2:bf16,bf16,f32:l2=0:l1=0"]
@@ -282,6 +285,7 @@ def test_a_database_that_cannot_be_written_is_refused(
     assert done.error == "solved, but the database cannot be written"
 
 
+@pytest.mark.sampled(2)
 def test_a_process_that_dies_fails_its_spec_alone(tmp_path: Path) -> None:
     path = str(tmp_path / "x.sqlite")
     slow = Job("matmul:1000x1500x2000:f32", "avx2", 1, path)
@@ -311,6 +315,7 @@ def _children() -> list[int]:
     return [int(word) for task in tasks for word in task.read_text().split()]
 
 
+@pytest.mark.sampled(2)
 def test_ctrl_c_stops_at_once_and_loses_nothing(tmp_path: Path) -> None:
     path = str(tmp_path / "x.sqlite")
     command = [sys.executable, "-m", "morello", "precompute", "max:{30..90}x70:f32"]

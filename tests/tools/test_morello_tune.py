@@ -98,6 +98,7 @@ def test_explain_says_that_it_was_measured(
     assert plain["cost"] == candidates[0]["cost"]
 
 
+@pytest.mark.sampled(2)
 def test_other_commands_use_it_or_not(
     path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

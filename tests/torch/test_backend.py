@@ -282,6 +282,7 @@ def test_packed_weights_are_seen(
     assert "its copies of weights in panels take 0.01 MB" in told.text
 
 
+@pytest.mark.sampled(2)
 def test_gradients_are_those_of_eager(told: pytest.LogCaptureFixture) -> None:
     model = VitBlock()
     fast = torch.compile(model, backend="morello", options=WAIT)

@@ -9,7 +9,7 @@ import morello.torch  # noqa: F401
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
-OPTIONS = {"wait": True, "threads": 1, "target": "avx2{relayouts=0}"}
+OPTIONS = {"wait": True, "threads": 1}
 
 UNSIGNED = (torch.arange(40) * 6 + 20).to(torch.uint8).reshape(8, 5)
 SIGNED = (torch.arange(40) * 6 - 120).to(torch.int8).reshape(8, 5)

@@ -74,6 +74,7 @@ def rewritten(function: Any, *inputs: Any) -> tuple[Any, list[str]]:
     return graph, [n.name for n in nodes if n.meta["val"].is_complex()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*CASES, *UNKNOWN])
 def test_floats_are_what_eager_gives(name: str) -> None:
     function = {**CASES, **UNKNOWN}[name]

@@ -47,6 +47,7 @@ class Small(nn.Module):
 ARGUMENTS = torch.tensor([[0, 4], [2, 2]]), torch.arange(16.0).reshape(2, 2, 4) - 7
 
 
+@pytest.mark.sampled(2)
 def test_a_process_without_pytorch_computes_what_eager_does(tmp_path: Path) -> None:
     model = Small().eval()
     kernel = export(model, ARGUMENTS, threads=1)

@@ -79,6 +79,7 @@ def test_a_second_process_lowers_nothing(lowered: list[Any]) -> None:
     assert len(lowered) == 1
 
 
+@pytest.mark.sampled(2)
 def test_other_graphs_constants_forms_and_options_are_others(
     lowered: list[Any],
 ) -> None:
@@ -130,6 +131,7 @@ def test_another_program_is_compiled(
     assert len(lowered) == 2
 
 
+@pytest.mark.sampled(2)
 def test_what_was_searched_in_part_is_searched_again(lowered: list[Any]) -> None:
     class Wide(nn.Module):
         def forward(self, x: Any) -> Any:

@@ -8,8 +8,6 @@ from morello.errors import ArgumentError, CompileError
 
 pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_database")]
 
-TARGET = "avx2{relayouts=0}"
-
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
@@ -17,7 +15,7 @@ TARGET = "avx2{relayouts=0}"
     [("matmul:3x4x5:f32", "f32"), ("matmul:3x4x5:bf16,bf16,f32", "bf16")],
 )
 def test_opcheck_passes(spec: str, dtypes: str) -> None:
-    kernel = morello.compile(spec, target=TARGET, threads=1)
+    kernel = morello.compile(spec)
     product = morello.torch.operator(kernel)
     assert morello.torch.operator(kernel) is product
     dtype = torch.float32 if dtypes == "f32" else torch.bfloat16
@@ -28,7 +26,7 @@ def test_opcheck_passes(spec: str, dtypes: str) -> None:
 
 
 def test_a_batch_of_one_is_left_out_where_all_leave_it_out() -> None:
-    kernel = morello.compile("matmul:3x4x5:f32", target=TARGET, threads=1)
+    kernel = morello.compile("matmul:3x4x5:f32")
     product = morello.torch.operator(kernel)
     x, w = torch.randn(3, 4), torch.randn(4, 5)
     for lhs, rhs in ((x[None], w[None]), (x[None], w), (x, w[None])):
@@ -40,7 +38,7 @@ def test_a_batch_of_one_is_left_out_where_all_leave_it_out() -> None:
 
 
 def test_it_is_exported() -> None:
-    kernel = morello.compile("matmul:3x4x5:f32", target=TARGET, threads=1)
+    kernel = morello.compile("matmul:3x4x5:f32")
     product = morello.torch.operator(kernel)
 
     class Layer(torch.nn.Module):
@@ -55,13 +53,13 @@ def test_it_is_exported() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    kernel = morello.compile("matmul:3x4x5:f32", target=TARGET, threads=1)
+    kernel = morello.compile("matmul:3x4x5:f32")
     product = morello.torch.operator(kernel)
     with pytest.raises(ArgumentError, match=r"'rhs' is torch\.float32"):
         product(torch.randn(3, 4), torch.randn(5, 4))
     with pytest.raises(ArgumentError, match="not a kernel"):
         morello.torch.operator(torch.relu)
-    adding = morello.compile("matmul_accum:3x4x5:f32", target=TARGET, threads=1)
+    adding = morello.compile("matmul_accum:3x4x5:f32")
     with pytest.raises(CompileError, match="is added to"):
         morello.torch.operator(adding)
 
@@ -71,12 +69,12 @@ def test_kernels_of_equal_code_are_operators_of_their_own() -> None:
     x = torch.randn(3, 4)
     layers = [torch.nn.Linear(4, 5) for _ in range(2)]
     for layer in layers:
-        kernel = morello.torch.export(layer, (x,), target=TARGET, threads=1)
+        kernel = morello.torch.export(layer, (x,))
         found = morello.torch.operator(kernel)(x)
         assert torch.allclose(found, layer(x), rtol=1e-5, atol=1e-5)
     for dtype in (torch.int8, torch.uint8):
         bytes_ = torch.arange(12, dtype=dtype).reshape(3, 4)
         copy = morello.compile(
-            f"move:3x4:{'su'[dtype is torch.uint8]}8", target=TARGET, threads=1
+            f"move:3x4:{'su'[dtype is torch.uint8]}8",
         )
         assert torch.equal(morello.torch.operator(copy)(bytes_), bytes_)

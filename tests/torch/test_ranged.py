@@ -83,6 +83,7 @@ def mlp() -> nn.Module:
     return nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 4), nn.LayerNorm(4))
 
 
+@pytest.mark.sampled(2)
 def test_places_and_masks_alone_are_computed_by_eager(
     told: pytest.LogCaptureFixture,
 ) -> None:
@@ -119,6 +120,7 @@ def test_one_compilation_for_every_size(
     assert not messages(told, "a graph is compiled for each shape")
 
 
+@pytest.mark.sampled(2)
 def test_sizes_outside_are_compiled_for_themselves(
     told: pytest.LogCaptureFixture,
 ) -> None:

@@ -14,6 +14,7 @@ def heads(q: Any, k: Any, v: Any) -> Any:
     return (powers @ v) / powers.sum(-1, keepdims=True)
 
 
+@pytest.mark.sampled(2)
 def test_heads_are_what_numpy_computes() -> None:
     given = arrays((2, 5, 7), (2, 6, 7), (2, 6, 8))
     result = morello.jit(heads, threads=1)(*given)
@@ -21,6 +22,7 @@ def test_heads_are_what_numpy_computes() -> None:
     np.testing.assert_allclose(result, heads(*given), rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.sampled(2)
 def test_causal_attention_sees_no_later_key() -> None:
     q, k, v = arrays((6, 4), (6, 4), (6, 3))
     given = morello.jit(

@@ -14,7 +14,6 @@ from morello.errors import MorelloError
 pytestmark = pytest.mark.usefixtures("one_database")
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
-TARGET = "avx2{relayouts=0}"
 
 
 def numbers(dtype: Any, *shape: int, seed: int = 0) -> Any:
@@ -72,7 +71,7 @@ def check(
     function: Callable[..., Any], arrays: list[Any], tolerance: float = 1e-5
 ) -> None:
     """Results have NumPy's dtypes, float64 but as float32, and its elements."""
-    computed = morello.jit(function, target=TARGET, threads=1)(*arrays)
+    computed = morello.jit(function)(*arrays)
     with np.errstate(over="ignore"):
         wanted = function(*arrays)
     pairs = [(computed, wanted)]
@@ -112,7 +111,7 @@ def test_arrays_of_a_named_tuple_are_joined() -> None:
 @pytest.mark.parametrize("name", ["softmax", "rms_norm", "gelu"])
 def test_functions_of_nn_round_once(name: str) -> None:
     function, x = getattr(morello.nn, name), numbers(np.float16, 2, 8)
-    options: dict[str, Any] = {"target": TARGET, "threads": 1, "time_limit": 0.5}
+    options: dict[str, Any] = {"threads": 1, "time_limit": 0.5}
     narrow = morello.jit(lambda x: function(x), **options)(x)
     wide = morello.jit(lambda x: function(x), **options)(x.astype(np.float32))
     assert narrow.dtype == np.float16
@@ -182,7 +181,7 @@ def test_integers_with_floats_do_not_wrap(function: Callable[..., Any]) -> None:
 def test_sums_above_what_f32_counts_are_exact() -> None:
     ones = np.full((3, 70_000), 255, np.uint8)
     ones[0, 0] = 254
-    total = morello.jit(lambda b: b.sum(1), target=TARGET, threads=1)(ones)
+    total = morello.jit(lambda b: b.sum(1))(ones)
     assert np.array_equal(total, ones.sum(1))
 
 
@@ -220,7 +219,7 @@ def test_what_could_be_another_number_is_refused(
 
 def test_halves_that_a_function_holds_are_read_at_each_call() -> None:
     held = numbers(BF16, 8)
-    plus = morello.jit(lambda x: x + held, target=TARGET, threads=1)
+    plus = morello.jit(lambda x: x + held)
     x = numbers(BF16, 4, 8, seed=1)
     for _ in range(2):
         assert plus(x).dtype == BF16
@@ -229,7 +228,7 @@ def test_halves_that_a_function_holds_are_read_at_each_call() -> None:
 
 
 def test_dtypes_are_programs_of_their_own() -> None:
-    double = morello.jit(lambda x: x + x, target=TARGET, threads=1)
+    double = morello.jit(lambda x: x + x)
     for dtype in (np.float32, np.float16, np.int32, np.float16):
         x = numbers(dtype, 4, 8)
         assert double(x).dtype == dtype

@@ -254,6 +254,7 @@ def test_programs_of_the_specs_that_are_predicted_are_not_learned(
     assert sorted(map(len, seen)) == [2, 2, 2]
 
 
+@pytest.mark.sampled(2)
 def test_programs_are_drawn_from_all_over_the_space(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     few = ["--classes", "2", "--drawn", "6", "--seconds", "1e-3", "--target", "avx2"]

@@ -135,6 +135,7 @@ def test_scores_are_those_of_numpy(path: Path, activations: str, bound: float) -
         assert np.abs(found - wanted).mean() < np.abs(exact - wanted).mean() / 4
 
 
+@pytest.mark.sampled(3)
 def test_tokens_are_printed_with_their_rate(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

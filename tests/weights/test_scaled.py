@@ -55,6 +55,7 @@ def test_a_kernel_multiplies_by_the_values(name: str) -> None:
     assert np.array_equal(kernel(x, *weights.arguments), wanted)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["a zero", "zeros", "offsets", "multiples"])
 def test_a_kernel_of_bytes_multiplies_by_the_values(name: str) -> None:
     """Each group of x has 127 in it, so that its scale is 1."""

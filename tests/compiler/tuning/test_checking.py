@@ -105,6 +105,7 @@ def test_none_but_the_first_is_begun_that_would_be_late(
     assert end <= max(4.5, llvm + 0.1 + 1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("call", "tried"), [(0.0, 4), (0.01, 3)])
 def test_few_programs_leave_time_that_timing_them_does_not_take(
     monkeypatch: pytest.MonkeyPatch,

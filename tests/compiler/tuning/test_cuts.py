@@ -110,6 +110,7 @@ def test_the_neighbours_of_a_slow_program_take_its_sizes(
     assert not other.solution.measured
 
 
+@pytest.mark.sampled(2)
 def test_borders_stay_where_prices_are_right(slow: set[int]) -> None:
     spec = parse_spec(TEXT, AVX2.limits)
     found = measure(spec, AVX2, None, Plan(0.1))
@@ -145,6 +146,7 @@ def test_a_wrong_program_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row.chosen for row in found.rows] == [1]
 
 
+@pytest.mark.sampled(2)
 def test_tuning_a_range_by_its_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,6 +162,7 @@ def test_tuning_a_range_by_its_command(
     right_at_all_sizes(kernel, range(5, 10), 8, 8)
 
 
+@pytest.mark.sampled(2)
 def test_tuning_a_call_of_a_range() -> None:
     text = "softmax:2..5x24:f32"
     kernel = morello.compile(text, target="avx2", threads=1, tune=0.1)
