@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 import morello
 from tests.tracing.test_jit import arrays
