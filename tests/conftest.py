@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from morello.frontends import dry_run
 from morello.search.storage.shelf import SHELF
 from tests.progress import Progress
 
@@ -154,6 +155,24 @@ def time_for_the_smaller_space() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("morello.search.queries.best_program.LEAST", 300.0)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def programs_are_read_once() -> Iterator[None]:
+    """Programs are read without a child that reads them first, which takes longer than
+    all else of a small one; `tried_first` is for tests of what ends a process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dry_run, "_tried", lambda *_: 0)
+        yield
+
+
+@pytest.fixture
+def tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read programs in a child first, as users' are."""
+    monkeypatch.setattr(dry_run, "_tried", _TRIED)
+
+
+_TRIED = dry_run._tried
 
 
 @pytest.fixture(scope="session")

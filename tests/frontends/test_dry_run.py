@@ -10,6 +10,8 @@ from morello.errors import CompileError
 from morello.frontends import dry_run
 from morello.frontends.dry_run import check_survival
 
+pytestmark = pytest.mark.usefixtures("tried_first")
+
 
 def test_a_signal_is_an_error_that_names_it() -> None:
     with pytest.raises(CompileError, match=r"text makes MLIR end .*\(SIGSEGV\)"):

@@ -102,7 +102,7 @@ def test_half_a_character_is_refused() -> None:
         morello.from_mlir("\ud800" + DYNAMIC)
 
 
-def test_what_crashes_a_parser_of_mlir_is_refused() -> None:
+def test_what_crashes_a_parser_of_mlir_is_refused(tried_first: None) -> None:
     """The parser of transpositions goes on after an error, with nothing in hand."""
     text = """module {
   func.func @f(%a: tensor<16x12xf32>, %b: tensor<12x16xf32>) -> tensor<12x16xf32> {

@@ -156,7 +156,9 @@ def test_without_onnx_it_says_what_to_install() -> None:
         ([node("Exp", ["y"], ["y"])], "'?y'?"),
     ],
 )
-def test_what_would_crash_an_importer_is_refused(nodes: list[Any], words: str) -> None:
+def test_what_would_crash_an_importer_is_refused(
+    nodes: list[Any], words: str, tried_first: None
+) -> None:
     proto = model(nodes, {"x": (4, 4)}, {"y": (4, 4)})
     with pytest.raises(CompileError, match=words):
         morello.from_onnx(proto.SerializeToString())
@@ -370,7 +372,9 @@ def test_amounts_to_wrap_by_are_constants() -> None:
         morello.from_onnx(proto.SerializeToString())
 
 
-def test_what_ends_the_importer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ends_the_importer_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tried_first: None
+) -> None:
     def crash(*arguments: Any) -> bytes:
         os.kill(os.getpid(), signal.SIGSEGV)
         return b""
