@@ -69,7 +69,7 @@ CONSTANT = convolution(f"%w = arith.constant {dense(FILTERS)}")
 ARGUMENT = convolution("", ", %w: tensor<5x4x3x3xf32>")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("is_constant", [True, False], ids=["constants", "weights"])
 def test_filters_are_turned_beforehand(is_constant: bool) -> None:
     if is_constant:

@@ -83,6 +83,7 @@ DIVISIONS: dict[str, Callable[[Array, int], Array]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("divisor", [2, -2, 3])
 @pytest.mark.parametrize("op", DIVISIONS)
 def test_places_below_0_are_divided_as_the_op_says(op: str, divisor: int) -> None:

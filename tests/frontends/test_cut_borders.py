@@ -16,7 +16,7 @@ CUTS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", [0.0, 2.5])
 @pytest.mark.parametrize(("low", "high"), CUTS)
 def test_what_is_cut_off_is_gone(

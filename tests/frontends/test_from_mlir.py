@@ -58,6 +58,7 @@ def test_every_program_has_a_definition() -> None:
     assert {f"{f.parent.name}/{f.stem}" for f in files} == set(DEFINITIONS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_parts_define_the_program(name: str) -> None:
     arrays = arguments(name)

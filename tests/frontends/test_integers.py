@@ -115,6 +115,7 @@ def test_integers_in_memory_are_read_by_graphs(name: str) -> None:
         np.testing.assert_array_equal(result, wanted)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("zeros", [(0, 0), (128, 0), (128, -3), (0, 5)])
 def test_products_of_dequantised_bytes_are_products_of_bytes(
     zeros: tuple[int, int],

@@ -26,6 +26,7 @@ def drawn(*shape: int) -> np.ndarray:
     return rng.integers(-4, 5, shape).astype(np.float32)
 
 
+@pytest.mark.sampled(2)
 def test_constants_are_packed_once() -> None:
     x, w = drawn(6, 32), drawn(48, 32)
     constant = f"%w = stablehlo.constant dense<{w.tolist()}> : tensor<48x32xf32>"

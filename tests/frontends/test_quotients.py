@@ -34,6 +34,7 @@ def test_by_a_number_for_each_column() -> None:
     np.testing.assert_array_equal(kernel(np.full_like(ROWS, 2.0**-128), tiny), 4.0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", [41.0, 47.0, 7.0, 2.0**-130, 3e38, 8.0])
 def test_by_a_constant(number: float) -> None:
     x = np.float32(number) * (np.arange(1, 9, dtype=np.float32) / 8)

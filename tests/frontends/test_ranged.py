@@ -86,6 +86,7 @@ def test_what_depends_on_the_size_otherwise_is_refused(function: Any) -> None:
         ranged(lambda s: parts(function, (s, 4), (4, 6)), ROWS, "rows")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "function",
     [

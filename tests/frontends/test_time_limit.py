@@ -24,6 +24,7 @@ def _layers(x: Any, *weights: Any) -> Any:
     return x
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("partition", ["rule", "cost"])
 @pytest.mark.parametrize(
     ("extents", "distinct"), [((2, 3, 4, 5), 3), ((3, 3, 3, 2), 2)], ids=str

@@ -223,6 +223,7 @@ Q, KV = (1, 4, 3, 8), (1, 2, 5, 8)
 WRAPPED = np.array([0, 1, 2, 0, 3, 1], np.int64)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("layer", "given", "results", "constants"),
     [

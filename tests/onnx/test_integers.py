@@ -14,6 +14,7 @@ pytestmark = pytest.mark.quick
 run = functools.partial(models.run, fallback=True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
 def test_quotients_and_remainders_are_of_large_numbers(dtype: str) -> None:
     most = np.iinfo(dtype).max
@@ -118,6 +119,7 @@ def test_a_sum_of_magnitudes_is_of_large_numbers(keepdims: int) -> None:
     np.testing.assert_array_equal(run(text, x), total)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "dtype", ["float", "float16", "double", "int8", "uint8", "int64", "uint32", "bool"]
 )

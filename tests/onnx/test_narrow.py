@@ -22,6 +22,7 @@ def run(nodes: list[Any], x: Any, result: str = "float", **held: Any) -> Any:
     return read.compile(threads=1, time_limit=2)(x)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_all_numbers_go_through_a_graph(name: str) -> None:
     low, high = BOUNDS[name]
@@ -37,6 +38,7 @@ def test_all_numbers_go_through_a_graph(name: str) -> None:
     np.testing.assert_array_equal(run(same, x, name), x)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_casts_keep_the_low_bits(name: str) -> None:
     x = np.array([-20, -9, 8, 17], np.int32)
@@ -48,6 +50,7 @@ def test_casts_keep_the_low_bits(name: str) -> None:
     assert y.max() <= high
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_quantized_numbers_saturate(name: str) -> None:
     low, high = BOUNDS[name]

@@ -99,6 +99,7 @@ def test_it_computes_what_the_reference_does(
     check_by_reference(proto, drawn(given), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("shape", "pads"),
     [

@@ -86,6 +86,7 @@ def test_a_long_product_of_integers_is_exact() -> None:
     assert y == 300 * 255**2 - 255
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("stack", [(), (2,)], ids=["matrices", "stacks"])
 def test_a_product_of_scaled_integers_has_scales_of_rows_and_columns(
@@ -178,6 +179,7 @@ def test_depthwise_filters_of_bytes_read_bytes(zero: int) -> None:
     np.testing.assert_array_equal(kernel(x, bias), right)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("zero", [-128, -3, 127])
 @pytest.mark.parametrize("groups", [1, 4])
 def test_zeros_around_an_image_are_bytes_of_a_larger_one(
