@@ -121,7 +121,9 @@ def test_results_have_the_declared_type(made: str, fits: bool) -> None:
             check_results(module.operation, proto, "model")
 
 
-def test_a_refusal_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_is_found_once(
+    tried_first: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = os.getpid()
 
     def refused(*_: object) -> bytes:
