@@ -112,6 +112,23 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             columns=(2,),
             rows=(few, many),
         ),
+        *(
+            IntDot(
+                f"int_dot2_{rhs}",
+                isa,
+                "`int_dot2` of rhs in L1 or L2, in bytes that it widens: k need not be "
+                "cut.",
+                dtypes=(Dtype.S16, rhs, Dtype.S32),
+                group=2,
+                instructions=(Op.DOT2,),
+                columns=(2,),
+                rows=(few, many),
+                far=True,
+                # A page ahead: prefetchers stop where pages end.
+                distance=4096,
+            )
+            for rhs in (Dtype.S8, Dtype.U8)
+        ),
         IntDot(
             "int_dot4",
             isa,

@@ -6,10 +6,11 @@ each group.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add
+from morello.cost.counts import Access, Lines, OpCounts, Ops, Phase, add, times
 from morello.cost.counts import Op as CostOp
+from morello.kernels.code.casts import cast_ops
 from morello.kernels.code.unroll import run_steps, trip
 from morello.kernels.code.vectors import parts, vectors_of
 from morello.kernels.emitter import Buffer, Emitter, Pack, Value
@@ -43,6 +44,8 @@ class IntDot(Kernel):
     Sums wrap as the Spec has it. `Op.DOT4` takes one factor without a sign and one with
     a sign. Of factors that are alike, the highest bits of lhs are flipped, which
     changes its numbers by 128; 128 times the sums of the columns of rhs make up for it.
+    Of factors of two widths rhs is the narrow one, whose vectors are widened as they
+    are loaded.
 
     The last of a number of k that is no multiple of the
     group is filled with zeros; of floats there is none, since what follows in rhs may
@@ -70,6 +73,9 @@ class IntDot(Kernel):
     far: bool = False
     """Whether rhs may be in L2, too: its lines arrive while products are computed, and
     k need not be cut for L1."""
+    distance: int = 0
+    """Bytes of rhs beyond L1 from what is read to what is prefetched; 0 if nothing
+    is."""
     alone: bool = False
     """Whether it takes no panels of rhs but those that it asks for."""
 
@@ -149,9 +155,10 @@ class IntDot(Kernel):
             ops, chain = {cost: products}, {cost: 1}
         if self._flips:
             ops = {cost: products + vectors, "vector_op": m}
-        row = Lines(
-            1, ceil_div(vectors * self.isa.vector_bytes, LINE_BYTES), Access.OVERLAPPED
-        )
+        if self._widens:
+            ops = add(ops, times(cast_ops(self.dtypes[1::-1]), vectors))
+        lines = ceil_div(self._nbytes(vectors), LINE_BYTES)
+        row = Lines(1, lines, Access.OVERLAPPED, prefetched=self.distance > 0)
         step = Phase(add(loads, ops), chain, (row,), times=ceil_div(k, self.group))
         return OpCounts((step,), kernels=1)
 
@@ -173,8 +180,9 @@ class IntDot(Kernel):
         if self._flips:
             zero = emitter.constant(self.dtypes[2], 0, self._lanes)
             sums = [*sums, *(zero for _ in runs)]
-        whole = k // group
-        sums = run_steps(emitter, whole, sums, step, trip(self.dtypes[2], m, len(runs)))
+        whole, each = k // group, trip(self.dtypes[2], m, len(runs))
+        ahead = self._ahead(emitter, operands[1], each * self._nbytes(len(runs)))
+        sums = run_steps(emitter, whole, sums, step, each, ahead)
         if k % group:
             sums = step(whole, sums, k % group)
         if self._flips:
@@ -184,6 +192,26 @@ class IntDot(Kernel):
             ]
         for total, place in zip(sums, places, strict=True):
             emitter.store_register(total, out, place)
+
+    def _nbytes(self, vectors: Ints) -> Ints:
+        """Bytes of rhs of a step."""
+        return vectors * self._lanes * self.group * self.dtypes[1].itemsize
+
+    def _ahead(
+        self, emitter: Emitter, rhs: Buffer, nbytes: Ints
+    ) -> Callable[[Value], None] | None:
+        """What asks for the lines of a trip of so many bytes further on, if anything
+        does."""
+        if not self.distance or in_l1(rhs.tensor):
+            return None
+        row = rhs.tensor.layout.pack(2) * self.group * self.dtypes[1].itemsize
+
+        def ask(at: Value) -> None:
+            for start in range(0, int(nbytes), LINE_BYTES):
+                later = emitter.offset(at, (self.distance + start) // row)
+                emitter.prefetch(rhs, (0, Pack(later, self.group), 0), to_l1=True)
+
+        return ask
 
     def _step(
         self,
@@ -202,6 +230,8 @@ class IntDot(Kernel):
             emitter.load_groups(rhs, (0, k, start), 2, self.group, width, length)
             for start, length in runs
         ]
+        if self._widens:
+            row = [emitter.convert(v, *self.dtypes[1::-1]) for v in row]
         if self._adds:
             return self._added(emitter, lhs, row, k, carried, count)
         sums: list[Value] = []
@@ -275,6 +305,12 @@ class IntDot(Kernel):
     def _adds(self) -> bool:
         """Whether products go to their sum in one instruction."""
         return self.instructions[0] in _ADDING
+
+    @property
+    def _widens(self) -> bool:
+        """Whether rhs gets the width of lhs in registers."""
+        lhs, rhs, _ = self.dtypes
+        return rhs.itemsize < lhs.itemsize
 
     @property
     def _flips(self) -> bool:
