@@ -17,7 +17,8 @@ HEAD = '<ir_version: 8, opset_import: ["" : 21, "com.microsoft" : 1]> g '
 HELD = (
     "<float s = {0.5}, uint8 z = {7}, float t = {0.25}, uint8 q = {130}, "
     "float u = {2}, uint8 v = {100}, "
-    "float[4] T = {1, 2, 0.5, 4}, uint8[4] Q = {130, 0, 7, 255}>"
+    "float[4] T = {1, 2, 0.5, 4}, uint8[4] Q = {130, 0, 7, 255}, "
+    "float[4] F = {1, -2, 3, 0.5}>"
 )
 
 RNG = np.random.default_rng(0)
@@ -26,6 +27,10 @@ W = RNG.integers(0, 256, (1, 4, 4, 6)).astype(np.uint8)
 A, B = X[0, 0], W[0, 1]
 C = RNG.integers(-99, 99, 4).astype(np.int32)
 SCALES, ZEROS = np.array([1, 2, 0.5, 4], np.float32), np.array([130, 0, 7, 255])
+BIAS = np.array([1, -2, 3, 0.5], np.float32)
+# A byte has a step of 1, and 0 stands for 0.
+WHOLE = np.minimum(A, 254).astype(np.float32) + np.eye(4, 6, dtype=np.float32)
+WHOLE[0, 0], WHOLE[1, 1] = 0, 255
 REAL = RNG.standard_normal((4, 6)).astype(np.float32) * 200
 
 
@@ -86,6 +91,18 @@ CASES: dict[str, tuple[Callable[[], Array], tuple[Array, ...]]] = {
             + C * SCALES * np.float32(0.5)
         ),
         (A, B, C),
+    ),
+    "MatMulIntegerToFloat(x, w, s, T, z, Q, F)": (
+        lambda: x_of(A) @ ((B.T - ZEROS) * SCALES).astype(np.float32) + BIAS,
+        (A, B.T.copy()),
+    ),
+    "MatMulIntegerToFloat(x, w, s, t)": (
+        lambda: A.astype(np.float32) @ B.T.astype(np.float32) * np.float32(0.125),
+        (A, B.T.copy()),
+    ),
+    "DynamicQuantizeMatMul(x, w, T, Q)": (
+        lambda: WHOLE @ ((B.T - ZEROS) * SCALES).astype(np.float32),
+        (WHOLE, B.T.copy()),
     ),
     "DequantizeLinear(x, t, q)": (lambda: w_of(X), (X,)),
     "QuantizeLinear(x, u, v)": (lambda: REAL, (REAL,)),

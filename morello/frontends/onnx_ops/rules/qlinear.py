@@ -95,7 +95,37 @@ def product(to: Expansion, node: Arguments) -> Results:
     return _scaled(to, y, node, 7, dtype) if node.input(7) else [y]
 
 
+def _product_in_floats(
+    to: Expansion,
+    factors: tuple[str, str],
+    scales: tuple[str, str],
+    zeros: tuple[str, str],
+    bias: str,
+) -> Results:
+    """A product of integers times the scales of both, with a bias of floats."""
+    y = to.op("Cast", to.op("MatMulInteger", *factors, *zeros), to=1)
+    y = to.op("Mul", y, to.op("Mul", *scales))
+    return [to.op("Add", y, bias) if bias else y]
+
+
+def product_in_floats(to: Expansion, node: Arguments) -> Results:
+    """A product of scaled integers whose result is numbers."""
+    x, w, x_scale, w_scale, x_zero, w_zero, bias = (node.input(i) for i in range(7))
+    scales = x_scale, w_scale
+    return _product_in_floats(to, (x, w), scales, (x_zero, w_zero), bias)
+
+
+def product_of_rounded(to: Expansion, node: Arguments) -> Results:
+    """A product of numbers, as bytes by the range that they have, and scaled
+    integers."""
+    x, w, w_scale, w_zero, bias = (node.input(i) for i in range(5))
+    x, scale, zero = to.several("DynamicQuantizeLinear", [x], [True] * 3)
+    return _product_in_floats(to, (x, w), (scale, w_scale), (zero, w_zero), bias)
+
+
 RULES: Rules = {
+    "com.microsoft.DynamicQuantizeMatMul": product_of_rounded,
+    "com.microsoft.MatMulIntegerToFloat": product_in_floats,
     "com.microsoft.QGemm": product,
     "com.microsoft.QLinearAdd": _of_two("Add"),
     "com.microsoft.QLinearAveragePool": _of_one("AveragePool"),
