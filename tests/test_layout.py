@@ -2,6 +2,7 @@
 
 import ast
 import fnmatch
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -143,19 +144,22 @@ def _package(name: str) -> str:
     return name if name in ("dialect", "passes") else f"morello/{name}"
 
 
-def _imports(path: Path) -> Iterator[str]:
-    """The packages of morello that a module imports, anywhere."""
+@functools.cache
+def _names(path: Path) -> tuple[tuple[str, ...], ...]:
+    """What a module imports, anywhere, types too: a module alone, or with a name."""
+    found: set[tuple[str, ...]] = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        names: list[str] = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == "morello":
-            names = [f"morello.{alias.name}" for alias in node.names]
+            found |= {(alias.name,) for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module]
-        for name in names:
-            if name.startswith("morello."):
-                yield name.split(".")[1]
+            found |= {(node.module, alias.name) for alias in node.names}
+    return tuple(found)
+
+
+def _imports(path: Path) -> set[str]:
+    """The packages of morello that a module imports."""
+    words = (".".join(names).split(".") for names in _names(path))
+    return {parts[1] for parts in words if parts[0] == "morello" and parts[1:]}
 
 
 def test_top_folders() -> None:
@@ -260,15 +264,9 @@ def test_no_arrow_between_packages_goes_up() -> None:
 
 
 def _imported(path: Path, modules: set[str]) -> set[str]:
-    """The modules of morello that a module imports, anywhere, types too."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            whole = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= whole & modules or {node.module}
-    return found & modules
+    """The modules of morello that a module imports: a submodule, or where names are."""
+    wholes = ((".".join(names), names[0]) for names in _names(path))
+    return {whole if whole in modules else first for whole, first in wholes} & modules
 
 
 def _module(path: Path) -> str:
@@ -321,9 +319,10 @@ def test_few_files_name_a_certain_memory() -> None:
         path
         for folder in ("morello", "dialect", "passes")
         for path in (ROOT / folder).rglob("*.py")
-        if any(
+        if any(row in (text := path.read_text()) for row in rows)
+        and any(
             isinstance(node, ast.Name) and node.id in rows
-            for node in ast.walk(ast.parse(path.read_text()))
+            for node in ast.walk(ast.parse(text))
         )
     ]
     assert ROOT / "morello" / "spec" / "tensors" / "memories.py" in naming

@@ -1,5 +1,4 @@
-"""The same tables, program, schedule and IR for every hash seed (C6); the search does
-without MLIR."""
+"""The same tables, program, schedule and IR for every hash seed (C6)."""
 
 import subprocess
 import sys
@@ -35,16 +34,6 @@ for text in ("matmul:1..9x4x8:f32", "matmul:1..3x4x1..3:f32"):
     print(stages.schedule, stages.mlir)
 """
 
-NO_MLIR = """
-import sys
-from morello.search import Solver
-from morello.spec import parse_spec
-from morello.machine import AVX2
-Solver(AVX2).solve(parse_spec("max:16x16:f32", AVX2.limits))
-found = sorted(m for m in sys.modules if m.split(".")[0] in ("mlir", "torch_mlir"))
-sys.exit(f"imported: {found[:5]}" if found else 0)
-"""
-
 
 def output(program: str, seed: str) -> str:
     """What a program prints in a process of its own."""
@@ -65,7 +54,7 @@ def first() -> str:
     return output(PRINT, "0")
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(19)
 @pytest.mark.parametrize("seed", [*range(1, SEEDS - 1), (1 << 32) - 1])
 def test_the_hash_seed_changes_nothing(first: str, seed: int) -> None:
     assert first.count("select(") >= 5
@@ -73,7 +62,3 @@ def test_the_hash_seed_changes_nothing(first: str, seed: int) -> None:
     assert first.count("func.func @") == 8
     assert first.count("morello_transform.range") >= 10
     assert output(PRINT, str(seed)) == first
-
-
-def test_the_search_runs_without_mlir() -> None:
-    assert output(NO_MLIR, "0") == ""
