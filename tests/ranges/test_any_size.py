@@ -42,7 +42,7 @@ def program(spec: Spec, kernel: str, target_name: str) -> Impl:
 
 
 # Rows, lengths, both; rows or lengths that are reduced; a scalar of each row.
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target_name", ["avx2", "avx512"])
 @pytest.mark.parametrize(
     ("text", "kernel"),

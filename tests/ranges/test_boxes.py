@@ -118,7 +118,7 @@ def covering(text: str) -> Cover:
     return cover(parse_spec(text, AVX2.limits), AVX2)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", ["softmax:1..2x1..4:f32", PRODUCT])
 def test_regrets_are_over_the_best_program_of_each_pair(
     text: str, monkeypatch: pytest.MonkeyPatch

@@ -70,7 +70,7 @@ def differences(covered: Cover) -> dict[str, int]:
     return wrong
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "text",
     [
