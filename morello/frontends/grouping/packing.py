@@ -43,7 +43,7 @@ class Packed:
     def run(self, array: Array) -> Array:
         """The elements of the source in their layout."""
         physical = array.reshape(self.layout.physical_shape(self.shape))
-        logical = self.layout.to_logical(physical, self.shape)
+        logical = self.layout.logical_view(physical, self.shape)
         packed = self.spec.to_physical(self.operand, logical)
         return np.ascontiguousarray(packed)
 

@@ -216,9 +216,14 @@ class Layout(Interned):
         self, array: np.ndarray[Any, Any], sizes: tuple[int, ...]
     ) -> np.ndarray[Any, Any]:
         """The tensor of ``sizes`` that a physical array holds: C-contiguous."""
+        return np.ascontiguousarray(self.logical_view(array, sizes))
+
+    def logical_view(
+        self, array: np.ndarray[Any, Any], sizes: tuple[int, ...]
+    ) -> np.ndarray[Any, Any]:
+        """That tensor with any strides: a view of the array, or a copy of packs."""
         blocks, padded = self._blocks(array, sizes)
-        whole = blocks.reshape(padded)[tuple(map(slice, sizes))]
-        return np.ascontiguousarray(whole)
+        return blocks.reshape(padded)[tuple(map(slice, sizes))]
 
     def _blocks(
         self, physical: np.ndarray[Any, Any], sizes: tuple[int, ...]
