@@ -130,6 +130,7 @@ def _spec(pair: Pair, point: tuple[int, ...]) -> Spec:
     return Spec(key.kind, sizes, key.tensors, left, key.serial)
 
 
+@pytest.mark.sampled(3)
 def test_the_examples_are_many_and_different() -> None:
     kinds = {goal.spec.kind.label for goal in goals()}
     assert len(kinds) == len({kind.label for kind in KINDS})

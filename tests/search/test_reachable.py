@@ -38,7 +38,7 @@ GOALS = {kind: goals_of(kind, few=2, many=8) for kind in KINDS}
 SPECS = 1500
 """Specs below a goal that are looked at."""
 
-CONVOLUTION = "conv:1x4x8x8x4x3x3:f32:pad=1:layout=nhwc"
+CONVOLUTION = "conv:1x4x8x8x4x2x2:f32:layout=nhwc"
 
 
 @pytest.fixture(autouse=True)

@@ -108,7 +108,7 @@ def test_goals_of_any_sizes_are_as_alone(
 def test_a_row_of_a_few_more_elements_shares_small_tiles() -> None:
     shelf = Shelf()
     for size in (44, 40):  # neither axis is the beginning of the other
-        goal = parse_spec(f"matmul:{size}x16x16:f32", AVX2.limits)
+        goal = parse_spec(f"matmul:{size}x8x8:f32", AVX2.limits)
         solver = Solver(AVX2, shelf=shelf)
         assert program(solver, goal) == program(Solver(AVX2), goal)
     assert solver.run_of(goal).store.parts > 0
