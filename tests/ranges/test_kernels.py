@@ -221,6 +221,7 @@ def test_rows_of_graphs(text: str) -> None:
         np.testing.assert_allclose(kernel(given), wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @NEEDS_CC
 def test_a_linked_kernel_knows_the_bytes_of_two_dimensions_of_the_size(
     tmp_path: Path,
