@@ -59,7 +59,7 @@ def test_what_is_no_range(text: str) -> None:
         parse_spec(f"matmul:{text}x5x6:f32", AVX2.limits)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("text", "threads"),
     [
