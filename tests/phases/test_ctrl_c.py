@@ -17,6 +17,8 @@ from morello.search.storage.overlay import open_database
 from morello.spec import parse_spec
 from tests.phases.programs import constant, instructions, layers
 
+pytestmark = pytest.mark.usefixtures("tried_first")
+
 LONGEST = 0.5
 """Seconds after which the caller must have the interrupt."""
 

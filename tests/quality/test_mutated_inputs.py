@@ -5,6 +5,8 @@ import pytest
 from tests.quality.mutated_inputs import check_inputs
 from tests.quality.mutated_programs import ALL_INPUTS
 
+pytestmark = pytest.mark.usefixtures("tried_first")
+
 CASES = 30
 BATCH = 10
 
