@@ -243,6 +243,9 @@ def test_export_does_not_overwrite(
 ) -> None:
     assert main(["db", "export", str(path), "--db", str(path)]) == 1
     assert f"{path} exists" in capsys.readouterr().err
+    new = path / "new.sqlite"
+    assert main(["db", "export", str(new), "--db", str(path)]) == 1
+    assert f"{new} cannot be written: there is no folder" in capsys.readouterr().err
 
 
 def test_a_database_is_used_by_the_tools(

@@ -198,7 +198,10 @@ def _from_dlpack(exporter: Any, parameter: Parameter) -> Array:
         name = _name_of(capsule)
         if name not in (b"dltensor", b"dltensor_versioned"):
             raise BufferError("its capsule was used before")
-    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+    except (
+        *(AttributeError, BufferError),
+        *(RuntimeError, TypeError, ValueError),
+    ) as error:
         raise _refusal(parameter, str(error).partition("\n")[0]) from error
     address = _pointer_of(capsule, name)
     if name == b"dltensor_versioned":

@@ -339,6 +339,11 @@ def _export(path: Path, options: DbOptions) -> int:
     target = Path(options.words[0])
     if os.path.lexists(target):
         raise DatabaseError(f"{target} exists", "give the name of a new file")
+    if not target.parent.is_dir():
+        raise DatabaseError(
+            f"{target} cannot be written: there is no folder {target.parent}",
+            "give the name of a new file",
+        )
     half = target.with_name(f".{secrets.token_hex(8)}.new")
     try:
         new, damaged = _copy(path, half, tables=not options.programs)
@@ -403,7 +408,7 @@ def _gc(path: Path, options: DbOptions) -> int:
         database.delete(tuple(unused), programs)
         database.delete_measured(old_measured(database))
         database.close()
-    saved = size_text(before - path.stat().st_size)
+    saved = size_text(max(0, before - path.stat().st_size))  # a log may have joined it
     write_output("-", f"{path}: {len(unused)} tables out, {saved} less\n")
     return 0
 

@@ -174,6 +174,9 @@ def test_memory_of_another_device_is_refused() -> None:
     kernel = morello.compile("matmul:8x8x8:f32", threads=1)
     with pytest.raises(ArgumentError, match=r"'rhs' cannot be shared: it is .* type 2"):
         kernel(a, Exported(b, device=2))
+    unsaid = type("Unsaid", (), {"__dlpack__": Exported(b).__dlpack__})()
+    with pytest.raises(ArgumentError, match=r"'rhs' .* shared: .*dlpack_device"):
+        kernel(a, unsaid)
 
 
 class Told(Exported):
