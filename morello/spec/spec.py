@@ -294,6 +294,18 @@ class Spec(HashedOnce):
                 settled[dim] = size
         return dataclasses.replace(self, sizes=tuple(settled), ranges=())
 
+    def part(self, first: tuple[int, ...], last: tuple[int, ...]) -> "Spec":
+        """The Spec with the sizes of each range from a first to a last one, and all
+        above the last one of a range without end."""
+        parts = (
+            one.part(*ends, greatest)
+            for one, greatest, *ends in zip(
+                self.ranges, self.greatest, first, last, strict=True
+            )
+            if ends[0] < ends[1]
+        )
+        return dataclasses.replace(self.point(*last), ranges=tuple(parts))
+
     def shape(self, operand: int) -> tuple[int, ...]:
         """The logical shape of one operand; of the greatest sizes."""
         return self.kind.operands[operand].sizes(self.sizes)

@@ -10,13 +10,14 @@ After ``Range("m", 4)``::
     else:       matmul(m in 5..64, …)    # high
 """
 
+import bisect
 import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 
-from morello.actions.base import Action, Child, Expansion
+from morello.actions.base import Action, Child, Expansion, Hole, Rewrite
 from morello.machine import Target
 from morello.spec import Spec, SpecKey
 from morello.spec.frame import Condition, Frame
@@ -55,6 +56,29 @@ class Range(Action):
             Child("high", frame, 1 - is_low, dims),
         )
         return Expansion((Condition(splits, reason),), self.comparison, children)
+
+    def apply(self, spec: Spec, target: Target) -> Rewrite:
+        """Cut a range of the Spec in two."""
+        names = spec.kind.dims
+        dim = names.index(self.dim) if self.dim in names else -1
+        axes = [axis for axis, one in enumerate(spec.ranges) if dim in one.dims]
+        sizes = spec.every_size[axes[0]] if axes else range(0)
+        low = bisect.bisect_right(sizes, self.last)
+        if not 0 < low < len(sizes):
+            return super().apply(spec, target)
+        least = tuple(one.least for one in spec.ranges)
+        first, last = list(least), list(spec.greatest)
+        first[axes[0]], last[axes[0]] = sizes[low], sizes[low - 1]
+        below = spec.part(least, tuple(last))
+        above = spec.part(tuple(first), spec.greatest)
+        holes = (self._hole("low", below, 0, spec), self._hole("high", above, 1, spec))
+        return Rewrite(self.comparison, holes)
+
+    def _hole(self, role: str, half: Spec, times: int, spec: Spec) -> Hole:
+        """A half of the sizes of a Spec."""
+        axes = {one.dims: axis for axis, one in enumerate(spec.ranges)}
+        follows = tuple(axes[one.dims] for one in half.ranges)
+        return Hole(role, half, times, follows)
 
     def passes(self, spec: Spec) -> bool:
         """True: dimensions of one size part together."""

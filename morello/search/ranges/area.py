@@ -18,7 +18,7 @@ from morello.search.dp.axes import is_rung
 from morello.search.impl import Impl
 from morello.search.queries.partial_program import Partial
 from morello.search.ranges.boxes import Bools, Boxed, Boxes, Places
-from morello.search.ranges.over import Box, Over, part_of
+from morello.search.ranges.over import Box, Over
 from morello.search.ranges.sizes import Call, Sizes, is_rows
 from morello.spec import Spec
 
@@ -79,10 +79,10 @@ class Area:
         for source in sources if len(grid) == 1 else sources[::-1]:
             for places, impl, loops in source:
                 row = np.full(grid, np.inf)
-                part = part_of(sizes.spec, started.box(places))
-                part_of_row = tuple(itertools.starmap(slice, places))
+                part = sizes.spec.part(*started.box(places))
+                row_part = tuple(itertools.starmap(slice, places))
                 costs = over.costs(impl, part)
-                row[part_of_row] = costs.reshape(row[part_of_row].shape)
+                row[row_part] = costs.reshape(row[row_part].shape)
                 started.programs.append(impl)
                 started.loops.append(loops)
                 rows.append(row)
@@ -125,7 +125,7 @@ class Area:
     def _with_loops(self) -> Iterator[tuple[Places, Impl, bool]]:
         """Programs that apply whatever else does not."""
         whole: Places = tuple((0, len(axis)) for axis in self.area)
-        part = part_of(self.sizes.spec, self.box(whole))
+        part = self.sizes.spec.part(*self.box(whole))
         if len(self.area) == 1:
             yield from ((*one, False) for one in _looped(self))
         elif part.ranges:
@@ -184,7 +184,7 @@ class Area:
         taken: tuple[Places, Impl] | None = None
         beyond: Places = ()
         while any(stop - start > 1 for start, stop in places):
-            spec = part_of(self.sizes.spec, self.box(places))
+            spec = self.sizes.spec.part(*self.box(places))
             try:
                 impl = self.over.program(best, spec, self.over.tables.root)
             except SizesError as error:
@@ -247,7 +247,7 @@ class Area:
         """Each box of sizes with its program."""
         for places, number in chosen:
             box = self.box(places)
-            spec = part_of(self.sizes.spec, box)
+            spec = self.sizes.spec.part(*box)
             if number is None:
                 impl = self.sizes.program(box.last)
             else:
@@ -259,7 +259,7 @@ class Area:
         """A program on a box of sizes."""
         key = number, box
         if key not in self.on:
-            spec = part_of(self.sizes.spec, box)
+            spec = self.sizes.spec.part(*box)
             impl, loops = self.programs[number], self.loops[number]
             try:
                 impl = self.over.program(impl, spec, self.over.tables.root, loops)
@@ -275,7 +275,7 @@ class Area:
         Raises:
             SearchError: those are too many.
         """
-        spec = part_of(self.sizes.spec, box)
+        spec = self.sizes.spec.part(*box)
         programs: list[Impl] = []
         for call in (call for call in self.sizes.best if call in box):
             try:
@@ -357,7 +357,7 @@ def _freely(area: Area) -> Iterator[Impl]:
     """Programs of some sizes on all, with loops where they do not apply: the greater
     size of two has the program that more sizes take."""
     whole = tuple((0, len(axis)) for axis in area.area)
-    spec = part_of(area.sizes.spec, area.box(whole))
+    spec = area.sizes.spec.part(*area.box(whole))
     programs: list[Impl] = []
     some = [[m for m in axis if is_rung(m, 1) or m == axis[-1]] for axis in area.area]
     for call in itertools.product(*(axis[::-1] for axis in some)):
@@ -384,7 +384,7 @@ def _looped(area: Area) -> Iterator[tuple[Places, Impl]]:
         if start >= len(axis) - 1:
             continue
         places = ((start, len(axis)),)
-        part = part_of(spec, area.box(places))
+        part = spec.part(*area.box(places))
         for action in (Tile, TileParallel):
             loop = Impl(spec.point(axis[-1]), action(name, size), 0, ())
             try:

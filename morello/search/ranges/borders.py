@@ -13,7 +13,7 @@ from morello.errors import ScheduleError, SearchError
 from morello.search.impl import Impl
 from morello.search.ranges.area import Part
 from morello.search.ranges.cover import Cover
-from morello.search.ranges.over import Box, Over, part_of
+from morello.search.ranges.over import Box, Over
 
 Ends = tuple[tuple[int, int], ...]
 """For each part of a cover the first and the last size that its program takes; above
@@ -85,14 +85,14 @@ class Borders:
         """
         part = self.cover.parts[number]
         over = Over(self.cover.sizes.tables[part.box.last])
-        spec = part_of(self.cover.sizes.spec, Box((first,), (last,)))
+        spec = self.cover.sizes.spec.part((first,), (last,))
         return over.program(part.impl, spec, over.tables.root)
 
     def costs(self, number: int, first: int, last: int) -> list[float]:
         """The model's cost of a part's program at each of some sizes."""
         part = self.cover.parts[number]
         over = Over(self.cover.sizes.tables[part.box.last])
-        spec = part_of(self.cover.sizes.spec, Box((first,), (last,)))
+        spec = self.cover.sizes.spec.part((first,), (last,))
         return list(map(float, over.costs(self._program(number, first, last), spec)))
 
     def joined(self, ends: Ends) -> Impl:

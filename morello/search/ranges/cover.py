@@ -26,7 +26,7 @@ from morello.search.dp.solver import Solution, Solver
 from morello.search.impl import Impl
 from morello.search.ranges.area import Area, Part
 from morello.search.ranges.boxes import Boxed
-from morello.search.ranges.over import Box, Over, part_of, switch
+from morello.search.ranges.over import Box, Over, switch
 from morello.search.ranges.sizes import Call, Sizes, check_ranges, runs_of, search_sizes
 from morello.search.statistics import Statistics
 from morello.search.storage.overlay import Overlay
@@ -170,7 +170,7 @@ def _first_half(spec: Spec) -> Spec:
             f"{spec} has prices of {len(sizes)} sizes, and without end four are needed",
             f"write {spec.ranges[0].least}.. with no number",
         )
-    return part_of(spec, Box((sizes[0],), (half,)))
+    return spec.part((sizes[0],), (half,))
 
 
 def _without_end(spec: Spec, first: Cover) -> Cover:
@@ -188,7 +188,7 @@ def _without_end(spec: Spec, first: Cover) -> Cover:
     rest = Box((last[0] + sizes.step,), (sizes[-1],))
     over = Over(first.sizes.tables[last])
     best = (first.sizes.best.get(box.last) for box, _ in parts)
-    beyond = over.beyond(part_of(spec, rest), filter(None, best))
+    beyond = over.beyond(spec.part(*rest), filter(None, best))
     impl = switch(spec, [*parts, (rest, beyond)], over)
     return dataclasses.replace(first, impl=impl, beyond=beyond)
 

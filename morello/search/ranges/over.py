@@ -6,9 +6,10 @@ own, with a program for each size.
 
 import contextlib
 import dataclasses
+import functools
 import math
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -42,6 +43,8 @@ LEAF = 0.001
 TILES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 """Sizes of tiles of loops along a range; along one of two every second of them."""
 
+T = TypeVar("T")
+
 
 @dataclasses.dataclass
 class Over:
@@ -52,9 +55,32 @@ class Over:
     def __post_init__(self) -> None:
         self._costs = CostsAtSizes(self.tables.target)
         self._looped: dict[tuple[Spec, TableId], Impl | None] = {}
-        self._rewrites: dict[
-            tuple[Action, Spec], tuple[dict[str, Child], Rewrite] | ScheduleError
-        ] = {}
+        self._rewrites: dict[tuple[Action, Spec], tuple[dict[str, Child], Rewrite]] = {}
+        self._programs: dict[Hashable, Impl] = {}
+        self._errors: dict[Hashable, ScheduleError | SearchError] = {}
+        self._decisions: dict[Hashable, int] = {}
+        self._numbers: dict[int, tuple[Impl, int]] = {}
+
+    def _once(self, known: dict[Any, T], key: Hashable, make: Callable[[], T]) -> T:
+        """A result, or the error in its place, that is computed once for a key."""
+        if key in self._errors:
+            raise self._errors[key]
+        if key not in known:
+            try:
+                known[key] = make()
+            except (ScheduleError, SearchError) as error:
+                self._errors[key] = error
+                raise
+        return known[key]
+
+    def _number(self, impl: Impl) -> int:
+        """A number that programs of the same decisions have in common."""
+        if id(impl) not in self._numbers:
+            below = tuple((b.role, self._number(b.impl)) for b in impl.branches)
+            decisions = impl.action, bool(impl.spec.ranges), below
+            number = self._decisions.setdefault(decisions, len(self._decisions))
+            self._numbers[id(impl)] = impl, number
+        return self._numbers[id(impl)][1]
 
     def program(
         self, impl: Impl, spec: Spec, table: TableId, loops: bool = False
@@ -71,6 +97,12 @@ class Over:
         """
         if impl.spec == spec:
             return impl
+        key = self._number(impl), spec, table, loops
+        make = functools.partial(self._program, impl, spec, table, loops)
+        return self._once(self._programs, key, make)
+
+    def _program(self, impl: Impl, spec: Spec, table: TableId, loops: bool) -> Impl:
+        """See `program`."""
         if not spec.ranges:
             return self._settled(impl, spec, table)
         if isinstance(impl.action, Range) and not _parts(impl.action, spec):
@@ -135,18 +167,13 @@ class Over:
         Raises:
             SizesError: it does not apply to every size.
         """
-        if (action, spec) not in self._rewrites:
+
+        def applied() -> tuple[dict[str, Child], Rewrite]:
             expansion = action.expand(Frame.of(spec), self.tables.target)
             below = {child.role: child for child in expansion.children}
-            try:
-                rewrite = action.apply(spec, self.tables.target)
-                self._rewrites[action, spec] = below, rewrite
-            except ScheduleError as error:
-                self._rewrites[action, spec] = error
-        known = self._rewrites[action, spec]
-        if isinstance(known, ScheduleError):
-            raise known
-        return known
+            return below, action.apply(spec, self.tables.target)
+
+        return self._once(self._rewrites, (action, spec), applied)
 
     def _any(self, spec: Spec, table: TableId, loops: bool) -> Impl:
         """The program of a hole of which no program is known; of a range without a loop
@@ -242,6 +269,11 @@ class Over:
         """
         if not spec.ranges:
             return self.tables.program(spec, table)
+        make = functools.partial(self._each, spec, table, loops)
+        return self._once(self._programs, (spec, table, loops), make)
+
+    def _each(self, spec: Spec, table: TableId, loops: bool) -> Impl:
+        """See `each`."""
         every = spec.every_size
         shorter = min(range(len(every)), key=lambda axis: len(every[axis]))
         if len(every[shorter]) > MOST_REMAINDERS:
@@ -251,7 +283,7 @@ class Over:
         for size in every[shorter]:
             first[shorter] = last[shorter] = size
             box = Box(tuple(first), tuple(last))
-            parts.append((box, self._best(part_of(spec, box), table, loops)))
+            parts.append((box, self._best(spec.part(*box), table, loops)))
         return switch(spec, parts, self)
 
     def _best(self, spec: Spec, table: TableId, loops: bool) -> Impl:
@@ -291,18 +323,6 @@ class Box(NamedTuple):
             first <= size <= last
             for first, size, last in zip(self.first, call, self.last, strict=True)
         )
-
-
-def part_of(spec: Spec, box: Box) -> Spec:
-    """A Spec with a part of its ranges."""
-    parts = (
-        one.part(first, last, greatest)
-        for one, first, last, greatest in zip(
-            spec.ranges, *box, spec.greatest, strict=True
-        )
-        if first < last
-    )
-    return dataclasses.replace(spec.point(*box.last), ranges=tuple(parts))
 
 
 def _parts(action: Range, spec: Spec) -> bool:
