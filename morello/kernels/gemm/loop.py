@@ -128,13 +128,23 @@ class GemmLoop:
     """The first row in lhs."""
     copy: Buffer | None = None
     """A buffer to which elements of rhs are also written, from the first column on."""
+    last: Value = None
+    """The columns of the last vector where a call says them; the Spec has a number that
+    is no whole vector."""
 
     @property
-    def places(self) -> list[tuple[int, tuple[int, int]]]:
+    def places(self) -> list[tuple[int, tuple[int, Value]]]:
         """The row, the first column and the number of columns of each sum, in order."""
-        _, m, _, n = self.spec.sizes
-        runs = parts(n, self.emitter.isa.lanes(self.spec.dtypes[2]))
-        return [(row, run) for row in range(m) for run in runs]
+        return [(row, run) for row in range(self.spec.sizes[1]) for run in self._runs]
+
+    @property
+    def _runs(self) -> list[tuple[int, Value]]:
+        """The first column and the number of columns of each vector."""
+        lanes = self.emitter.isa.lanes(self.spec.dtypes[2])
+        runs: list[tuple[int, Value]] = [*parts(self.spec.sizes[3], lanes)]
+        if self.last is not None:
+            runs[-1] = runs[-1][0], self.last
+        return runs
 
     def run(self, sums: Sequence[Value]) -> Sequence[Value]:
         """The loop: the sums after it; written out for a short one."""
@@ -171,7 +181,7 @@ class GemmLoop:
 
     def _steps(self, count: int, sums: Sequence[Value]) -> Sequence[Value]:
         dtype = self.spec.dtypes[2]
-        vectors = len(parts(self.spec.sizes[3], self.emitter.isa.lanes(dtype)))
+        vectors = len(self._runs)
         known = self.emitter.knows_strides(self.lhs)
         each = trip(dtype, self.spec.sizes[1], vectors, known)
         return run_steps(self.emitter, count, sums, self._step, each, self.extra)
@@ -206,20 +216,18 @@ class GemmLoop:
         m = self.spec.sizes[1]
         factors = [self._factor(i, at) for i in range(m)]
         sums = list(carried)
-        runs = parts(self.spec.sizes[3], self.emitter.isa.lanes(self.spec.dtypes[2]))
-        for j, run in enumerate(runs):
+        for j, run in enumerate(self._runs):
             column = self._column(at, run)
             for i, factor in enumerate(factors):
-                place = i * len(runs) + j
+                place = i * len(self._runs) + j
                 sums[place] = self.emitter.multiply_add(factor, column, sums[place])
         return sums
 
     def _columns(self, at: Value) -> list[Value]:
         """A row of rhs, in the dtype of out."""
-        lanes = self.emitter.isa.lanes(self.spec.dtypes[2])
-        return [self._column(at, run) for run in parts(self.spec.sizes[3], lanes)]
+        return [self._column(at, run) for run in self._runs]
 
-    def _column(self, at: Value, run: tuple[int, int]) -> Value:
+    def _column(self, at: Value, run: tuple[int, Value]) -> Value:
         """A vector of a row of rhs, in the dtype of out."""
         _, rhs, dtype = self.spec.dtypes
         start, count = run

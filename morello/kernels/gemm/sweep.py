@@ -5,8 +5,10 @@ loads, so that the core loads lines of rhs from L2 long before their use.
 """
 
 import dataclasses
+import functools
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +31,8 @@ from morello.spec.frame import Condition, Frame, Ints
 from morello.spec.tensors.layout import ceil_div
 
 _ROW_MAJOR = Layout.row_major(3)
+_N = 3
+"""The columns, among the dimensions of the product."""
 
 WriteTile = Callable[[Value, int, bool], None]
 """Writes a tile: its first column, how many it has, and whether tiles that follow have
@@ -133,8 +137,35 @@ class GemmRows(GemmSweep):
                 "takes few rows of rhs where they push each other out: pack it",
             ),
             Condition(free_vectors(frame) >= self.isa.registers, "needs all registers"),
-            *loop_conditions(last, self.isa),
+            *(
+                dataclasses.replace(condition, is_of_settled=True)
+                for condition in loop_conditions(last, self.isa)
+            ),
         )
+
+    def takes_any(self, spec: Spec) -> bool:
+        """Any number of columns."""
+        return [one.dims for one in spec.ranges] == [(_N,)]
+
+    def varying_counts(self, frame: Frame, varying: frozenset[int]) -> OpCounts:
+        """What finds the last columns; their mask may have no register beside all sums,
+        and then other vectors come before."""
+        if _N not in varying:
+            return super().varying_counts(frame, varying)
+        _, m, k, n = frame.sizes
+        width, lanes = self.width(frame), self.isa.lanes(Dtype.F32)
+        rest = n % width
+        again = ~self._holds_mask(m, rest) & (rest % lanes != 0) & (rest > lanes)
+        often = again * k
+        found = 2 * (2 + np.log2(2 * width // lanes).astype(int))
+        return OpCounts.of({"scalar": found, "load": m * often}, kernels=0)
+
+    def _holds_mask(self, m: Ints, columns: Ints) -> Any:
+        """Whether a mask has a register beside the sums of some columns."""
+        vectors = ceil_div(columns, self.isa.lanes(Dtype.F32))
+        mask = 0 if self.isa.mask_registers else 1
+        row = np.where(m == 1, np.minimum(vectors, 1), vectors)
+        return m * vectors + row + mask + 1 <= self.isa.registers
 
     def width(self, frame: Frame) -> Ints:
         """Columns whose sums fit in registers, with a row of rhs and a factor."""
@@ -148,7 +179,51 @@ class GemmRows(GemmSweep):
         def write(column: Value, columns: int, prefetches: bool) -> None:
             write_tile(emitter, columns_of(spec, columns), operands, column)
 
-        self.sweep(emitter, spec, write)
+        if spec.ranges:
+            self._varying(emitter, spec, operands)
+        else:
+            self.sweep(emitter, spec, write)
+
+    def _varying(
+        self, emitter: Emitter, spec: Spec, operands: Sequence[Buffer]
+    ) -> None:
+        """A loop over tiles, and a case for each number of vectors that are left: with
+        a mask for the last one, or whole."""
+        settled = dataclasses.replace(spec, ranges=())
+        width, lanes = int(self.width(Frame.of(settled))), self.isa.lanes(Dtype.F32)
+
+        def write(column: Value, columns: int, last: Value = None) -> None:
+            tile = columns_of(settled, columns)
+            write_tile(emitter, tile, operands, column, last=last)
+
+        def body(column: Value, carried: Sequence[Value]) -> list[Value]:
+            write(column, width)
+            return []
+
+        size = emitter.size()
+        whole = emitter.linear([(emitter.quotient(size, width), width)])
+        emitter.loop(0, whole, width, (), body)
+        rest = emitter.difference(size, whole)
+        full = emitter.quotient(rest, lanes)
+        last = emitter.difference(rest, emitter.linear([(full, lanes)]))
+
+        def masked(vectors: int) -> None:
+            before = (vectors - 1) * lanes
+            if self._holds_mask(spec.sizes[1], vectors * lanes):
+                write(whole, before + 1, last)
+                return
+            write(whole, before)
+            write(emitter.offset(whole, before), 1, last)
+
+        cases: dict[int, Callable[[], None]] = {0: lambda: None}
+        for columns in {size % width for size in spec.every_size[0]} - {0}:
+            vectors, is_short = ceil_div(columns, lanes), columns % lanes != 0
+            case = functools.partial(write, whole, columns)
+            if is_short:
+                case = functools.partial(masked, vectors)
+            cases[2 * vectors - is_short] = case
+        above = emitter.quotient(emitter.offset(rest, lanes - 1), lanes)
+        emitter.switch(emitter.sum(full, above), cases)
 
     def sweep(self, emitter: Emitter, spec: Spec, write: WriteTile) -> None:
         """Tiles that have as many columns as there are registers for."""

@@ -231,6 +231,7 @@ def write_tile(
     extra: Callable[[Value], None] | None = None,
     row: Value = 0,
     copy: ColumnsCopy | None = None,
+    last: Value = None,
 ) -> None:
     """Prefetches, the loop, then out row by row.
 
@@ -241,9 +242,10 @@ def write_tile(
         extra: what each trip of the loop does besides, given its first step.
         row: where it begins in lhs and out.
         copy: of the columns of rhs.
+        last: the columns of the last vector where a call says them.
     """
     lhs, rhs, out = operands
-    loop = GemmLoop(emitter, spec, lhs, rhs, column, extra, row)
+    loop = GemmLoop(emitter, spec, lhs, rhs, column, extra, row, last=last)
     if copy and copy.is_filled:
         loop = dataclasses.replace(loop, rhs=copy.buffer, column=0)
     elif copy:
@@ -282,7 +284,7 @@ def write_sums(
     # A row is added before the one above it is stored: a load of what lies after the
     # elements that a mask writes waits until they are in L1.
     ahead = ceil_div(n, lanes) if adds and n % lanes else 0
-    waiting: deque[tuple[Value, Index, int]] = deque()
+    waiting: deque[tuple[Value, Index, Value]] = deque()
     for total, (i, (start, count)) in zip(sums, loop.places, strict=True):
         index = place(i, start)
         if adds:
@@ -295,7 +297,7 @@ def write_sums(
 
 
 def _store_first(
-    emitter: Emitter, out: Buffer, waiting: deque[tuple[Value, Index, int]]
+    emitter: Emitter, out: Buffer, waiting: deque[tuple[Value, Index, Value]]
 ) -> None:
     """Store the vector that waits longest."""
     total, index, count = waiting.popleft()

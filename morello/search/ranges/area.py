@@ -67,6 +67,8 @@ class Area:
     costs: Costs
     on: dict[tuple[int, Box], Impl] = dataclasses.field(default_factory=dict)
     """Programs on boxes of sizes, by their numbers."""
+    runs: dict[int, list[Bools]] = dataclasses.field(default_factory=dict)
+    """Where each kernel of a program runs, by its number."""
 
     @classmethod
     def of(cls, sizes: Sizes, area: tuple[tuple[int, ...], ...]) -> "Area":
@@ -209,8 +211,24 @@ class Area:
         return [Boxed(((at, end),), program) for at, end, program in reaching]
 
     def leaves(self, chosen: list[Boxed]) -> list[int]:
-        """The number of kernels of each program that is chosen, on all sizes."""
-        return [self.programs[n].leaves for _, n in chosen if n is not None]
+        """The number of kernels that run in each box of a program."""
+        return [
+            sum(bool(runs[tuple(itertools.starmap(slice, places))].any()) for runs in k)
+            for places, n in chosen
+            if n is not None
+            for k in (self._kernels(n),)
+        ]
+
+    def _kernels(self, number: int) -> list[Bools]:
+        """Where each kernel of a program runs."""
+        if number not in self.runs:
+            impl, there = self.programs[number], np.isfinite(self.costs[number])
+            self.runs[number] = []
+            for runs in self.over.kernels(impl, impl.spec):
+                grid = np.zeros(there.shape, bool)
+                grid[there] = runs
+                self.runs[number].append(grid)
+        return self.runs[number]
 
     def boxes(self, regret: float | None) -> Boxes:
         """Costs of boxes of pairs.
@@ -222,14 +240,7 @@ class Area:
         if regret is not None:
             cheapest = self.costs.min(0, initial=np.inf)
             regrets[(regrets > regret / 100) & (self.costs > cheapest)] = np.inf
-        kernels: list[list[Bools]] = []
-        for impl, costs in zip(self.programs, self.costs, strict=True):
-            there = np.isfinite(costs)
-            kernels.append([])
-            for runs in self.over.kernels(impl, impl.spec):
-                grid = np.zeros(costs.shape, bool)
-                grid[there] = runs
-                kernels[-1].append(grid)
+        kernels = [self._kernels(number) for number in range(len(self.programs))]
         leaves = [b.leaves for call, b in self.sizes.best.items() if self._has(call)]
         first = {tuple(call) for call in self.sizes.best}
         ends = []
