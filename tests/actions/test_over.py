@@ -1,5 +1,7 @@
 """Actions on Specs with a range: where they apply, and what they say."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,22 @@ def test_sizes_that_are_passed_on_are_those_at_each_call(
     known = rewritten()
     monkeypatch.setattr(over, "_passed", lambda *arguments: None)
     assert rewritten() == known
+
+
+@pytest.mark.parametrize(
+    "sizes", ["1..7x5x16", "s=2..8/2x5xs", "3..6x5x1..9", "1..x5x16"]
+)
+@pytest.mark.parametrize("last", [0, 1, 4, 6, 9])
+def test_a_range_is_cut_as_its_sizes_are(sizes: str, last: int) -> None:
+    spec = parse_spec(f"matmul:{sizes}:f32", AVX2.limits)
+
+    def rewritten(apply: Any) -> object:
+        try:
+            return apply(Range("m", last), spec, AVX2)
+        except ScheduleError as error:
+            return error.what
+
+    assert rewritten(Range.apply) == rewritten(Action.apply)
 
 
 def test_each_range_of_a_hole_follows_from_one() -> None:

@@ -40,7 +40,7 @@ def drawn(rng: random.Random) -> Boxes:
         )
     regrets.append(np.full(grid, 5.0))
     kernels.append([np.ones(grid, bool)])
-    return Boxes(np.array(regrets), kernels, ALONE, ([grid[0]], [grid[1]]))
+    return Boxes(np.array(regrets), kernels, ALONE)
 
 
 def cost(drawn: Boxes, places: Any, number: int | None, price: float) -> float:
@@ -98,7 +98,7 @@ def test_of_too_many_boxes_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -
     regrets[0, :, :6] = regrets[1, :, 6:] = 0
     runs = [[np.ones((4, 9), bool)], [np.ones((4, 9), bool)]]
     monkeypatch.setattr(boxes, "MOST_BOXES", 30)
-    chosen = Boxes(regrets, runs, ALONE, ([2, 4], [3, 6, 9])).chosen(0.1, FOUND)
+    chosen = Boxes(regrets, runs, ALONE).chosen(0.1, FOUND)
     assert chosen == [(((0, 4), (0, 6)), 0), (((0, 4), (6, 9)), 1)]
 
 

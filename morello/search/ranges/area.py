@@ -242,13 +242,7 @@ class Area:
             regrets[(regrets > regret / 100) & (self.costs > cheapest)] = np.inf
         kernels = [self._kernels(number) for number in range(len(self.programs))]
         leaves = [b.leaves for call, b in self.sizes.best.items() if self._has(call)]
-        first = {tuple(call) for call in self.sizes.best}
-        ends = []
-        for axis, column in enumerate(self.area):
-            some = {call[axis] for call in first}
-            places = {at + 1 for at, size in enumerate(column) if size in some}
-            ends.append(sorted({*places, len(column)}))
-        return Boxes(regrets, kernels, float(np.mean(leaves)), (ends[0], ends[1]))
+        return Boxes(regrets, kernels, float(np.mean(leaves)))
 
     def _has(self, call: Call) -> bool:
         """Whether the sizes of a call are of these."""

@@ -6,6 +6,8 @@ of all kernels are the least.
 """
 
 import dataclasses
+import itertools
+import math
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,6 +21,9 @@ Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 Places = tuple[tuple[int, int], ...]
 """For each range the places in a list of its sizes, from a first one to an end."""
+
+_Part = tuple[tuple[int, int], tuple[int, int]]
+"""Along each range a first border, and the one after the last."""
 
 
 class Boxed(NamedTuple):
@@ -38,50 +43,68 @@ class Boxes:
             not be chosen.
         kernels: for each program where each of its kernels runs.
         alone: the kernels of the best program of one pair.
-        ends: along each range the places where a box may end if not everywhere.
     """
 
     regrets: Floats
     kernels: list[list[Bools]]
     alone: float
-    ends: tuple[list[int], list[int]]
 
     @cached_property
     def _borders(self) -> tuple[Any, Any]:
         """Along each range the places where a box may begin or end: everywhere unless
-        these are too many, first along the range with fewer."""
+        these are too many, first along the range with fewer; else where most pairs have
+        another best program than those before."""
         grid = self.regrets.shape[1:]
-        chosen = [np.array([0, *ends]) for ends in self.ends]
+        best = self.regrets.argmin(0)
+        chosen = [np.array([0, count]) for count in grid]
         for axis in np.argsort(grid):
-            every = np.arange(grid[axis] + 1)
-            boxes = [len(b) * (len(b) - 1) // 2 for b in chosen]
-            boxes[axis] = len(every) * (len(every) - 1) // 2
-            if boxes[0] * boxes[1] <= MOST_BOXES:
-                chosen[axis] = every
+            changes = np.moveaxis(np.diff(best, axis=axis) != 0, axis, 0)
+            votes = changes.sum(1)
+            other = len(chosen[1 - axis])
+            boxes = MOST_BOXES // (other * (other - 1) // 2)
+            count = (1 + math.isqrt(1 + 8 * boxes)) // 2
+            inner = 1 + np.argsort(-votes, kind="stable")[: max(count - 2, 0)]
+            chosen[axis] = np.array([0, *sorted(inner), grid[axis]])
         return chosen[0], chosen[1]
 
-    def _totals(self, grid: Any) -> Floats:
-        """The sum of what pairs have, over each box."""
+    def _totals(self, grid: Any, part: "_Part") -> Floats:
+        """The sum of what pairs have, over each box of a part."""
         sums = np.zeros([n + 1 for n in grid.shape])
         sums[1:, 1:] = grid.cumsum(0).cumsum(1)
-        sums = sums[np.ix_(*self._borders)]
+        pairs = zip(self._borders, part, strict=True)
+        sums = sums[np.ix_(*(borders[start:end] for borders, (start, end) in pairs))]
         high = sums[None, :, None, :] - sums[:, None, None, :]
         low = sums[None, :, :, None] - sums[:, None, :, None]
         totals: Floats = high - low
         return totals
 
+    def _reach(self, is_finite: Bools) -> "_Part":
+        """The borders around all pairs that a program takes."""
+        part = []
+        for axis, borders in enumerate(self._borders):
+            there = np.flatnonzero(is_finite.any(1 - axis))
+            start = int(np.searchsorted(borders, there[0]))
+            end = int(np.searchsorted(borders, there[-1] + 1, "right"))
+            part.append((start, max(start, end)))
+        return part[0], part[1]
+
     @cached_property
-    def _programs(self) -> list[tuple[Floats, Floats]]:
-        """For each program its regret and its kernels in each box."""
+    def _programs(self) -> list[tuple["_Part", Floats, Floats]]:
+        """For each program the borders around the pairs that it takes, and its regret
+        and its kernels in each box of these."""
         programs = []
         for regrets, kernels in zip(self.regrets, self.kernels, strict=True):
             is_finite = np.isfinite(regrets)
-            total = self._totals(np.where(is_finite, regrets, 0.0))
-            total[self._totals(~is_finite) > 0] = np.inf
+            if not is_finite.any():
+                programs.append((((0, 0), (0, 0)), np.zeros((0,) * 4), np.zeros(())))
+                continue
+            part = self._reach(is_finite)
+            total = self._totals(np.where(is_finite, regrets, 0.0), part)
+            total[self._totals(~is_finite, part) > 0] = np.inf
             count = np.zeros(total.shape)
             for runs in kernels:
-                count += self._totals(runs) > 0
-            programs.append((total, count))
+                count += self._totals(runs, part) > 0
+            programs.append((part, total, count))
         return programs
 
     @cached_property
@@ -98,10 +121,12 @@ class Boxes:
         """The least cost of a box with one program, and which."""
         least = np.where(self._alone, price * self.alone + comparison, np.inf)
         which = np.full(least.shape, -1)
-        for number, (regret, kernels) in enumerate(self._programs):
+        for number, (part, regret, kernels) in enumerate(self._programs):
+            rows, columns = itertools.starmap(slice, part)
+            here = rows, rows, columns, columns
             cost = regret + price * kernels + comparison
-            which[cost < least] = number
-            least = np.minimum(least, cost)
+            which[here][cost < least[here]] = number
+            least[here] = np.minimum(least[here], cost)
         return least, which
 
     def chosen(self, price: float, comparison: float) -> list[Boxed]:
