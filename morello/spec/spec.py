@@ -298,11 +298,11 @@ class Spec(HashedOnce):
         """The Spec with the sizes of each range from a first to a last one, and all
         above the last one of a range without end."""
         parts = (
-            one.part(*ends, greatest)
-            for one, greatest, *ends in zip(
+            one.part(start, end, greatest)
+            for one, greatest, start, end in zip(
                 self.ranges, self.greatest, first, last, strict=True
             )
-            if ends[0] < ends[1]
+            if start < end
         )
         return dataclasses.replace(self.point(*last), ranges=tuple(parts))
 

@@ -67,7 +67,7 @@ class Boxes:
             chosen[axis] = np.array([0, *sorted(inner), grid[axis]])
         return chosen[0], chosen[1]
 
-    def _totals(self, grid: Any, part: "_Part") -> Floats:
+    def _totals(self, grid: Any, part: _Part) -> Floats:
         """The sum of what pairs have, over each box of a part."""
         sums = np.zeros([n + 1 for n in grid.shape])
         sums[1:, 1:] = grid.cumsum(0).cumsum(1)
@@ -78,7 +78,7 @@ class Boxes:
         totals: Floats = high - low
         return totals
 
-    def _reach(self, is_finite: Bools) -> "_Part":
+    def _reach(self, is_finite: Bools) -> _Part:
         """The borders around all pairs that a program takes."""
         part = []
         for axis, borders in enumerate(self._borders):
@@ -89,14 +89,15 @@ class Boxes:
         return part[0], part[1]
 
     @cached_property
-    def _programs(self) -> list[tuple["_Part", Floats, Floats]]:
+    def _programs(self) -> list[tuple[_Part, Any, Any]]:
         """For each program the borders around the pairs that it takes, and its regret
         and its kernels in each box of these."""
-        programs = []
+        programs: list[tuple[_Part, Any, Any]] = []
         for regrets, kernels in zip(self.regrets, self.kernels, strict=True):
             is_finite = np.isfinite(regrets)
             if not is_finite.any():
-                programs.append((((0, 0), (0, 0)), np.zeros((0,) * 4), np.zeros(())))
+                none = np.zeros((0, 0, 0, 0))
+                programs.append((((0, 0), (0, 0)), none, none))
                 continue
             part = self._reach(is_finite)
             total = self._totals(np.where(is_finite, regrets, 0.0), part)
