@@ -58,12 +58,12 @@ def test_windows_of_bytes(kernel: str, name: str, mix: str) -> None:
     check_random(cases)
 
 
-@pytest.mark.parametrize("taps", range(1, 17))
 @pytest.mark.parametrize(("step", "spread"), [(1, 1), (2, 1), (1, 2), (3, 2), (2, 2)])
-def test_each_tap_of_each_row_is_in_a_group(taps: int, step: int, spread: int) -> None:
-    quads = quads_of(4, taps, step, spread)
-    for row in range(quads.rows):
-        places = [p for g in range(quads.count) for p in quads.places(row, g)]
-        first = quads.shift(row)
-        wanted = [step * row + spread * tap for tap in range(taps)]
-        assert places[first : first + taps] == wanted
+def test_each_tap_of_each_row_is_in_a_group(step: int, spread: int) -> None:
+    for taps in range(1, 17):
+        quads = quads_of(4, taps, step, spread)
+        for row in range(quads.rows):
+            places = [p for g in range(quads.count) for p in quads.places(row, g)]
+            first = quads.shift(row)
+            wanted = [step * row + spread * tap for tap in range(taps)]
+            assert places[first : first + taps] == wanted, taps
