@@ -84,9 +84,9 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
 
 def _in_turns(calls: Sequence[Call], options: argparse.Namespace) -> list[list[float]]:
     """Microseconds of a call, for each turn of each contender."""
-    count = enough_calls(calls[0], LEAST)
     found: list[list[float]] = [[] for _ in calls]
     with before_all_else(options.priority):
+        count = enough_calls(calls[0], LEAST)
         for _ in range(options.turns):
             for call, times in zip(calls, found, strict=True):
                 times.append(1e6 * seconds_of(call, count))
