@@ -5,7 +5,7 @@ function with one workspace, and one call computes all of them.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +22,7 @@ from morello.frontends.grouping.comparing import is_faster
 from morello.frontends.grouping.compiling import Progress, model_stages, searched_parts
 from morello.frontends.grouping.evaluating import evaluate_part
 from morello.frontends.grouping.groups import grouped
+from morello.frontends.grouping.image_order import cheaper_in_place, laid_out
 from morello.frontends.grouping.partition import (
     Join,
     Partition,
@@ -36,7 +37,7 @@ from morello.frontends.linalg.importing import imported
 from morello.frontends.linalg.reading import chosen_function, read_program
 from morello.frontends.linalg.signature import Signature
 from morello.frontends.model_parameters import held_arrays, parameters, result_name
-from morello.frontends.nodes.channels_last import channels_last
+from morello.frontends.nodes.channels_last import apart_from_products
 from morello.frontends.nodes.improving import improved
 from morello.frontends.nodes.joined.computed_pieces import with_computed_pieces
 from morello.frontends.nodes.prepared import Preparation, prepared
@@ -69,6 +70,7 @@ class Model(Program):
         steps: tuple[Step, ...],
         preparation: Preparation | None = None,
         tilings: tuple[CheaperTiling, ...] = (),
+        unturned: Tensors | None = None,
     ) -> None:
         self.tensors = tensors
         """The tensors of the program, each after those that it reads."""
@@ -78,6 +80,8 @@ class Model(Program):
         """The work on weights alone, done before calls; None for none."""
         self.tilings = tilings
         """The convolutions that are computed by Winograd's algorithm."""
+        self._unturned = unturned
+        """The program before its images are laid out, where prices say how they lie."""
         self._compiled: Kernel | None = None
 
     @property
@@ -164,8 +168,9 @@ class Model(Program):
         driver = model_driver(target, threads, db, time_limit, tune, load)
         processes = process_count(jobs, driver.search)
         checked_partition(partition)
-        model = self._by_winograd(driver, pack) if winograd else self
         answers: dict[OpenSpec, Answer] = {}
+        model = self._by_image_order(driver, pack, answers)
+        model = model._by_winograd(driver, pack) if winograd else model
 
         def built(steps: tuple[Step, ...]) -> Kernel:
             return model._built(steps, driver, progress, pack, answers, processes)
@@ -235,11 +240,21 @@ class Model(Program):
             TargetError, SearchError, CompileError, DatabaseError: as `morello.compile`.
         """
         driver = model_driver(target, threads, db, time_limit, None, load=False)
-        base = self._by_winograd(driver, None) if winograd else self
+        base = self._by_image_order(driver, None, {})
+        base = base._by_winograd(driver, None) if winograd else base
         ways = Partitioning(base.tensors, base.steps, driver, None)
         steps = ways.steps(partition)
         model = Model(base.tensors, steps, base.preparation, base.tilings)
         return model, ways.joins(steps, priced=partition == "cost")
+
+    def _by_image_order(
+        self, driver: Driver, pack: bool | None, answers: dict[OpenSpec, Answer]
+    ) -> "Model":
+        """The model with images in the order that is cheaper."""
+        if self._unturned is None:
+            return self
+        in_place = cheaper_in_place(self._unturned, driver, pack, answers)
+        return _model(self._unturned, in_place) if in_place else self
 
     def _by_winograd(self, driver: Driver, pack: bool | None) -> "Model":
         """The model with Winograd's algorithm where that is cheaper."""
@@ -450,10 +465,13 @@ def model_of(tensors: Tensors) -> Model:
     Raises:
         ModelError: a node is no Spec by itself.
     """
-    better = with_scaled_weights(improved(tensors))
-    rest, preparation = prepared(channels_last(better))
-    tensors = with_computed_pieces(rest)
-    return Model(tensors, grouped(tensors), preparation)
+    return _model(with_scaled_weights(improved(tensors)))
+
+
+def _model(better: Tensors, in_place: Set[int] = frozenset()) -> Model:
+    tensors, preparation = laid_out(better, in_place)
+    unturned = better if not in_place and apart_from_products(better) else None
+    return Model(tensors, grouped(tensors), preparation, (), unturned)
 
 
 def whole_model(tensors: Tensors) -> Model | None:

@@ -43,6 +43,9 @@ class Prices:
     """The cost of each group that a partition may have, in 1/1000 cycle.
 
     It is that of the best program, and of entering it. Equal Specs are searched once.
+
+    Args:
+        answers: those of goals that were searched before; it gets more.
     """
 
     def __init__(
@@ -51,12 +54,13 @@ class Prices:
         steps: Sequence[Step],
         driver: Driver,
         pack: bool | None,
+        answers: dict[OpenSpec, Answer] | None = None,
     ) -> None:
         self._grouping = grouping
         self._steps = steps
         self._driver = driver
         self._pack = pack
-        self._answers: dict[OpenSpec, Answer] = {}
+        self._answers = {} if answers is None else answers
         self._awaited: set[OpenSpec] = set()
         """Goals that are to be priced, of which each may take the same time."""
         self._call = driver.target.coefficients.loop
@@ -78,6 +82,10 @@ class Prices:
         program = self._answer(self.part(group)).program
         return math.inf if program is None else program[1].impl.cost + self._call
 
+    def goal(self, group: Candidate) -> OpenSpec:
+        """The goal of a group's search."""
+        return self._goal_of(self.part(group))
+
     def part(self, group: Candidate) -> Part:
         """The group as a part."""
         return self._grouping.part(group.nodes, group.copies)
@@ -90,21 +98,21 @@ class Prices:
         """
         plain = self._grouping.plain.keys()
         fit = [group for group in groups if not group.nodes & plain]
-        self._awaited = {self._goal(self.part(group)) for group in fit}
+        self._awaited = {self.goal(group) for group in fit}
         return len(self._awaited)
 
     def answers(self, parts: Iterable[Part]) -> dict[OpenSpec, Answer]:
         """The answers of the search for some parts that were priced, by goal."""
-        goals = map(self._goal, parts)
+        goals = map(self._goal_of, parts)
         return {goal: self._answers[goal] for goal in goals if goal in self._answers}
 
-    def _goal(self, part: Part) -> OpenSpec:
+    def _goal_of(self, part: Part) -> OpenSpec:
         tensors = self._grouping.tensors
         return goal_of(part, tensors, self._steps, self._driver, self._pack)
 
     def _answer(self, part: Part) -> Answer:
         driver = self._driver
-        goal = self._goal(part)
+        goal = self._goal_of(part)
         if goal not in self._answers:
             later = self._awaited.difference(self._answers) - {goal}
             driver.search.part = part_of_time(goal.spec, (g.spec for g in later))

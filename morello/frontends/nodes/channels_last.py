@@ -8,6 +8,7 @@ its channels last too, so that tensors are turned only where the program ends.
 """
 
 import dataclasses
+from collections.abc import Set
 from typing import TypeVar
 
 from morello.frontends.nodes.convolution import Convolution, Order
@@ -28,14 +29,25 @@ from morello.spec.index_map import ONE, IndexMap
 _T = TypeVar("_T")
 
 
-def channels_last(tensors: Tensors) -> Tensors:
-    """Rewrites convolutions, and what is computed of them, to have channels last."""
-    return _Turning(tensors).run()
+def channels_last(tensors: Tensors, in_place: Set[int] = frozenset()) -> Tensors:
+    """Rewrites convolutions, and what is computed of them, to have channels last.
+
+    Args:
+        in_place: the convolutions that keep the order of their axes, by number.
+    """
+    return _Turning(tensors, in_place).run()
+
+
+def apart_from_products(tensors: Tensors) -> list[frozenset[int]]:
+    """The convolutions by groups whose images no product reads, as those that read or
+    write one image. Their channels need not be last: vectors may go along a row."""
+    return _Turning(tensors, frozenset()).apart_from_products()
 
 
 class _Turning(Rewriter):
-    def __init__(self, old: Tensors) -> None:
+    def __init__(self, old: Tensors, in_place: Set[int]) -> None:
         super().__init__(old)
+        self.in_place = in_place
         self.known_before = known_beforehand(old)
         self.fixed = self._fixed()
         self.order: dict[int, Order] = {}
@@ -58,8 +70,8 @@ class _Turning(Rewriter):
     def _images(self) -> dict[int, Order]:
         """Joined tensors that convolutions read, in the order in which these do."""
         images: dict[int, Order] = {}
-        for tensor in self.old.all:
-            convolution = self.turned(tensor) if isinstance(tensor, Node) else None
+        for number, tensor in enumerate(self.old.all):
+            convolution = self.turned(number) if isinstance(tensor, Node) else None
             if convolution is not None:
                 assert isinstance(tensor, Node)
                 image = tensor.tensors[convolution.image]
@@ -75,7 +87,7 @@ class _Turning(Rewriter):
             whole = node.into.tensor
             if self._deciding(node.into) != number:
                 return
-        order = self._preferred(node)
+        order = self._preferred(number)
         if order is None:
             order = self.images.get(whole)
         if order is not None and whole not in self.fixed:
@@ -103,19 +115,20 @@ class _Turning(Rewriter):
             return None
         return Convolution.reading(node, deciding.tensors[beside.image])
 
-    def turned(self, node: Node) -> Convolution | None:
+    def turned(self, number: int) -> Convolution | None:
         """A convolution that is to have its channels last."""
+        node = self.old.node(number)
         convolution = self._convolution(node)
-        if convolution is None:
+        if convolution is None or number in self.in_place:
             return None
         filters = node.reads[convolution.filters]
         is_known = self.old.root(filters.tensor) in self.known_before
         in_order = convolution.filter_order(node) == tuple(range(len(filters.axes)))
         return convolution if is_known or in_order else None
 
-    def _preferred(self, node: Node) -> Order | None:
-        """The order of its axes; None for the one that it has."""
-        convolution = self.turned(node)
+    def _preferred(self, number: int) -> Order | None:
+        """The order of a node's axes; None for the one that it has."""
+        node, convolution = self.old.node(number), self.turned(number)
         if convolution is not None:
             image = node.reads[convolution.image].axes
             places = convolution.places(node)
@@ -156,6 +169,34 @@ class _Turning(Rewriter):
                     best = lying
         return best
 
+    def apart_from_products(self) -> list[frozenset[int]]:
+        """See the function of this name."""
+        regions: list[tuple[set[int], set[int]]] = []
+        """Tensors that turn together, and the convolutions and products among them."""
+        for number, tensor in enumerate(self.old.all):
+            if not isinstance(tensor, Node):
+                continue
+            convolution = self.turned(number)
+            touched = {t for t in map(self.old.root, tensor.tensors) if t in self.order}
+            if convolution is not None:
+                touched.add(self.old.root(tensor.tensors[convolution.image]))
+            elif not touched:
+                continue
+            touched |= {number, number if tensor.into is None else tensor.into.tensor}
+            is_product = tensor.reduction == "sum" and len(tensor.reads) > 1
+            sums = {number} if is_product else set()
+            for region in [r for r in regions if r[0] & touched]:
+                regions.remove(region)
+                touched, sums = touched | region[0], sums | region[1]
+            regions.append((touched, sums))
+        return [frozenset(s) for _, s in regions if all(map(self._is_by_groups, s))]
+
+    def _is_by_groups(self, number: int) -> bool:
+        """Whether a sum is a convolution each of whose filters reads a part of the
+        channels, or one channel."""
+        convolution = self.turned(number)
+        return convolution is not None and convolution.has_groups(self.old.node(number))
+
     def _rewritten(self, number: int, tensor: Tensor) -> int | None:
         if isinstance(tensor, Joined) and number in self.order:
             shape = _in_order(tensor.shape, self.order[number])
@@ -174,7 +215,7 @@ class _Turning(Rewriter):
     def node(self, number: int, node: Node) -> int:
         """Turn a node as was decided, and what a convolution reads."""
         old = self.old.node(number)
-        convolution = self.turned(old)
+        convolution = self.turned(number)
         if convolution is not None:
             node = self._with_turned_reads(node, convolution)
         into = node.into
@@ -190,7 +231,7 @@ class _Turning(Rewriter):
                 )
                 node = dataclasses.replace(node, into=into)
             return self.add(node)
-        preferred = self._preferred(old)
+        preferred = self._preferred(number)
         if convolution is None or preferred is None or into is not None:
             return self.add(node)
         # A result: its channels are last until a copy puts them in their place.

@@ -47,6 +47,10 @@ class Convolution:
             _place(axis, node, filtered) for axis in node.reads[self.image].axes
         )
 
+    def has_groups(self, node: Node) -> bool:
+        """Whether the channels are in groups, of which each filter reads one."""
+        return _GROUP in self.places(node)
+
     def filter_order(self, node: Node) -> Order:
         """Groups, taps, channels, filters; taps first where a group has one channel."""
         image = node.reads[self.image].axes
