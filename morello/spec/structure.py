@@ -66,7 +66,7 @@ def is_common(kind: Kind, dim: int) -> bool:
 def _is_common(graph: Graph, dim: int) -> bool:
     return (
         graph.rank > 1
-        and bool(graph.contractions)
+        and any(map(graph.is_product_of_two, graph.node_values))
         and all(
             dim in graph.dims_of(v)
             or (len(graph.dims_of(v)) == 1 and not graph.is_node(v))

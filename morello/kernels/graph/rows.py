@@ -250,6 +250,8 @@ class RowCounts:
     """In each vector."""
     scalar: int
     """Operations in each row on scalars."""
+    stepped: int
+    """Operations on scalars at each step of a reduction across rows."""
     late: Ops
     """After each reduction: on scalars, or on vectors across it; what only these read
     is loaded there."""
@@ -280,7 +282,7 @@ class RowCounts:
         late: Ops = {}
         depth: Ops = {}
         late_depth: Ops = {}
-        scalar = late_scalar = 0
+        scalar = stepped = late_scalar = 0
         narrow = stored_rounded(graph, kind.values, frame.key.tensors)
         for value in graph.node_values:
             node = graph.node(value)
@@ -293,6 +295,8 @@ class RowCounts:
             if value not in plan.late or node.reduced:
                 if wide or node.reduced:
                     vector = add(vector, counted.ops)
+                elif graph.dims_of(value) & plan.reduced:
+                    stepped += counted.operations + counted.reads
                 else:
                     scalar += counted.operations + counted.reads
                 if node.reduced and not factors_of(graph, value):
@@ -316,6 +320,7 @@ class RowCounts:
             kernel.taps,
             {**vector, "vector_op": both},
             scalar,
+            stepped,
             late,
             late_scalar,
             moves.casts,
@@ -355,8 +360,9 @@ class RowCounts:
         phases = [Phase(row, chain, times=rows * again * alone)]
         if shares_rows(graph, inner):
             phases += self._side_by_side(rows, again, alike)
-        if self.scalar:
-            phases.append(Phase({"scalar": self.scalar}, times=rows))
+        if self.scalar or self.stepped:
+            scalar = self.scalar + self.stepped * again
+            phases.append(Phase({"scalar": scalar}, times=rows))
         if self.reductions:
             phases.append(Phase(self.late, times=rows * vectors))
         if registers:
@@ -457,7 +463,7 @@ class RowCounts:
         ends: Ops = {
             "shuffle": count * steps,
             "vector_op": count * tail_of(sizes[inner], self.lanes),
-            "scalar": self.scalar + 3 * count + self.late_scalar,
+            "scalar": self.scalar + self.stepped * again + 3 * count + self.late_scalar,
         }
         for name in self.reductions:
             pair = Running.counted(name, self.isa, number, along=False)
