@@ -153,7 +153,8 @@ class Model(Program):
             keep: the name under which the kernel is kept for the next process, beside
                 the machine code (`morello.frontends.kept_kernels`).
             jobs: how many processes search; each takes up to 600 MB.
-            partition: ``rule`` for the parts that the model lists; ``cost`` for those
+            partition: ``rule`` for the parts that the model lists (but the images of
+                convolutions by groups lie as is cheaper); ``cost`` for those
                 of the least cost that the search finds among these, pieces of them,
                 two joined, and maps computed again where they are read. It takes
                 searches of its own.

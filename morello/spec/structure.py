@@ -57,16 +57,19 @@ def is_place(kind: Kind, dim: int) -> bool:
 
 
 def is_common(kind: Kind, dim: int) -> bool:
-    """Whether something is a product and every value has a dimension, beside others and
-    but for inputs of one dimension, as the places that a mask compares: two elements of
-    it have nothing in common that would be worth keeping near."""
+    """Whether two elements of a dimension have nothing in common that would be worth
+    keeping near: both factors of each product have it, and every value, beside others
+    and but for inputs of one dimension, as the places that a mask compares."""
     return kind.as_graph is not None and _is_common(kind.as_graph, dim)
 
 
 def _is_common(graph: Graph, dim: int) -> bool:
+    products = [v for v in graph.node_values if graph.is_product_of_two(v)]
+    factors = [a for v in products for a in graph.arguments(v)]
     return (
         graph.rank > 1
-        and any(map(graph.is_product_of_two, graph.node_values))
+        and bool(products)
+        and all(dim in graph.dims_of(factor) for factor in factors)
         and all(
             dim in graph.dims_of(v)
             or (len(graph.dims_of(v)) == 1 and not graph.is_node(v))
