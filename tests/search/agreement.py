@@ -10,7 +10,7 @@ from morello.errors import SearchError
 from morello.search import Solver
 from morello.search.dp import reachable
 from morello.search.dp.table import TableId, position
-from morello.spec import Limits, Spec
+from morello.spec import Limits, Spec, SpecKey
 from tests.search.brute_force import BruteForce, BudgetError
 
 
@@ -54,18 +54,22 @@ def compare(spec: Spec, solver: Solver, brute: BruteForce, found: Agreement) -> 
 def _compare_boxes(
     spec: Spec, solver: Solver, brute: BruteForce, found: Agreement
 ) -> None:
-    """Whatever Spec the enumeration came to is a point that is solved."""
+    """Whatever Spec the enumeration came to is a point that is solved, of its table or
+    of one that has all of it."""
     run = solver.run_of(spec)
-    tables: defaultdict[object, list[TableId]] = defaultdict(list)
+    tables: defaultdict[SpecKey, list[TableId]] = defaultdict(list)
     for identity in run.store:
-        tables[identity.key, identity.sizes].append(identity)
+        tables[identity.key].append(identity)
     for (key, axes), family in brute.families.items():
         for sizes, left in family.costs:
             limits = Limits(spec.limits.memories, left)
-            boxes = [(run.whole_box(t), run.box(t)) for t in tables[key, axes]]
-            places = [[position(b, sizes, limits) for b in pair] for pair in boxes]
-            is_point = any(whole is not None for whole, _ in places)
-            if is_point and all(place is None for _, place in places):
+            wholes = [run.whole_box(t) for t in tables[key] if t.sizes == axes]
+            boxes = [run.box(t) for t in tables[key]]
+            is_point, is_solved = (
+                any(position(box, sizes, limits) is not None for box in some)
+                for some in (wholes, boxes)
+            )
+            if is_point and not is_solved:
                 found.mismatches.append(f"{key} {sizes} {left} below {spec}: left out")
 
 

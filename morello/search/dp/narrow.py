@@ -53,6 +53,7 @@ class NarrowRun(Run):
         )
         self.evaluations = whole.evaluations
         self.needed = dict(whole.needed)
+        self.wholes = dict(whole.wholes)
         self.width = width
         self._narrow: dict[TableId, tuple[Costs, Callable[[], Table]]] = {}
 

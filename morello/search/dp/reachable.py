@@ -6,7 +6,8 @@ sizes, and what an action leaves in another table, wherever it applies in the bo
 the box of that. So the optimum of the goal is that of whole tables, whatever they cost.
 
 A table is visited once all that leads to it was, as a rule: one of which more is needed
-later is visited again.
+later is visited again. One that is a part of another which was visited, as a table of a
+key with fewer sizes may be, is not followed: it will be cut from that one.
 """
 
 import heapq
@@ -71,6 +72,9 @@ class Tables(Protocol):
     def loop_id(self, parent: TableId, key: SpecKey) -> TableId:
         """The table of the tiles of loops, where these have another key."""
 
+    def has_part(self, other: TableId, identity: TableId) -> bool:
+        """Whether a table of the same key has another one as its part."""
+
     def pause(self) -> None:
         """Let Ctrl-C, or what watches the search, end it."""
 
@@ -98,10 +102,13 @@ class Reachability:
         self._read = read
         self._is_through = is_through
         self.has_read = False
-        """Whether it ended at a table that need not be solved."""
+        """Whether it ended at a table that need not be solved, or is a part."""
+        self.wholes: dict[TableId, TableId] = {}
+        """The tables that others are parts of, by these."""
+        self._followed: dict[SpecKey, list[TableId]] = {}
         self._spans: dict[TableId, Spans] = {}
         self._boxes: dict[TableId, Box] = {}
-        self._waiting: list[tuple[tuple[int, ...], int, TableId]] = []
+        self._waiting: list[tuple[tuple[int, ...], int, int, TableId]] = []
         self._queued: set[TableId] = set()
         self._numbers = itertools.count()
 
@@ -114,12 +121,12 @@ class Reachability:
         self._need(root, spans)
         self._queue(root)
         while self._waiting:
-            _, _, identity = heapq.heappop(self._waiting)
+            *_, identity = heapq.heappop(self._waiting)
             self._queued.discard(identity)
-            self._boxes[identity] = self._visit(identity)
+            self._boxes[identity] = self._visit(identity, identity is root)
         return self._boxes
 
-    def _visit(self, identity: TableId) -> Box:
+    def _visit(self, identity: TableId, is_root: bool) -> Box:
         """Add what the points of a table need of others; the answer is its box."""
         tables, key = self._tables, identity.key
         tables.pause()
@@ -136,6 +143,9 @@ class Reachability:
                 self._spans[identity] = spans_in(whole, read) or ()
                 return read
             self._spans[identity] = spans
+            if not (is_root or self._is_through) and self._is_part(identity, box):
+                self.has_read = True
+                return box
             for action in (*groups.parts.values(), *groups.gathers.values()):
                 if not action.ends:
                     self._follow(identity, action, box)
@@ -143,7 +153,21 @@ class Reachability:
             if tiles != key:
                 below = tables.loop_id(identity, tiles)
                 self._need(below, _of_tiles(tables.whole_box(below), box, dim))
+        self.wholes.pop(identity, None)
+        followed = self._followed.setdefault(key, [])
+        if identity not in followed:
+            followed.append(identity)
         return box
+
+    def _is_part(self, identity: TableId, box: Box) -> bool:
+        """Whether some points of a table are those of another one that was followed."""
+        has_part = self._tables.has_part
+        for other in self._followed.get(identity.key, ()):
+            has_points = spans_in(self._boxes[other], box) is not None
+            if has_points and other is not identity and has_part(other, identity):
+                self.wholes[identity] = other
+                return True
+        return False
 
     def _follow(self, identity: TableId, action: Action, box: Box) -> None:
         """Add what an action leaves of the Specs of a box."""
@@ -177,7 +201,8 @@ class Reachability:
         """Let a table be visited, again if it was before."""
         if self._spans[identity] and identity not in self._queued:
             self._queued.add(identity)
-            turn = rank(identity.key), next(self._numbers)
+            extent = len(identity.free) + sum(map(len, identity.sizes))
+            turn = rank(identity.key), -extent, next(self._numbers)
             heapq.heappush(self._waiting, (*turn, identity))
 
 

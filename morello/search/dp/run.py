@@ -16,6 +16,7 @@ from morello.processes.interrupts import check_sigint
 from morello.search.dp.axes import ONE_GOAL, Goals
 from morello.search.dp.box import Box, Spans, all_of, is_within, spans_in
 from morello.search.dp.identities import Identities
+from morello.search.dp.likeness import Likeness
 from morello.search.dp.reachable import Reachability, pays
 from morello.search.dp.table import Costs, Table, TableId, position
 from morello.search.dp.table_solver import TableSolver
@@ -63,6 +64,9 @@ class Run(Identities):
         self.needed: dict[TableId, Box] = {}
         """The points that goals need of each table that they lead to; empty before the
         first goal, and where all points are solved."""
+        self.wholes: dict[TableId, TableId] = {}
+        """Tables that others are cut from, by these: all that they have are points
+        which are needed of it, and nobody asked what they need themselves."""
         self._complete: set[TableId] = set()
         """Tables below which all was followed, as nothing was read."""
         self._candidates: dict[TableId, tuple[Action, ...]] = {}
@@ -142,6 +146,14 @@ class Run(Identities):
         if through or not (self.needed or work.has_read):
             self._complete.add(identity)
         self.needed |= boxes
+        for visited in boxes:
+            self.wholes.pop(visited, None)
+        self.wholes |= work.wholes
+
+    def has_part(self, other: TableId, identity: TableId) -> bool:
+        """Whether a table of the same key has another one as its part."""
+        likeness = Likeness(self.room, self.dense)
+        return likeness.has_part(other, identity, self.whole_box, self.candidates)
 
     def _read(self, identity: TableId, box: Box) -> Box | None:
         """The box of a table that is here, or stored, if it has all points of another
@@ -158,9 +170,21 @@ class Run(Identities):
     def _ensure(self, identity: TableId) -> None:
         box = self.box(identity)
         if self.store.box(identity) is not box and not (
-            box.size and self._fetch(identity, box)
+            box.size and (self._cut(identity, box) or self._fetch(identity, box))
         ):
             self._solve(identity)
+
+    def _cut(self, identity: TableId, box: Box) -> bool:
+        """Cut a table from the one that has it as its part, which is solved if it is
+        new; whether it is here now."""
+        whole = self.wholes.get(identity)
+        if whole is None:
+            return False
+        self.costs(whole)
+        if self.is_here(whole) and self.store.cut(whole, identity, box):
+            return True
+        self._reach(identity, spans_in(self.whole_box(identity), box) or ())
+        return False
 
     def _fetch(self, identity: TableId, box: Box) -> bool:
         """Look for a part of a table that was solved for earlier goals; whether it is

@@ -287,7 +287,7 @@ class TableStore:
         if self.shelf is None:
             return False
         key = self._keys.shelf(identity)
-        whole, is_earlier = self.shelf.get(key, identity), True
+        whole = self.shelf.get(key, identity)
         table = whole and whole.part(identity, box)
         if table is None:
             likeness = Likeness(self.room, self.dense)
@@ -296,18 +296,43 @@ class TableStore:
                     continue
                 if likeness.has_part(other, identity, wholes, actions):
                     self.shelf.get(key, other)  # it was read
-                    table = longer.part(identity, box)
-                    is_longer = other.sizes != identity.sizes
-                    self.parts += is_longer
-                    is_earlier = is_longer or longer.goal != self.goal
-                    break
+                    return self._keep_part(identity, longer, box)
         if table is None:
             return False
-        if is_earlier:
+        self.goals[table.goal] += 1
+        self._keep_shared(identity, table)
+        return True
+
+    def cut(self, whole: TableId, identity: TableId, box: Box) -> bool:
+        """Keep a part of a table that is here as another one; whether it has it.
+
+        Args:
+            whole: the table.
+            identity: of its part.
+            box: the points of that.
+        """
+        held = self._packed[whole]
+        if not isinstance(held, Shelved):
+            packed = self.entry(whole)
+            held = Shelved(whole, self.costs(whole), Once(packed.expand), packed.goal)
+        return self._keep_part(identity, held, box)
+
+    def _keep_part(self, identity: TableId, longer: Shelved, box: Box) -> bool:
+        """Keep some points of another table, if it has them; whether it does."""
+        table = longer.part(identity, box)
+        if table is None:
+            return False
+        is_longer = longer.identity.sizes != identity.sizes
+        self.parts += is_longer
+        if is_longer or longer.goal != self.goal:
             self.goals[table.goal] += 1
+        self._keep_shared(identity, table)
+        return True
+
+    def _keep_shared(self, identity: TableId, table: Shelved) -> None:
+        """Keep a table of this process, and write it where it is new."""
         is_new = self._writes and not self._may_be(self._keys.row(identity))
         self._keep(identity, table, is_new)
-        return True
 
     def _keep(self, identity: TableId, table: Shelved, is_new: bool) -> None:
         """Keep a table, and write it if it is new to a database that is written."""
