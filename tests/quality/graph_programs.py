@@ -215,7 +215,7 @@ def check_graph_programs(seeds: Sequence[int]) -> int:
     Raises:
         AssertionError: begins with the command that shows it again.
     """
-    return _check("graph_programs", seeds, _walked, SCHEDULES)
+    return check("graph_programs", seeds, walked, SCHEDULES)
 
 
 def check_searched_graphs(seeds: Sequence[int]) -> int:
@@ -225,7 +225,7 @@ def check_searched_graphs(seeds: Sequence[int]) -> int:
     Raises:
         AssertionError: begins with the command that shows it again.
     """
-    return _check("searched_graphs", seeds, _searched, 1)
+    return check("searched_graphs", seeds, searched, 1)
 
 
 def check_wide_graphs(seeds: Sequence[int]) -> int:
@@ -234,17 +234,19 @@ def check_wide_graphs(seeds: Sequence[int]) -> int:
     Raises:
         AssertionError: begins with the command that shows it again.
     """
-    return _check("wide_graphs", seeds, _wide, 1, WIDE)
+    return check("wide_graphs", seeds, _wide, 1, WIDE)
 
 
-def _walked(spec: Spec, seed: int, number: int) -> Impl | None:
+def walked(spec: Spec, seed: int, number: int) -> Impl | None:
+    """A random program; None where the walk finds no end."""
     try:
         return random_program(spec, random.Random(f"{seed} {number}"))
     except DeadEndError:
         return None
 
 
-def _searched(spec: Spec, seed: int, number: int, target: Target = AVX2) -> Impl | None:
+def searched(spec: Spec, seed: int, number: int, target: Target = AVX2) -> Impl | None:
+    """The best program; None where there is none."""
     try:
         own = dataclasses.replace(spec, limits=target.limits)
         return Solver(target.at(own)).solve(own).impl  # as it is replayed
@@ -253,19 +255,29 @@ def _searched(spec: Spec, seed: int, number: int, target: Target = AVX2) -> Impl
 
 
 def _wide(spec: Spec, seed: int, number: int) -> Impl | None:
-    return _searched(spec, seed, number, WIDE)
+    return searched(spec, seed, number, WIDE)
 
 
 Make = Callable[[Spec, int, int], Impl | None]
 """The program of a Spec, from a seed and the number of the program."""
 
 
-def _check(
-    name: str, seeds: Sequence[int], make: Make, count: int, target: Target = AVX2
+def check(
+    name: str,
+    seeds: Sequence[int],
+    make: Make,
+    count: int,
+    target: Target = AVX2,
+    draw: Callable[[int], Spec] = random_graph_spec,
 ) -> int:
+    """For each seed the Spec that is drawn and so many programs of it.
+
+    Raises:
+        AssertionError: begins with the command of the soak, by its name.
+    """
     impls, labels, numbers = [], [], []
     for seed in seeds:
-        spec = random_graph_spec(seed)
+        spec = draw(seed)
         label = f"python -m tests.soak {name} --count 1 --seed {seed}"
         label = f"{label}  # {print_spec(spec, target.limits)}"
         for number in range(count):

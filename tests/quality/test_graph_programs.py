@@ -5,6 +5,7 @@ import random
 import pytest
 
 from morello.spec.elements.dtypes import FLOATS
+from morello.spec.graphs.scaled import scaled_part
 from morello.spec.text.labels import REDUCTIONS
 from tests.quality.graph_programs import (
     NAMES,
@@ -15,6 +16,7 @@ from tests.quality.graph_programs import (
     random_text,
     rounds_no_integer,
 )
+from tests.quality.scaled_products import random_scaled_spec
 
 
 def test_random_programs_of_graphs_are_within_the_bound() -> None:
@@ -50,3 +52,11 @@ def test_every_name_is_drawn_in_f32_and_maps_and_products_in_narrow_floats() -> 
     options = {option for text in texts for option in text.split(":")[3:]}
     wanted = {"causal=true", "gelu=erf", "layout=nhwc", "axis=all", "axis=0", "pad=1"}
     assert options >= wanted | {"stride=2", "dilation=2", "groups=3"}
+
+
+@pytest.mark.quick
+def test_scaled_products_are_drawn_with_and_without_each_part() -> None:
+    graphs = [random_scaled_spec(seed).kind.as_graph for seed in range(60)]
+    found = [g is not None and scaled_part(g) is not None for g in graphs]
+    assert 20 < sum(found) < len(found)
+    assert len({str(graph) for graph in graphs}) > len(graphs) // 2
