@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase, times
+from morello.cost.counts import Access, Lines, Op, OpCounts, Ops, Phase, add, times
 from morello.kernels.code.casts import cast_ops
 from morello.kernels.code.deinterleave import deinterleave, interleave
 from morello.kernels.code.vectors import tail_of, vectors_of
@@ -189,6 +189,59 @@ class Element(ABC):
             ahead: whether they prefetch their own lines to L1.
         """
 
+    def widening_of_sums(self, frame: Frame, vectors: Ints) -> Ops:
+        """The instructions that widen columns of rhs to vectors of sums."""
+        return times(self.widening_ops(frame.key.dtypes, 1), vectors)
+
+    def widening_of_lhs(self, frame: Frame, count: Ints) -> Ops:
+        """The instructions that widen so many elements of lhs."""
+        lhs = frame.key.dtypes[0]
+        return times(cast_ops((lhs, Dtype.F32)), count) if lhs.computes_in else {}
+
+    ends: ClassVar[Ops] = {"load": 1, "store": 1}
+    """The instructions that add a vector of sums to out."""
+
+    def phases(
+        self,
+        frame: Frame,
+        passes: Ints,
+        chain: Ints,
+        factors: Ints,
+        ahead: bool = False,
+    ) -> tuple[Phase, ...]:
+        """The phases of all columns.
+
+        Args:
+            frame: the products.
+            passes: how often each sum goes through memory.
+            chain: multiply-adds one after another.
+            factors: how often each element of lhs is loaded.
+            ahead: whether rows of rhs prefetch their own lines to L1.
+        """
+        _, m, k, n = frame.sizes
+        _, rhs, out = frame.key.tensors
+        vectors = vectors_of(n, self.lanes)
+        fetched = passes if out.level.is_main else fetched_in(frame, passes)
+        packed = rhs.layout.is_packed
+        access = Access.OVERLAPPED if packed else Access.DEMAND
+        products = Phase(
+            add({"fma": m * k * vectors}, self.widening_of_sums(frame, k * vectors)),
+            {"fma": chain},
+            (
+                Lines(1, rhs.lines((1, k, n)), access, prefetched=ahead),
+                *lines_of_out(fetched, passes, out.lines((1, m, n))),
+            ),
+        )
+        row = m * k * factors
+        begun = starts_of(frame, n)
+        if packed:
+            begun = (dataclasses.replace(begun[0], starts=1),)
+        return (
+            products,
+            Phase(times(self.ends, passes * m * vectors)),
+            Phase(add({"load": row}, self.widening_of_lhs(frame, row)), lines=begun),
+        )
+
 
 def fetched_in(frame: Frame, passes: Ints) -> Ints:
     """How often out is read, in so many passes over it."""
@@ -307,14 +360,10 @@ class Whole(Stepped):
             "load": vectors * (k + m * fetched) + steps * stored + spilled,
             "store": m * vectors * passes + spilled,
         }
-        products = Phase(
-            {**ops, **self._widening(frame, k * vectors)}, {op: k + 4 * passes}, read
-        )
+        widening = self.widening_of_sums(frame, k * vectors)
+        products = Phase({**ops, **widening}, {op: k + 4 * passes}, read)
         factors = Phase({"load": m * k}, lines=starts_of(frame, columns))
         return products, factors, Phase({"store": stored})
-
-    def _widening(self, frame: Frame, vectors: Ints) -> Ops:
-        return times(self.widening_ops(frame.key.dtypes, 1), vectors)
 
     def _spilled(self, m: Ints, rows: Ints) -> Ints:
         """The factors of some rows of rhs that are on the stack: registers are too few.
@@ -353,7 +402,7 @@ class Whole(Stepped):
         # Nothing of a sum overlaps with loading it, nor with storing it.
         ends = Phase({"load": m * vectors * fetched}), Phase({"store": 2 * m * vectors})
         return (
-            Phase({**ops, **self._widening(frame, k * vectors)}, chain, read),
+            Phase({**ops, **self.widening_of_sums(frame, k * vectors)}, chain, read),
             *ends,
         )
 
@@ -436,6 +485,17 @@ class Halves(Element):
         """A shift and a mask of halves, shuffles of others."""
         return {"vector_op": 2} if dtypes[operand].is_upper_half else {"shuffle": 4}
 
+    ends: ClassVar[Ops] = {"shuffle": 2, "vector_op": 1, "load": 1, "store": 1}
+    """Halves are put together and added to out in each pass."""
+
+    def widening_of_sums(self, frame: Frame, vectors: Ints) -> Ops:
+        """A shift or a mask."""
+        return {"vector_op": vectors}
+
+    def widening_of_lhs(self, frame: Frame, count: Ints) -> Ops:
+        """Two instructions for a half."""
+        return {"vector_op": 2 * count * frame.key.dtypes[0].is_upper_half}
+
     def counts(self, frame: Frame, streams: int, ahead: bool) -> OpCounts:
         """All columns in passes over out; those of a panel in one."""
         k = frame.sizes[2]
@@ -443,47 +503,3 @@ class Halves(Element):
         passes = 1 if packed else ceil_div(k, streams)
         phases = self.phases(frame, passes, k + 4 * passes, 1, ahead)
         return OpCounts(phases, kernels=1, loops=passes)
-
-    def phases(
-        self,
-        frame: Frame,
-        passes: Ints,
-        chain: Ints,
-        factors: Ints,
-        ahead: bool = False,
-    ) -> tuple[Phase, ...]:
-        """The phases of all columns.
-
-        Args:
-            frame: the products.
-            passes: how often each sum goes through memory.
-            chain: multiply-adds one after another.
-            factors: how often each element of lhs is loaded.
-            ahead: whether rows of rhs prefetch their own lines to L1.
-        """
-        _, m, k, n = frame.sizes
-        lhs, rhs, out = frame.key.tensors
-        vectors = vectors_of(n, self.lanes)
-        fetched = passes if out.level.is_main else fetched_in(frame, passes)
-        packed = rhs.layout.is_packed
-        access = Access.OVERLAPPED if packed else Access.DEMAND
-        products = Phase(
-            {"fma": m * k * vectors, "vector_op": k * vectors},
-            {"fma": chain},
-            (
-                Lines(1, rhs.lines((1, k, n)), access, prefetched=ahead),
-                *lines_of_out(fetched, passes, out.lines((1, m, n))),
-            ),
-        )
-        # Halves are put together and added to out in each pass.
-        ends: Ops = {"shuffle": 2, "vector_op": 1, "load": 1, "store": 1}
-        narrow = 2 if lhs.dtype.is_upper_half else 0
-        row = m * k * factors
-        begun = starts_of(frame, n)
-        if packed:
-            begun = (dataclasses.replace(begun[0], starts=1),)
-        return (
-            products,
-            Phase(times(ends, passes * m * vectors)),
-            Phase({"load": row, "vector_op": narrow * row}, lines=begun),
-        )

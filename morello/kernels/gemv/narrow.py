@@ -88,7 +88,8 @@ class Narrow(Whole):
             return {}
         return add({"load": 1}, times(cast_ops((dtypes[operand], Dtype.F32)), 2))
 
-    def _widening(self, frame: Frame, vectors: Ints) -> Ops:
+    def widening_of_sums(self, frame: Frame, vectors: Ints) -> Ops:
+        """A conversion each."""
         return times(cast_ops((frame.key.dtypes[1], Dtype.F32)), vectors)
 
     def passes_of(

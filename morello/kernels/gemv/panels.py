@@ -9,6 +9,7 @@ from morello.kernels.emitter import Buffer, Emitter, Pack, Value
 from morello.kernels.gemv.axpy import GemvAxpy
 from morello.kernels.gemv.columns import Columns
 from morello.kernels.gemv.elements import Halves
+from morello.kernels.gemv.narrow import Narrow
 from morello.kernels.gemv.streams import run_streams
 from morello.kernels.predicates import free_vectors, size_is_one, within_pack
 from morello.machine.isa import Isa
@@ -22,13 +23,14 @@ class GemvPanels(GemvAxpy):
     """Panel after panel, lines prefetched into L1.
 
     The panels of an operand are one run of memory. The hardware prefetcher stops at
-    pages of 4 KiB; a loop that prefetches goes on over them, and from panel to panel.
+    pages of 4 KiB on some cores; a loop that prefetches goes on over them, and from
+    panel to panel.
     Nothing behind the operand is prefetched.
     """
 
-    element: Halves
+    element: Halves | Narrow
     distance: int
-    """Rows of a panel from what is read to what is prefetched."""
+    """Rows of a panel from what is read to what is prefetched; 0 if nothing is."""
 
     def accepts(self, key: SpecKey) -> bool:
         """Panels that are not known to be in a cache."""
@@ -53,7 +55,7 @@ class GemvPanels(GemvAxpy):
         last = (n - 1) // columns
 
         def panel(number: Value, carried: Sequence[Value]) -> list[Value]:
-            code.once(Pack(number, columns), columns, distance, k)
+            code.once(Pack(number, columns), columns, distance, k if distance else 0)
             return []
 
         if last > 1:
@@ -61,7 +63,8 @@ class GemvPanels(GemvAxpy):
         elif last:
             panel(0, ())
         width = n - last * columns
-        code.for_width(width).once(Pack(last, columns), width, distance, k - distance)
+        rows = k - distance if distance else 0
+        code.for_width(width).once(Pack(last, columns), width, distance, rows)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -112,14 +115,14 @@ class GemvStreams(GemvAxpy):
 
 
 def _one_row(frame: Frame, isa: Isa, least: int) -> tuple[Condition, ...]:
-    """One row of lhs, ``least`` rows of rhs, all registers."""
+    """One row of lhs, ``least`` rows of rhs, or any of 0, all registers."""
     enough = Condition(
         frame.sizes[2] >= least, f"takes at least {least} k: do not split k"
     )
     return (
         size_is_one(frame, 0),
         size_is_one(frame, 1),
-        enough,
+        *((enough,) if least else ()),
         *within_pack(frame, 0, 1),
         Condition(free_vectors(frame) >= isa.registers, "needs all registers"),
     )

@@ -77,6 +77,26 @@ def rows(isa: Isa) -> tuple[Kernel, ...]:
             # Two lines a row: what memory brings in some 200 ns.
             distance=48,
         ),
+        GemvPanels(
+            "gemv_axpy_f16_prefetch",
+            isa,
+            "`gemv_axpy_bf16_prefetch` of rhs in f16.",
+            element=Narrow(isa),
+            streams=1,
+            prefetch=None,
+            panel=4 * isa.line_vectors,
+            distance=48,
+        ),
+        GemvPanels(
+            "gemv_axpy_f16_panels",
+            isa,
+            "`gemv_axpy_f16_prefetch` where the hardware brings all of a panel.",
+            element=Narrow(isa),
+            streams=1,
+            prefetch=None,
+            panel=4 * isa.line_vectors,
+            distance=0,
+        ),
         GemvAxpy(
             "gemv_axpy_f16",
             isa,

@@ -21,11 +21,12 @@ AVX2_GOLDEN_COVE = dataclasses.replace(
     scheduler_entries=97,
     **shipped("avx2-golden-cove"),
     kernels=(
-        *AVX2.kernels,
+        *(kernel for kernel in AVX2.kernels if kernel != "gemv_axpy_f16_panels"),
         "gemm_panels",
         "gemv_axpy_prefetch",
         "gemm_outer",
         "gemv_axpy_bf16_prefetch",
+        "gemv_axpy_f16_prefetch",
         "gemv_axpy_f16_rows",
         "gemv_dot_prefetch",
         "int_dot2_saturating_wide",

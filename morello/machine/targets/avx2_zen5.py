@@ -18,11 +18,12 @@ AVX2_ZEN5 = dataclasses.replace(
     scheduler_entries=114,
     **shipped("avx2-zen5"),
     kernels=(
-        *AVX2.kernels,
+        *(kernel for kernel in AVX2.kernels if kernel != "gemv_axpy_f16_panels"),
         "gemm_panels",
         "gemm_outer",
         "gemv_axpy_prefetch",
         "gemv_axpy_bf16_prefetch",
+        "gemv_axpy_f16_prefetch",
         "gemv_dot_prefetch",
         "int_dot2_saturating_wide",
         "transpose_prefetch",

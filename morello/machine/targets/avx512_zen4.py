@@ -21,4 +21,8 @@ AVX512_ZEN4 = dataclasses.replace(
     shared_ports=False,
     scheduler_entries=64,
     **shipped("avx512-zen4"),
+    kernels=(
+        *(k for k in AVX512_VNNI_BF16.kernels if k != "gemv_axpy_f16_prefetch_512"),
+        "gemv_axpy_f16_panels_512",
+    ),
 )
