@@ -29,7 +29,7 @@ class Timed:
     """A program that was timed."""
 
     program: str
-    """Its decisions, written by `morello.search.queries.partial_program`."""
+    """The decisions, written by `morello.search.queries.partial_program`."""
     features: tuple[str, ...]
     """The class of the program."""
     seconds: float

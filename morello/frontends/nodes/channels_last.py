@@ -170,7 +170,7 @@ class _Turning(Rewriter):
         return best
 
     def apart_from_products(self) -> list[frozenset[int]]:
-        """See the function of this name."""
+        """The convolutions of each region without a product."""
         regions: list[tuple[set[int], set[int]]] = []
         """Tensors that turn together, and the convolutions and products among them."""
         for number, tensor in enumerate(self.old.all):

@@ -148,8 +148,8 @@ class GemmRows(GemmSweep):
         return [one.dims for one in spec.ranges] == [(_N,)]
 
     def varying_counts(self, frame: Frame, varying: frozenset[int]) -> OpCounts:
-        """What finds the last columns; their mask may have no register beside all sums,
-        and then other vectors come before."""
+        """Counts of the cases for the last columns; their mask may have no register
+        beside all sums, and then other vectors come before."""
         if _N not in varying:
             return super().varying_counts(frame, varying)
         _, m, k, n = frame.sizes

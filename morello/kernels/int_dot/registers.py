@@ -200,8 +200,8 @@ class IntDot(Kernel):
     def _ahead(
         self, emitter: Emitter, rhs: Buffer, nbytes: Ints
     ) -> Callable[[Value], None] | None:
-        """What asks for the lines of a trip of so many bytes further on, if anything
-        does."""
+        """A function that asks for the lines of a trip, ``nbytes`` long, further on;
+        None where nothing does."""
         if not self.distance or in_l1(rhs.tensor):
             return None
         row = rhs.tensor.layout.pack(2) * self.group * self.dtypes[1].itemsize

@@ -68,7 +68,7 @@ class Area:
     on: dict[tuple[int, Box], Impl] = dataclasses.field(default_factory=dict)
     """Programs on boxes of sizes, by their numbers."""
     runs: dict[int, list[Bools]] = dataclasses.field(default_factory=dict)
-    """Where each kernel of a program runs, by its number."""
+    """The boxes in which each kernel of a program runs, by the program's number."""
 
     @classmethod
     def of(cls, sizes: Sizes, area: tuple[tuple[int, ...], ...]) -> "Area":
@@ -220,7 +220,7 @@ class Area:
         ]
 
     def _kernels(self, number: int) -> list[Bools]:
-        """Where each kernel of a program runs."""
+        """The boxes in which each kernel of a program runs."""
         if number not in self.runs:
             impl, there = self.programs[number], np.isfinite(self.costs[number])
             self.runs[number] = []

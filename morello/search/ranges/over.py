@@ -102,7 +102,7 @@ class Over:
         return self._once(self._programs, key, make)
 
     def _program(self, impl: Impl, spec: Spec, table: TableId, loops: bool) -> Impl:
-        """See `program`."""
+        """The program of `program`, computed once."""
         if not spec.ranges:
             return self._settled(impl, spec, table)
         if isinstance(impl.action, Range) and not _parts(impl.action, spec):
@@ -273,7 +273,7 @@ class Over:
         return self._once(self._programs, (spec, table, loops), make)
 
     def _each(self, spec: Spec, table: TableId, loops: bool) -> Impl:
-        """See `each`."""
+        """The program of `each`, computed once."""
         every = spec.every_size
         shorter = min(range(len(every)), key=lambda axis: len(every[axis]))
         if len(every[shorter]) > MOST_REMAINDERS:
