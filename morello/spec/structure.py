@@ -57,24 +57,34 @@ def is_place(kind: Kind, dim: int) -> bool:
 
 
 def is_common(kind: Kind, dim: int) -> bool:
-    """Whether two elements of a dimension have nothing in common that would be worth
-    keeping near: both factors of each product have it, and every value, beside others
-    and but for inputs of one dimension, as the places that a mask compares."""
+    """Whether something is a product and every value has a dimension, beside others and
+    but for inputs of one dimension, as the places that a mask compares: two elements of
+    it have nothing in common that would be worth keeping near."""
     return kind.as_graph is not None and _is_common(kind.as_graph, dim)
 
 
 def _is_common(graph: Graph, dim: int) -> bool:
-    products = [v for v in graph.node_values if graph.is_product_of_two(v)]
-    factors = [a for v in products for a in graph.arguments(v)]
     return (
         graph.rank > 1
-        and bool(products)
-        and all(dim in graph.dims_of(factor) for factor in factors)
+        and (bool(graph.contractions) or _multiplies_rows(graph, dim))
         and all(
             dim in graph.dims_of(v)
             or (len(graph.dims_of(v)) == 1 and not graph.is_node(v))
             for v in range(graph.count)
         )
+    )
+
+
+def _multiplies_rows(graph: Graph, dim: int) -> bool:
+    """Whether the products are of a row and a matrix each, for each element of a
+    dimension, as those of a head of attention with one query."""
+    products = [v for v in graph.node_values if graph.is_product_of_two(v)]
+    factors = [a for v in products for a in graph.arguments(v)]
+    every = [graph.dims_of(v) | {*graph.node(v).reduced} for v in products]
+    return (
+        any(graph.dims_of(f) < dims for dims in every for f in factors)
+        and all(dim in graph.dims_of(factor) for factor in factors)
+        and all(axis.is_plain for f in factors for axis in graph.axes(f))
     )
 
 
