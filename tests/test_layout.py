@@ -146,7 +146,7 @@ def _package(name: str) -> str:
 
 @functools.cache
 def _names(path: Path) -> tuple[tuple[str, ...], ...]:
-    """What a module imports, anywhere, types too: a module alone, or with a name."""
+    """Imports of a module, anywhere, types too: a module alone, or with a name."""
     found: set[tuple[str, ...]] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

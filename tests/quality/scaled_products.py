@@ -67,7 +67,7 @@ def random_text(rng: random.Random) -> str:
 
 
 def _first(text: str, dim: str) -> int:
-    """Where a dimension is the first time, alone in an axis of a value that is
+    """The first place of a dimension in a text, alone in an axis of a value that is
     defined."""
     return min(text.find(before + dim) for before in "[," if before + dim in text)
 

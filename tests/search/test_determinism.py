@@ -1,4 +1,4 @@
-"""The same tables, program, schedule and IR for every hash seed (C6)."""
+"""Tables, program, schedule and IR are equal for every hash seed (C6)."""
 
 import subprocess
 import sys

@@ -221,7 +221,7 @@ class Layout(Interned):
     def logical_view(
         self, array: np.ndarray[Any, Any], sizes: tuple[int, ...]
     ) -> np.ndarray[Any, Any]:
-        """That tensor with any strides: a view of the array, or a copy of packs."""
+        """The logical tensor of any strides: a view of the array, or copied packs."""
         blocks, padded = self._blocks(array, sizes)
         return blocks.reshape(padded)[tuple(map(slice, sizes))]
 
