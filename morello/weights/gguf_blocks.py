@@ -130,6 +130,34 @@ def _q3_k(blocks: Array) -> Parts:
     )
 
 
+def _tq2_0(blocks: Array) -> Parts:
+    return Parts(_quarters(blocks), blocks["scale"], zeros=1)
+
+
+def _tq1_0(blocks: Array) -> Parts:
+    """Three numbers: five of them are the digits to the base 3 of a fraction of 256."""
+    fives = blocks["fives"]
+    parts = ((fives[..., :32], 5), (fives[..., 32:], 5), (blocks["fours"], 4))
+    digits = np.concatenate(
+        [
+            (bytes_[..., None, :] * _POWERS[:count]).reshape(*blocks.shape, -1)
+            for bytes_, count in parts
+        ],
+        axis=-1,
+    )
+    integers = digits.astype(np.uint16) * 3 >> 8
+    return Parts(integers.astype(np.uint8), blocks["scale"], zeros=1)
+
+
+_POWERS = np.array([1, 3, 9, 27, 81], np.uint8)[:, None]
+
+
+def _q1_0(blocks: Array) -> Parts:
+    """The scale, or its negative where a bit is 0."""
+    bits = np.unpackbits(blocks["bits"], axis=-1, bitorder="little")
+    return Parts(bits << 1, blocks["scale"], zeros=1)
+
+
 def _q8_0(blocks: Array) -> Parts:
     return Parts(blocks["integers"], blocks["scale"], bits=8)
 
@@ -161,15 +189,37 @@ def _q5_k(blocks: Array) -> Parts:
     return Parts(integers.astype(np.int8), scale, offset, *multiples, bits=8)
 
 
-def _of_curve(nibbles: Array) -> Array:
-    """The values of the non-linear types that integers of 4 bits stand for."""
-    curve = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113]
-    values: Array = np.array(curve, np.int8)[nibbles]
-    return values
+_CURVE: Array = np.array(
+    [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.int8
+)
+"""The values of the non-linear types that integers of 4 bits stand for."""
+
+_FLOATS: Array = np.array(
+    [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], np.int8
+)
+"""Twice the floats of 4 bits."""
 
 
 def _iq4_nl(blocks: Array) -> Parts:
-    return Parts(_of_curve(_halves(blocks["pairs"])), blocks["scale"], bits=8)
+    return Parts(_CURVE[_halves(blocks["pairs"])], blocks["scale"], bits=8)
+
+
+def _mxfp4(blocks: Array) -> Parts:
+    """Floats of 4 bits, whose scales are powers of two: half of these."""
+    scales = np.ldexp(np.float32(1), blocks["exponent"].astype(np.int32) - 128)
+    integers = _FLOATS[_halves(blocks["pairs"])]
+    return Parts(integers, scales.astype(ml_dtypes.bfloat16), bits=8)
+
+
+def _nvfp4(blocks: Array) -> Parts:
+    """Four groups of 16 floats of 4 bits, whose scales are floats of 8 bits without a
+    sign: half of these, and 0 of NaN."""
+    numbers = blocks["scales"].astype(np.int32)
+    exponents = numbers >> 3 & 15
+    fractions = (numbers & 7) + 8.0 * (exponents > 0)
+    scales = np.ldexp(fractions * (numbers != 127), np.maximum(exponents, 1) - 11)
+    integers = _FLOATS[_halves(blocks["pairs"].reshape(*blocks.shape, 4, 8))]
+    return Parts(integers, scales.astype(np.float16), bits=8)
 
 
 def _iq4_xs(blocks: Array) -> Parts:
@@ -179,7 +229,7 @@ def _iq4_xs(blocks: Array) -> Parts:
     high = blocks["upper"][..., None] >> np.arange(0, 16, 2, dtype=np.uint16) & 3
     groups = low.reshape(high.shape) & 15 | high.astype(np.uint8) << 4
     multiples = groups.astype(np.int8) - np.int8(32)
-    return Parts(_of_curve(nibbles), blocks["scale"], multiples=multiples, bits=8)
+    return Parts(_CURVE[nibbles], blocks["scale"], multiples=multiples, bits=8)
 
 
 def _q6_k(blocks: Array) -> Parts:
@@ -269,6 +319,17 @@ BLOCK_TYPES = {
     27: _plain("i64", "<i8"),
     28: _plain("f64", "<f8"),
     30: _plain("bf16", ml_dtypes.bfloat16),
+    34: BlockType(
+        "tq1_0", _fields(("fives", "u1", 48), ("fours", "u1", 4), _SCALE), 256, _tq1_0
+    ),
+    35: BlockType("tq2_0", _fields(("quads", "u1", 64), _SCALE), 256, _tq2_0),
+    39: BlockType(
+        "mxfp4", _fields(("exponent", "u1"), ("pairs", "u1", 16)), 32, _mxfp4
+    ),
+    40: BlockType(
+        "nvfp4", _fields(("scales", "u1", 4), ("pairs", "u1", 32)), 64, _nvfp4
+    ),
+    41: BlockType("q1_0", _fields(_SCALE, ("bits", "u1", 16)), 128, _q1_0),
 }
 """The types that are read, by their numbers in files."""
 
@@ -279,8 +340,6 @@ OTHERS = {
         (15, "q8_K iq2_xxs iq2_xs iq3_xxs iq1_s"),
         (21, "iq3_s iq2_s"),
         (29, "iq1_m"),
-        (34, "tq1_0 tq2_0"),
-        (39, "mxfp4 nvfp4 q1_0"),
     )
     for place, name in enumerate(names.split())
 }

@@ -1,9 +1,9 @@
-"""Weights of GPTQ, AWQ and PyTorch: integers of 4 or 8 bits in words or bytes."""
+"""Weights of GPTQ, AWQ and PyTorch: integers of 2 to 8 bits in words or bytes."""
 
 import numpy as np
 
 from morello.errors import ArgumentError
-from morello.weights.scaled import Array, ScaledWeights, in_halves
+from morello.weights.scaled import Array, ScaledWeights, in_halves, unpacked
 
 _WORD = 32
 _AWQ_COLUMNS = (0, 4, 1, 5, 2, 6, 3, 7)
@@ -22,26 +22,27 @@ def from_gptq(
     """The weights of a layer that GPTQ wrote, k x n.
 
     Args:
-        qweight: int32, k·bits/32 x n: neighbours along k share a word.
+        qweight: int32, k·bits/32 x n: neighbours along k share a word, or two.
         qzeros: int32, k/group x n·bits/32.
         scales: floats, k/group x n.
         g_idx: the group of each of k rows; None where they are in order.
-        bits: 4 or 8.
+        bits: 2, 3, 4 or 8.
         zeros_less_one: whether a zero is stored less one, modulo 2^bits, as the first
             version of the format has it.
 
     Raises:
-        ArgumentError: dtypes or shapes do not fit each other, or groups have different
-            numbers of rows.
+        ArgumentError: dtypes or shapes do not fit each other, or a group has no
+            scales.
     """
-    words = _fields(qweight, "qweight", bits)
-    integers = words.swapaxes(1, 2).reshape(-1, words.shape[1])
-    zeros = _fields(qzeros, "qzeros", bits)
-    zeros = zeros.reshape(len(zeros), -1)
-    _check(integers, zeros, scales)
+    integers = _fields(qweight, "qweight", bits, 0)
+    zeros = _fields(qzeros, "qzeros", bits, 1)
+    _check(integers, zeros, scales, g_idx is None)
     if zeros_less_one:
         zeros = zeros + np.uint8(1) & np.uint8((1 << bits) - 1)
-    order = _order(g_idx, *integers.shape[:1], len(scales))
+    order = None
+    if g_idx is not None:
+        order, times = _order(g_idx, len(integers), len(scales))
+        zeros, scales = (np.repeat(part, times, 0) for part in (zeros, scales))
     return _weights(integers, zeros, scales, bits, order)
 
 
@@ -57,10 +58,12 @@ def from_awq(qweight: Array, qzeros: Array, scales: Array) -> ScaledWeights:
         ArgumentError: dtypes or shapes do not fit each other.
     """
     words, zeros = (
-        _fields(array, name, 4)[..., _AWQ_COLUMNS].reshape(len(array), -1)
+        _fields(array, name, 4, 1)
+        .reshape(len(array), -1, 8)[..., _AWQ_COLUMNS]
+        .reshape(len(array), -1)
         for array, name in ((qweight, "qweight"), (qzeros, "qzeros"))
     )
-    _check(words, zeros, scales)
+    _check(words, zeros, scales, True)
     return _weights(words, zeros, scales, 4, None)
 
 
@@ -69,27 +72,43 @@ def _weights(
 ) -> ScaledWeights:
     if order is not None:
         integers = integers[order]
-    stored = in_halves(integers) if bits == 4 else np.ascontiguousarray(integers)
-    return ScaledWeights(stored, scales, zeros, order=order, bits=bits)
+    stored = np.ascontiguousarray(integers) if bits == 8 else in_halves(integers)
+    return ScaledWeights(stored, scales, zeros, order=order, bits=max(bits, 4))
 
 
-def _fields(array: Array, name: str, bits: int) -> Array:
-    """The integers of each word, u8, along a further dimension."""
-    if bits not in (4, 8):
-        raise ArgumentError(f"bits is {bits}", "weights of 4 and of 8 bits are read")
+def _fields(array: Array, name: str, bits: int, axis: int) -> Array:
+    """The integers that words along an axis are, u8, the first in the lowest bits."""
+    if bits not in _BITS:
+        raise ArgumentError(
+            f"bits is {bits}", f"weights of {', '.join(map(str, _BITS))} bits are read"
+        )
     if array.dtype != np.int32 or array.ndim != 2:
         raise ArgumentError(
             f"{name} has the dtype {array.dtype} and the shape {array.shape}",
             "it is a matrix of int32",
         )
-    shifts = np.arange(0, _WORD, bits, dtype=np.uint32)
-    fields = array.view(np.uint32)[..., None] >> shifts & np.uint32((1 << bits) - 1)
-    return fields.astype(np.uint8)
+    if array.shape[axis] * _WORD % bits:
+        raise ArgumentError(
+            f"{name} has the shape {_by(array.shape)}, whose words along axis {axis} "
+            f"are no whole integers of {bits} bits",
+            f"say how many bits they have, or give it a multiple of {bits} words",
+        )
+    rows = np.ascontiguousarray(np.moveaxis(array, axis, -1), "<i4").view(np.uint8)
+    return np.moveaxis(unpacked(rows, bits), -1, axis)
 
 
-def _check(integers: Array, zeros: Array, scales: Array) -> None:
+_BITS = (2, 3, 4, 8)
+
+
+def _check(integers: Array, zeros: Array, scales: Array, is_even: bool) -> None:
+    """Check shapes.
+
+    Args:
+        is_even: each group has as many rows.
+    """
     k, n = integers.shape
-    fits = scales.ndim == 2 and len(scales) and k % len(scales) == 0 and k % 2 == 0
+    fits = scales.ndim == 2 and len(scales) and k and k % 2 == 0
+    fits = fits and not (is_even and k % len(scales))
     if not fits or zeros.shape != scales.shape or scales.shape[1] != n:
         raise ArgumentError(
             f"qweight has {k} x {n} integers, qzeros {_by(zeros.shape)}, and scales "
@@ -102,20 +121,20 @@ def _by(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape)) or "a number"
 
 
-def _order(g_idx: Array | None, k: int, groups: int) -> Array | None:
-    """The rows in the order of their groups; None if they are."""
-    if g_idx is None:
-        return None
-    wanted = np.arange(k) // (k // groups)
+def _order(g_idx: Array, k: int, groups: int) -> tuple[Array | None, Array]:
+    """The rows in the order of their groups, None if they are; and how many parts, all
+    of one size, each group has."""
     if g_idx.shape != (k,):
         raise ArgumentError(f"g_idx has the shape {g_idx.shape}", f"give {k} numbers")
-    order = np.argsort(g_idx, kind="stable")
-    if (g_idx[order] != wanted).any():
+    if g_idx.min() < 0 or g_idx.max() >= groups:
         raise ArgumentError(
-            "groups of g_idx have different numbers of rows",
-            f"each of {groups} groups has {k // groups} of them",
+            f"g_idx has groups from {g_idx.min()} to {g_idx.max()}",
+            f"scales have the groups 0 to {groups - 1}",
         )
-    return None if (g_idx == wanted).all() else order
+    counts = np.bincount(g_idx, minlength=groups)
+    order = np.argsort(g_idx, kind="stable")
+    is_sorted = bool((order == np.arange(k)).all())
+    return None if is_sorted else order, counts // np.gcd.reduce(counts)
 
 
 def from_torch_int4(

@@ -5,12 +5,18 @@ import functools
 from collections.abc import Callable
 from typing import Any, Literal
 
+import ml_dtypes
 import numpy as np
 
 from morello.errors import ArgumentError, SpecError
 from morello.spec.elements.dtypes import Dtype
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+_FLOATS = tuple(map(np.dtype, (np.float32, np.float16, ml_dtypes.bfloat16)))
+_BYTES = tuple(map(np.dtype, (np.uint8, np.int8)))
+"""The dtypes of parts."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +55,8 @@ class ScaledWeights:
         """Take a zero of NumPy as a number, and check that the parts fit the integers.
 
         Raises:
-            ArgumentError: one has not as many columns, or rows that do not divide k.
+            ArgumentError: one has not as many columns, rows that do not divide k, or
+                another dtype.
         """
         if np.ndim(self.zeros) == 0:
             object.__setattr__(self, "zeros", np.asarray(self.zeros).item())
@@ -58,6 +65,12 @@ class ScaledWeights:
             part = getattr(self, name)
             if part is None or np.ndim(part) == 0:
                 continue
+            known = _FLOATS if name in ("scales", "offsets") else _BYTES
+            if part.dtype not in known:
+                raise ArgumentError(
+                    f"{name} has the dtype {part.dtype}",
+                    f"give it in {' or '.join(dtype.name for dtype in known)}",
+                )
             *others, rows, columns = part.shape if part.ndim > 1 else (0, 0)
             if (others, columns) != (before, n) or not rows or k % rows:
                 raise ArgumentError(
@@ -236,3 +249,11 @@ def in_halves(integers: Array) -> Array:
     """Integers of 4 bits, k x n, as `ScaledWeights.stored` has them: k is even."""
     packed = integers[..., ::2, :] | integers[..., 1::2, :] << 4
     return np.ascontiguousarray(packed, np.uint8)
+
+
+def unpacked(rows: Array, bits: int) -> Array:
+    """Integers of some bits in rows of bytes, u8, the first in the lowest bits."""
+    stream = np.unpackbits(rows, axis=-1, bitorder="little")
+    count = stream.shape[-1] // bits
+    fields = stream[..., : count * bits].reshape(*rows.shape[:-1], count, bits)
+    return np.packbits(fields, axis=-1, bitorder="little")[..., 0]

@@ -12,15 +12,11 @@ import morello
 from morello.errors import ArgumentError
 from morello.weights import Gguf, ScaledWeights, in_bytes, read_gguf
 
-BLOCKS = {
-    **{"Q4_0": 18, "Q4_1": 20, "Q5_0": 22, "Q5_1": 24, "Q8_0": 34},
-    **{"Q2_K": 84, "Q3_K": 110, "Q4_K": 144, "Q5_K": 176, "Q6_K": 210},
-    **{"IQ4_NL": 18, "IQ4_XS": 136},
-}
 NUMBERS = {
     **{"Q4_0": 2, "Q4_1": 3, "Q5_0": 6, "Q5_1": 7, "Q8_0": 8},
     **{"Q2_K": 10, "Q3_K": 11, "Q4_K": 12, "Q5_K": 13, "Q6_K": 14},
-    **{"IQ4_NL": 20, "IQ4_XS": 23},
+    **{"IQ4_NL": 20, "IQ4_XS": 23, "TQ1_0": 34, "TQ2_0": 35},
+    **{"MXFP4": 39, "NVFP4": 40},
 }
 
 
@@ -84,16 +80,27 @@ def test_blocks_of_k_by_hand(tmp_path: Path) -> None:
     assert values.values().ravel().tolist() == wanted.tolist()
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.quick
+def test_a_block_of_q1_0_by_hand(tmp_path: Path) -> None:
+    """The first bit is the lowest one of the first byte."""
+    block = np.float16(0.5).tobytes() + bytes([0b101, *[0] * 14, 0x80])
+    weights = read_gguf(written(tmp_path, image({"w": ((1, 128), 41, block)})))["w"]
+    assert isinstance(weights, ScaledWeights)
+    wanted = np.full(128, -0.5)
+    wanted[[0, 2, 127]] = 0.5
+    assert weights.values().ravel().tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("name", NUMBERS)
 def test_any_bits_are_what_the_package_reads(name: str, tmp_path: Path) -> None:
     """NaN, infinities and denormals of scales are among random bits."""
     gguf = pytest.importorskip("gguf", reason="the package gguf is not installed")
     rng = np.random.default_rng(7)
-    per = 256 if name.endswith(("K", "XS")) else 32
-    rows, blocks = 5, 40
-    raw = rng.integers(0, 256, (rows, blocks * BLOCKS[name]), np.uint8)
     kind = getattr(gguf.GGMLQuantizationType, name)
     assert int(kind) == NUMBERS[name]
+    per, size = gguf.GGML_QUANT_SIZES[kind]
+    rows, blocks = 5, 40
+    raw = rng.integers(0, 256, (rows, blocks * size), np.uint8)
     with np.errstate(all="ignore"):
         wanted = gguf.quants.dequantize(raw, kind)
         tensor = {"w": ((rows, blocks * per), NUMBERS[name], raw.tobytes())}
@@ -114,8 +121,8 @@ def test_kernels_read_blocks_with_least_values(
 ) -> None:
     """Each scale, least value and multiple is a whole number, and so are x."""
     rng = np.random.default_rng(9)
-    count, per = 40, 256 if name.endswith("K") else 32
-    raw = rng.integers(0, 256, (count, 256 // per, BLOCKS[name]), np.uint8)
+    count, (per, size) = 40, {"Q4_1": (32, 20), "Q4_K": (256, 144)}[name]
+    raw = rng.integers(0, 256, (count, 256 // per, size), np.uint8)
     raw[..., :4] = rng.integers(1, 5, (*raw.shape[:2], 2)).astype("<f2").view(np.uint8)
     tensor = {"w": ((count, 256), NUMBERS[name], raw.tobytes())}
     weights = read_gguf(written(tmp_path, image(tensor)))["w"]

@@ -9,22 +9,23 @@ from morello.errors import ArgumentError
 from morello.weights import from_awq, from_gptq, from_torch_int4
 
 Array = np.ndarray[Any, np.dtype[Any]]
-K, N, GROUPS = 64, 24, 4
+K, N, GROUPS = 64, 32, 4
 AWQ = (0, 2, 4, 6, 1, 3, 5, 7)
 """The column that each field of a word has."""
 
 
 def words(integers: Array, axis: int, bits: int, order: Any = range(8)) -> Array:
-    """Integers along an axis in words, the first of ``order`` in the lowest bits."""
-    per = 32 // bits
-    moved = np.moveaxis(integers.astype(np.uint64), axis, -1)
-    found = np.zeros((*moved.shape[:-1], moved.shape[-1] // per), np.uint64)
-    for i in range(found.shape[-1]):
-        for field in range(per):
-            found[..., i] |= moved[..., per * i + order[field]] << np.uint64(
-                bits * field
-            )
-    return np.moveaxis(found, -1, axis).astype(np.uint32).view(np.int32)
+    """Integers along an axis in words, the first of ``order`` in the lowest bits: one
+    may be in two words."""
+    moved = np.moveaxis(integers, axis, -1)
+    rows = np.zeros((*moved.shape[:-1], moved.shape[-1] * bits // 32), np.int64)
+    for place in range(moved.shape[-1]):
+        start = place // 8 * 8
+        value = moved[..., start + order[place - start]].astype(np.int64)
+        for bit in range(bits):
+            word, shift = divmod(place * bits + bit, 32)
+            rows[..., word] |= (value >> bit & 1) << shift
+    return np.moveaxis(rows, -1, axis).astype(np.uint32).view(np.int32)
 
 
 def layer(bits: int) -> tuple[Array, Array, Array]:
@@ -35,7 +36,7 @@ def layer(bits: int) -> tuple[Array, Array, Array]:
     return integers, zeros, scales.astype(np.float16)
 
 
-@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("bits", [2, 3, 4, 8])
 @pytest.mark.parametrize("less", [True, False])
 def test_gptq(bits: int, less: bool) -> None:
     integers, zeros, scales = layer(bits)
@@ -50,24 +51,28 @@ def test_gptq(bits: int, less: bool) -> None:
     )
     assert (weights.shape, weights.group, weights.order) == ((K, N), K // GROUPS, None)
     assert np.array_equal(weights.integers, integers)
-    assert weights.stored.shape == (K * bits // 8, N)
+    assert weights.stored.shape == (K * weights.bits // 8, N)
     groups = np.arange(K) // (K // GROUPS)
     wanted = scales.astype(np.float64)[groups] * (integers - zeros[groups])
     assert weights.values().dtype == np.float32
     assert np.array_equal(weights.values(), wanted)
 
 
-def test_gptq_of_rows_in_another_order() -> None:
+@pytest.mark.parametrize("group", [16, 24])
+def test_gptq_of_rows_in_another_order(group: int) -> None:
+    """The last group may have fewer rows, and there may be none of some."""
     integers, zeros, scales = layer(4)
-    groups = np.random.default_rng(1).permutation(np.arange(K) // (K // GROUPS))
+    groups = np.random.default_rng(1).permutation(np.arange(K) // group)
     packed = words(integers, 0, 4), words(zeros, 1, 4), scales
     weights = from_gptq(*packed, groups.astype(np.int32), zeros_less_one=False)
     wanted = scales.astype(np.float64)[groups] * (integers - zeros[groups])
     assert np.array_equal(weights.values(), wanted)
     assert weights.order is not None
     # The rows as they are stored go with activations that are taken in this order.
-    plain = scales.repeat(K // GROUPS, 0) * (
-        weights.integers.astype(np.float64) - zeros.repeat(K // GROUPS, 0)
+    assert isinstance(weights.zeros, np.ndarray)
+    each = weights.group
+    plain = weights.scales.astype(np.float64).repeat(each, 0) * (
+        weights.integers.astype(np.float64) - weights.zeros.repeat(each, 0)
     )
     x = np.arange(2.0 * K).reshape(2, K)
     assert np.array_equal(x[:, weights.order] @ plain, x @ wanted)
@@ -146,13 +151,15 @@ def test_what_does_not_fit_is_said() -> None:
             (packed[0].astype(np.int64), packed[1], scales),
             "qweight has the dtype int64",
         ),
-        ((packed[0], packed[1][:3], scales), "64 x 24 integers, qzeros 3 x 24"),
-        ((*packed, scales[:3]), "and scales are 3 x 24; give k x n"),
-        ((*packed, scales, np.zeros(K, np.int32)), "different numbers of rows"),
+        ((packed[0], packed[1][:3], scales), "64 x 32 integers, qzeros 3 x 32"),
+        ((*packed, scales[:3]), "and scales are 3 x 32; give k x n"),
+        ((*packed, scales, np.full(K, 4)), "g_idx has groups from 4 to 4"),
         ((*packed, scales, np.zeros(3, np.int32)), "g_idx has the shape (3,)"),
     ):
         with pytest.raises(ArgumentError) as error:
             from_gptq(*arguments)
         assert message in str(error.value)
-    with pytest.raises(ArgumentError, match="bits is 3"):
+    with pytest.raises(ArgumentError, match="bits is 5; weights of 2, 3, 4, 8 bits"):
+        from_gptq(*packed, scales, bits=5)
+    with pytest.raises(ArgumentError, match="8 x 32, whose words along axis 0 are no"):
         from_gptq(*packed, scales, bits=3)

@@ -164,6 +164,15 @@ def test_parts_fit_the_integers(parts: dict[str, Any]) -> None:
         ScaledWeights(**{**whole, **parts}, bits=4)
 
 
+def test_parts_have_dtypes_that_kernels_read() -> None:
+    for scales, message in (
+        (np.ones((1, 4)), "scales has the dtype float64; give it in float32 or"),
+        (np.ones((1, 4), np.uint8), "scales has the dtype uint8"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            ScaledWeights(np.zeros((8, 4), np.uint8), scales, bits=4)
+
+
 def test_weights_of_more_dimensions_are_no_spec() -> None:
     weights = ScaledWeights(np.zeros((3, 8, 4), np.int8), np.ones((3, 1, 4), "f4"))
     assert weights.values().shape == (3, 8, 4)

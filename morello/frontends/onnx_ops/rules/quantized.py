@@ -13,6 +13,7 @@ import numpy as np
 
 from morello.errors import CompileError
 from morello.frontends.onnx_ops.expansion import Arguments, Expansion, Results, Rules
+from morello.weights.scaled import unpacked
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -301,12 +302,22 @@ def _rounded(to: Expansion, node: Arguments, dtype: np.dtype[Any]) -> str | None
     return to.op("Clip", y, to.number(bounds.min), to.number(bounds.max))
 
 
-def _numbers(packed: Array, bits: int, count: int) -> Array:
-    """The numbers of some bits in rows of bytes, the first in the lowest bits."""
-    rows = np.unpackbits(packed, axis=-1, bitorder="little")
-    whole = rows[:, : rows.shape[-1] // bits * bits].reshape(len(rows), -1, bits)
-    numbers: Array = (whole << np.arange(bits, dtype=np.uint8)).sum(axis=-1)
-    return numbers[:, :count].astype(np.uint8)
+def quantized_by_range(to: Expansion, node: Arguments) -> Results:
+    """Numbers as bytes by the range that they and 0 are in; a scale that would be 0, of
+    which the standard divides, is 1 as in onnxruntime."""
+    x, shape = node.input(0), to.shape(node.input(0))
+    if shape is None:
+        return None
+    zero, most = to.number(0.0), to.number(255.0)
+    low, high = (
+        to.op(kind, to.reshape(to.reduced(f"Reduce{kind}", x, range(len(shape)))), zero)
+        for kind in ("Min", "Max")
+    )
+    scale = to.op("Div", to.op("Sub", high, low), most)
+    scale = to.op("Where", to.op("Equal", scale, zero), to.number(1.0), scale)
+    point = to.op("Clip", to.op("Sub", zero, to.op("Div", low, scale)), zero, most)
+    point = to.op("Cast", to.op("Round", point), to=to.code(np.dtype(np.uint8)))
+    return [to.op("QuantizeLinear", x, scale, point), scale, point]
 
 
 def product_of_blocks(to: Expansion, node: Arguments) -> Results:
@@ -328,7 +339,7 @@ def product_of_blocks(to: Expansion, node: Arguments) -> Results:
             "make its weights, zero points and order of rows initializers",
         )
     blocks = -(-k // block)
-    numbers = _numbers(to.array(weights).reshape(n, -1), bits, k)
+    numbers = unpacked(to.array(weights).reshape(n, -1), bits)[:, :k]
     moved = _cast(to, to.constant(numbers.T), "FLOAT")
     places = np.arange(k) // block
     if node.input(4):
@@ -336,7 +347,7 @@ def product_of_blocks(to: Expansion, node: Arguments) -> Results:
     if points:
         zeros = to.array(points).reshape(n, -1)
         if to.has(points, "UINT8"):
-            zeros = _numbers(zeros, bits, blocks)
+            zeros = unpacked(zeros, bits)[:, :blocks]
         of_rows = to.constant(zeros.T[places].astype(np.float32))
         moved = to.op("Sub", moved, of_rows)
     else:
@@ -362,6 +373,7 @@ RULES: Rules = {
     "com.microsoft.QLinearConv": quantized_convolution,
     "ConvInteger": convolution,
     "DequantizeLinear": dequantized,
+    "DynamicQuantizeLinear": quantized_by_range,
     "MatMulInteger": product,
     "QLinearConv": quantized_convolution,
     "QLinearMatMul": quantized_product,
