@@ -28,6 +28,7 @@ from morello.frontends.settling import settle
 from morello.frontends.stablehlo import repeated, with_loops, with_loops_of_torch
 from morello.frontends.stablehlo.concatenation import keep_concatenation
 from morello.frontends.stablehlo.kept_functions import keep_functions
+from morello.frontends.stablehlo.quantized import PLAIN, quantized
 from morello.frontends.stablehlo.saturating_casts import saturate_casts
 from morello.frontends.stablehlo.unsigned_products import widen_unsigned
 from morello.mlir import BACKEND, PassManager, all_ops, ir, walk
@@ -120,6 +121,7 @@ def read_program(
     module = _parsed(program, source)
     names = _names_by_place(module)
     _from_vhlo(module, source)
+    _dequantize(module, source)
     text = program if isinstance(program, str) else _decoded(program)
     declared = signatures(module, text, source)
     if size is not None:
@@ -185,6 +187,20 @@ def _from_vhlo(module: ir.Operation, source: str) -> None:
         stablehlo: Any = importlib.import_module(f"{BACKEND}._mlir_libs._stablehlo")
         newest = stablehlo.get_current_version()
         _run(_FROM_VHLO.replace("VERSION", newest), module, source)
+
+
+def _dequantize(module: ir.Operation, source: str) -> None:
+    """Bring ops of quantised types to those of integers and floats, in place.
+
+    Raises:
+        ModelError: ops of unsigned integers.
+    """
+    ops = list(quantized(module))
+    refusals = [refusal_of(op, error, source) for op, error in ops if error is not None]
+    if refusals:
+        raise ModelError(tuple(refusals))
+    if ops:
+        _run(PLAIN, module, source)
 
 
 def _unroll(module: ir.Operation, source: str) -> None:
