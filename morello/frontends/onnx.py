@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from morello.errors import ArgumentError, CompileError
 from morello.frontends.dry_run import check_survival
@@ -28,10 +28,17 @@ from morello.frontends.onnx_ops.loops import without_loops
 from morello.frontends.onnx_ops.narrow import widened
 from morello.frontends.onnx_ops.reads import refuse_unread
 from morello.frontends.onnx_ops.results import check_results
+from morello.frontends.onnx_ops.tables import looked_up
+from morello.frontends.onnx_ops.writing import copied
 from morello.frontends.ranged import one_range, ranged
 from morello.frontends.refusals import ModelError, Refusal
 from morello.mlir import BACKEND, PassManager, all_ops, ir
 from morello.processes.small_stacks import on_large_stack
+
+if TYPE_CHECKING:
+    import onnx
+
+_Source: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 
 _TO_LINALG = (
     "builtin.module(torch-onnx-to-torch-backend-pipeline,"
@@ -41,7 +48,7 @@ _TO_LINALG = (
 
 @on_large_stack
 def from_onnx(
-    model: str | Path | bytes,
+    model: _Source,
     *,
     shapes: Mapping[str, Sequence[int | str]] | None = None,
     constants: Mapping[str, Any] | None = None,
@@ -55,7 +62,8 @@ def from_onnx(
     that the model holds. It needs the package ``onnx`` (``morello[onnx]``).
 
     Args:
-        model: the path of a file, or its contents.
+        model: the path of a file, its contents, or a model in memory, which is not
+            changed.
         shapes: of inputs whose shape the file leaves open, by their names. A size may
             be the name of a range.
         constants: arrays or numbers of inputs that are the same in each call (a rate,
@@ -81,18 +89,18 @@ def from_onnx(
         raise ImportError(
             "morello.from_onnx needs the package onnx: pip install 'morello[onnx]'"
         ) from error
-    if not isinstance(model, str | Path | bytes):
+    source = "model"
+    if isinstance(model, str | os.PathLike):
+        source = Path(model).name
+    elif not isinstance(model, bytes | onnx.ModelProto):
         raise CompileError(
-            f"the model is {type(model).__name__}, not the path or contents of a file",
-            "give the path, or model.SerializeToString() of a model in memory",
+            f"the model is {type(model).__name__}, none of ONNX",
+            "give the path of a file, its contents, or an onnx.ModelProto",
         )
-    source = "model" if isinstance(model, bytes) else Path(model).name
     proto = with_constants(onnx, _read(onnx, model, source), constants or {}, source)
 
     def read(sizes: Mapping[str, int]) -> Model:
-        copy = type(proto)()
-        copy.CopyFrom(proto)
-        settled = with_shapes(copy, dict(shapes or {}), source, sizes)
+        settled = with_shapes(copied(proto), dict(shapes or {}), source, sizes)
         return _model(onnx, settled, source, fallback, flushing)
 
     if not ranges:
@@ -140,7 +148,7 @@ def _dims(value: Any) -> Any:
 def _model(onnx: Any, proto: Any, source: str, fallback: bool, flushing: bool) -> Model:
     """The parts of a model with settled shapes."""
     signature = _signature(onnx, proto)
-    proto = widened(modern(proto))
+    proto = widened(looked_up(modern(proto)))
     _name_nodes(proto)
     proto, expected = implied(proto)
     proto = without_branches(folded(without_loops(folded(proto))))
@@ -257,12 +265,15 @@ def _with_shapes(onnx: Any, proto: Any, source: str) -> Any:
         ) from error
 
 
-def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:
+def _read(onnx: Any, model: _Source, source: str) -> Any:
+    """A model that nobody else has."""
     try:
         if isinstance(model, bytes):
             proto = onnx.load_model_from_string(model)
+        elif isinstance(model, str | os.PathLike):
+            proto = onnx.load(os.fspath(model))
         else:
-            proto = onnx.load(str(model))
+            proto = copied(model)
     except OSError:
         raise
     except onnx.checker.ValidationError as error:
@@ -276,6 +287,12 @@ def _read(onnx: Any, model: str | Path | bytes, source: str) -> Any:
         ) from error
     if not proto.graph.output:
         raise CompileError(f"{source} is a model of ONNX without outputs")
+    elsewhere = onnx.TensorProto.EXTERNAL
+    if any(held.data_location == elsewhere for held in proto.graph.initializer):
+        raise CompileError(
+            f"{source} has weights in other files, whose folder is not known",
+            "give the path of its file, or onnx.load it with its weights",
+        )
     return proto
 
 

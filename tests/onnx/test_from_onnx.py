@@ -176,10 +176,23 @@ def test_broken_constants_and_shapes_are_refused() -> None:
         morello.from_onnx(negative.SerializeToString())
 
 
-def test_a_model_in_memory_is_told_apart() -> None:
-    proto = model([node("Exp", ["x"], ["y"])], {"x": (4, 4)}, {"y": (4, 4)})
-    with pytest.raises(CompileError, match=r"ModelProto.*SerializeToString"):
-        morello.from_onnx(proto)
+def test_a_model_in_memory_is_not_changed() -> None:
+    proto = model([node("Relu", ["x"], ["y"])], {"x": ("n", 4)}, {"y": ("n", 4)})
+    before = proto.SerializeToString(deterministic=True)
+    x = drawn((3, 4))
+    read = morello.from_onnx(proto, shapes={"x": (3, 4)})
+    assert np.array_equal(read.evaluate(x), np.maximum(x, 0))
+    assert proto.SerializeToString(deterministic=True) == before
+    with pytest.raises(CompileError, match=r"is GraphProto.*onnx\.ModelProto"):
+        morello.from_onnx(proto.graph)
+
+
+def test_weights_that_are_nowhere_are_refused() -> None:
+    proto = model([node("Add", ["x", "w"], ["y"])], {"x": (4,)}, {"y": (4,)}, {"w": 4})
+    onnx.external_data_helper.set_external_data(proto.graph.initializer[0], "w.bin")
+    for source in (proto, proto.SerializeToString()):
+        with pytest.raises(CompileError, match="has weights in other files"):
+            morello.from_onnx(source)
 
 
 def test_a_lookup_falls_back() -> None:

@@ -107,6 +107,18 @@ def test_a_constant_keeps_digits_that_f32_lacks(op: str, dtype: str) -> None:
     np.testing.assert_array_equal(run(text, x), functions[op](x, held))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+def test_means_and_powers_of_integers_wrap_around(dtype: str) -> None:
+    most = int(np.iinfo(dtype).max)
+    x = np.array([[7, most, 5, 3], [-8, most, 6, -4]]).astype(dtype)
+    text = f"({dtype}[2,4] x) => ({dtype}[4] m, {dtype}[2,4] p) <int64[1] a = {{0}}, "
+    text += "float[1] e = {5}> { m = ReduceMean<keepdims=0>(x, a) p = Pow(x, e) }"
+    mean, power = run(text, x)
+    total = x.sum(0, dtype=dtype)
+    np.testing.assert_array_equal(mean, np.sign(total) * (np.abs(total) // 2))
+    np.testing.assert_array_equal(power, x * x * x * x * x)
+
+
 @pytest.mark.parametrize("keepdims", [0, 1])
 def test_a_sum_of_magnitudes_is_of_large_numbers(keepdims: int) -> None:
     x = np.array([[2**31 + 5, 7], [2**30, 2**31 + 1]], np.uint32)

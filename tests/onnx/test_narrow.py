@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import morello
+from morello.errors import CompileError
 from tests.onnx.models import model, node
 
 pytestmark = pytest.mark.quick
@@ -71,3 +72,34 @@ def test_weights_of_four_bits_have_scales_of_blocks() -> None:
     x = np.array([1, 10], np.float32)
     right = x @ (numbers * np.repeat(scales, 2, 1))
     np.testing.assert_array_equal(run(nodes, x, **held), right)
+
+
+@pytest.mark.parametrize("has_zeros", [False, True])
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "uint8"])
+def test_rows_of_scaled_integers_are_looked_up(dtype: str, has_zeros: bool) -> None:
+    """Of bytes without a sign two numbers share one, and 8 is zero."""
+    low = -8 if dtype == "int4" else 0
+    numbers = np.arange(24).reshape(3, 8) % 16 + low
+    zeros = np.array([[1, 2], [3, 4], [5, 6]])
+    scales = np.array([[1, 2], [0.5, 4], [8, 0.25]], np.float32)
+
+    def stored(integers: Any) -> Any:
+        if dtype != "uint8":
+            return integers.astype(getattr(ml_dtypes, dtype))
+        return (integers[:, ::2] | integers[:, 1::2] << 4).astype(np.uint8)
+
+    held = {"t": stored(numbers), "s": scales}
+    if has_zeros:
+        held["z"] = stored(zeros)
+    options = {"gather_axis": 0, "quantize_axis": 1, "block_size": 4}
+    kind, domain = "GatherBlockQuantized", "com.microsoft"
+    names = ["t", "x", "s", "z"][: 3 + has_zeros]
+    layer = node(kind, names, ["y"], domain=domain, **options)
+    none = 8 if dtype == "uint8" else 0
+    moved = numbers - (zeros.repeat(4, 1) if has_zeros else none)
+    places = np.array([[2, 0], [1, 2]])
+    right = (moved * scales.repeat(4, 1))[places]
+    np.testing.assert_array_equal(run([layer], places, **held), right)
+    options["quantize_axis"] = 0
+    with pytest.raises(CompileError, match="has blocks along its axis; give it blocks"):
+        run([node(kind, names, ["y"], domain=domain, **options)], places, **held)

@@ -108,6 +108,19 @@ def test_a_product_of_scaled_integers_has_scales_of_rows_and_columns(
     np.testing.assert_array_equal(run(text, a, rows, b, columns), right)
 
 
+@pytest.mark.parametrize("least", [-3.0, 0.0, 2.0])
+def test_a_range_has_no_scale_of_zero(least: float) -> None:
+    text = (
+        "(float[2,3] x) => (uint8[2,3] y, float s, uint8 z) "
+        "{ y, s, z = DynamicQuantizeLinear(x) }"
+    )
+    x = np.full((2, 3), least, np.float32)
+    y, scale, zero = run(text, x)
+    expected = abs(least) / np.float32(255) or 1
+    assert (scale, zero) == (np.float32(expected), 255 * (least < 0))
+    assert (y == 255 * (least > 0)).all()
+
+
 def test_a_product_of_several_scales_is_refused() -> None:
     text = (
         "(int8[2,3] a, int8[3,4] b) => (int8[2,4] y) "

@@ -423,9 +423,12 @@ def test_ways_to_resize_that_are_none_are_refused(
         computed(layer, f32([[1, 2, 3, 4]]), constants=held, opset=11)
 
 
-def test_old_hardmax_is_refused() -> None:
-    with pytest.raises(CompileError, match=r"y \(onnx\.Hardmax\) of version 11"):
-        computed(node("Hardmax", ["x"], ["y"]), f32([1, 2]), opset=11)
+@pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": 2}])
+def test_old_hardmax_is_over_all_axes_that_follow(options: dict[str, int]) -> None:
+    x = f32(*np.random.default_rng(3).permutation(24).reshape(2, 3, 4))
+    y = computed(node("Hardmax", ["x"], ["y"], **options), x, opset=11)
+    axes = tuple(range(options.get("axis", 1), 3))
+    assert np.array_equal(y, x == x.max(axis=axes, keepdims=True))
 
 
 WEIGHTS = {

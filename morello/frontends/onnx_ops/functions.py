@@ -14,7 +14,7 @@ import numpy as np
 from morello.errors import CompileError
 from morello.frontends.onnx_ops.folding import folded
 from morello.frontends.onnx_ops.reads import schema_of, versions_of
-from morello.frontends.onnx_ops.writing import copied
+from morello.frontends.onnx_ops.writing import NodeWriter, copied
 
 VERSION = 18
 """The least version of the operators: axes of reductions are inputs from here on."""
@@ -74,7 +74,8 @@ def modern(proto: Any) -> Any:
         with contextlib.suppress(RuntimeError, ValueError):  # then as it is
             converted = converter.convert_version(proto, VERSION)
             _say_defaults(converted.graph, proto.graph, version)
-            return converted
+            has_one_axis = version >= _HARDMAX_HAS_ONE_AXIS
+            return converted if has_one_axis else _FlatHardmax(converted).run()
     return proto
 
 
@@ -137,11 +138,7 @@ _HARDMAX_HAS_ONE_AXIS = 13
 
 
 def _say_defaults(new: Any, old: Any, version: int) -> None:
-    """Write what nodes of old versions mean without saying it.
-
-    Raises:
-        CompileError: it has no counterpart.
-    """
+    """Write what nodes of old versions mean without saying it."""
     helper: Any = importlib.import_module("onnx.helper")
     resized = {
         node.output[0] for node in old.node if node.op_type in ("Resize", "Upsample")
@@ -156,12 +153,23 @@ def _say_defaults(new: Any, old: Any, version: int) -> None:
                     helper.make_attribute("nearest_mode", "simple"),
                 ]
             )
-        if node.op_type == "Hardmax" and version < _HARDMAX_HAS_ONE_AXIS:
-            raise CompileError(
-                f"{node.name or node.output[0]} (onnx.Hardmax) of version {version} of "
-                "the operators is over all axes that follow",
-                "export the model with version 13 or later",
-            )
+
+
+class _FlatHardmax(NodeWriter):
+    """Writes each `Hardmax` of an old version as one along the last axis: it was over
+    all axes that follow."""
+
+    def run(self) -> Any:
+        for node in self._model.graph.node:
+            self._name = node.name
+            if node.op_type != "Hardmax":
+                self._nodes.append(node)
+                continue
+            axis = next((one.i for one in node.attribute if one.name == "axis"), 1)
+            (x,), (y,) = node.input, node.output
+            flat = self.op("Hardmax", self.op("Flatten", x, axis=axis), axis=1)
+            self.op("Reshape", flat, self.op("Shape", x), output=y)
+        return self.written()
 
 
 def inlined(proto: Any) -> Any:

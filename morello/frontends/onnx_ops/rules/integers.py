@@ -1,6 +1,8 @@
 """Ops of integers that torch-mlir computes with floats, or of unsigned ones as of
 signed ones, by rules of `expanded`."""
 
+import math
+
 import numpy as np
 
 from morello.errors import CompileError
@@ -42,6 +44,44 @@ def absolute_sum(to: Expansion, node: Arguments) -> Results:
         return None
     total = to.reduced("ReduceSum", x, axes) if axes else to.op("Identity", x)
     return [stable.without(to, node, total, axes)]
+
+
+def mean(to: Expansion, node: Arguments) -> Results:
+    """The sum of integers over their count, without what is behind the point."""
+    x, dtype = node.input(0), to.dtype(node.input(0))
+    axes = stable.axes_of(to, node)
+    shape = to.shape(x)
+    if dtype is None or dtype.kind not in "iu" or axes is None or shape is None:
+        return None
+    if not axes:
+        return [to.op("Identity", x)]
+    count = to.constant(np.array(math.prod(shape[axis] for axis in axes), dtype))
+    total = to.op("Div", to.reduced("ReduceSum", x, axes), count)
+    return [stable.without(to, node, total, axes)]
+
+
+def power(to: Expansion, node: Arguments) -> Results:
+    """A product of equal integers, of squares of squares, for a constant exponent that
+    is whole and not negative."""
+    x, dtype = node.input(0), to.dtype(node.input(0))
+    shape, exponent = to.shape(x), to.array(node.input(1))
+    if dtype is None or dtype.kind not in "iu" or exponent is None:
+        return None
+    numbers = np.unique(exponent)
+    if len(numbers) != 1 or numbers[0] not in range(_MOST_FACTORS):
+        return None
+    if shape is None or to.shape(node.output(0)) != shape:
+        return None
+    count, result = int(numbers[0]), ""
+    while count:
+        if count % 2:
+            result = to.op("Mul", result, x) if result else x
+        count //= 2
+        x = to.op("Mul", x, x) if count else x
+    return [result or to.constant(np.ones(shape, dtype))]
+
+
+_MOST_FACTORS = 64
 
 
 def cast(to: Expansion, node: Arguments) -> Results:
@@ -131,5 +171,7 @@ RULES: Rules = {
     "Gemm": product,
     "Mod": remainder,
     "Neg": negative,
+    "Pow": power,
     "ReduceL1": absolute_sum,
+    "ReduceMean": mean,
 }
