@@ -6,10 +6,11 @@ A program is one Spec, or the Specs of a model in order, which are one function 
 import dataclasses
 import hashlib
 import inspect
+import operator
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 
 import numpy as np
 
@@ -364,7 +365,7 @@ class Kernel:
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
         return f"<kernel {self.text} for {self.target.name}, {threads}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         function, stages = self._function, self._stages_or_bytes
         parts = Parts(
             self._engine.compiled,
@@ -377,7 +378,7 @@ class Kernel:
             self._settled,
             self.held,
         )
-        return _restore, (Version(), *parts.pickled())
+        return _restore, (Version(), *parts.pickled(operator.index(protocol)))
 
     def __copy__(self) -> "Kernel":
         return self
@@ -386,14 +387,14 @@ class Kernel:
         return self
 
 
-def _restore(version: Version, checksum: bytes, data: bytes) -> Kernel:
+def _restore(version: Version, checksum: bytes, data: bytes, *arrays: Any) -> Kernel:
     """The kernel that was pickled, by this version.
 
     Raises:
         TargetError: this machine lacks a feature that it may use.
         CompileError: the bytes are not those that were pickled.
     """
-    parts = unpickled(checksum, data)
+    parts = unpickled(checksum, data, arrays)
     function = parts.function()
     return Kernel(parts.stages, function, parts.times, parts.settled, parts.held)
 

@@ -2,6 +2,7 @@
 
 A kernel travels with its machine code, so it is loaded in a moment, and refused where
 the CPU lacks a feature. What is kept is read by the same version of Morello alone.
+Large arrays are buffers of their own, so that each is copied once, to a cache line.
 A process that loads a kernel imports what a call runs; the stages on the way to it are
 bytes until one of them is asked for.
 """
@@ -9,8 +10,13 @@ bytes until one of them is asked for.
 import dataclasses
 import hashlib
 import pickle
+import zlib
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from morello import new_arrays
 from morello._version import __version__
 from morello.errors import CompileError
 from morello.runtime.calls.function import NativeFunction
@@ -56,25 +62,57 @@ class Parts:
             engine, self.name, self.parameters, self.workspace_bytes, self.threads
         )
 
-    def pickled(self) -> tuple[bytes, bytes]:
-        """Their checksum, and they themselves as bytes."""
-        data = pickle.dumps(self)
-        return hashlib.sha256(data).digest(), data
+    def pickled(self, protocol: int) -> tuple[bytes | pickle.PickleBuffer, ...]:
+        """Their checksum, they themselves without large arrays, and these arrays.
+
+        Args:
+            protocol: of pickle. Before the fifth the arrays are copies.
+        """
+        arrays: list[pickle.PickleBuffer] = []
+
+        def is_inside(buffer: pickle.PickleBuffer) -> bool:
+            with buffer.raw() as memory:
+                is_small = memory.nbytes < new_arrays.LARGE
+            if not is_small:
+                arrays.append(buffer)
+            return is_small
+
+        data = pickle.dumps(self, pickle.HIGHEST_PROTOCOL, buffer_callback=is_inside)
+        checksum = _checksum(data, [buffer.raw() for buffer in arrays])
+        if protocol >= _WITH_BUFFERS:
+            return checksum, data, *arrays
+        return checksum, data, *(bytes(buffer.raw()) for buffer in arrays)
 
 
-def unpickled(checksum: bytes, data: bytes) -> Parts:
+_WITH_BUFFERS = 5
+"""The first protocol of pickle that writes memory without a copy of it."""
+
+_Bytes = bytes | bytearray | memoryview | pickle.PickleBuffer
+
+
+def unpickled(checksum: bytes, data: bytes, arrays: Sequence[_Bytes]) -> Parts:
     """`Parts.pickled` back: a wrong byte of machine code would end the process.
 
     Raises:
         CompileError: the bytes are not those that were pickled.
     """
-    if hashlib.sha256(data).digest() != checksum:
+    if _checksum(data, arrays) != checksum:
         raise CompileError(
             "the pickled kernel is damaged: it does not have its checksum",
             "compile it again",
         )
-    parts: Parts = pickle.loads(data)
+    memory = [
+        new_arrays.on_line(np.frombuffer(memoryview(array), np.uint8))
+        for array in arrays
+    ]
+    parts: Parts = pickle.loads(data, buffers=memory)
     return parts
+
+
+def _checksum(data: bytes, arrays: Sequence[_Bytes]) -> bytes:
+    """SHA-256 of what may be machine code and of the CRC-32 of each array."""
+    sums = b"".join(zlib.crc32(array).to_bytes(4, "little") for array in arrays)
+    return hashlib.sha256(sums + data).digest()
 
 
 class Version:

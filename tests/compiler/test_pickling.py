@@ -81,6 +81,36 @@ def test_a_changed_byte_is_refused(share: float) -> None:
         pickle.loads(data)
 
 
+def _with_weights() -> morello.Kernel:
+    """A kernel with a constant of 67,600 bytes."""
+    weights = np.arange(16900, dtype=np.float32).reshape(130, 130)
+    return morello.compile(morello.trace(lambda x: x + weights, weights))
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_weights_of_a_pickled_kernel_begin_on_a_cache_line(protocol: int) -> None:
+    kernel = _with_weights()
+    (weights,) = pickle.loads(pickle.dumps(kernel, protocol)).held.constants.values()
+    assert weights.ctypes.data % 64 == 0
+    assert same_bytes([weights], [*kernel.held.constants.values()])
+
+
+def test_weights_can_be_buffers_of_the_caller() -> None:
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(kernel := _with_weights(), 5, buffer_callback=buffers.append)
+    assert len(data) < sum(buffer.raw().nbytes for buffer in buffers)
+    x = np.ones((130, 130), np.float32)
+    assert np.array_equal(pickle.loads(data, buffers=buffers)(x), kernel(x))
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_a_changed_weight_is_refused(protocol: int) -> None:
+    data = bytearray(pickle.dumps(_with_weights(), protocol))
+    data[-40000] ^= 1
+    with pytest.raises(CompileError, match=r"damaged: it does not have its checksum"):
+        pickle.loads(data)
+
+
 def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(pickling, "__version__", "0.0.1")
